@@ -256,7 +256,7 @@ impl<'a> Importer<'a> {
         let Some(id) = memory_of(note) else {
             return Ok(Admission::Yes);
         };
-        Ok(match self.engine.known_note(id)? {
+        Ok(match self.engine.imports().known_note(id)? {
             (_, Some(now)) if now != note.path => {
                 self.moved.push((note.path.clone(), now));
                 Admission::No
@@ -285,7 +285,7 @@ impl<'a> Importer<'a> {
             .flatten()
             .map(|(file, expect)| (&**file, *expect))
             .collect();
-        let mut holds = self.engine.expect_notes(&files)?.into_iter();
+        let mut holds = self.engine.imports().expect_notes(&files)?.into_iter();
         let mut left = Vec::new();
         for (it, expected) in admitted.into_iter().zip(&expected) {
             if expected.is_none() || holds.next() == Some(true) {
@@ -337,9 +337,10 @@ impl<'a> Importer<'a> {
         if records.is_empty() {
             return Ok(());
         }
-        let outcome = self
-            .engine
-            .import_records(&Caller::local(), records, &mut self.brought);
+        let outcome =
+            self.engine
+                .imports()
+                .import_records(&Caller::local(), records, &mut self.brought);
         for (number, error) in std::mem::take(&mut self.brought.refused) {
             let place = places
                 .get(number)

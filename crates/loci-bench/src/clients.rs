@@ -87,7 +87,10 @@ fn fill(engine: &Engine, memories: usize) -> Result<(), Failure> {
                 visibility: Visibility::Private,
                 ..memory(&mut random)
             };
-            engine.remember(&user(number), request).map(|_| ())
+            engine
+                .memories()
+                .remember(&user(number), request)
+                .map(|_| ())
         })
     })
     .map(|_: Vec<()>| ())
@@ -231,7 +234,7 @@ fn one_user(data: &Path, users: usize) -> Result<[f64; 2], Failure> {
     let (mut healths, mut wipes) = (Vec::new(), Vec::new());
     for number in 0..WIPES {
         let begin = Instant::now();
-        engine.count_by_status(&user(number))?;
+        engine.listings().count_by_status(&user(number))?;
         healths.push(milliseconds(begin.elapsed()));
     }
     for number in 0..WIPES {
@@ -258,6 +261,7 @@ fn converse(engine: &Engine, number: usize, random: &mut Random) -> Result<(), l
         MemoryId::new(format!("{number}-{}", counter.get()))
     };
     engine
+        .conversations()
         .store_messages(
             &user(number),
             Conversation {

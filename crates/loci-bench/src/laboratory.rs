@@ -142,7 +142,7 @@ impl<'a> Laboratory<'a> {
 /// # Errors
 /// Those of the work.
 pub fn settle(parts: &Parts) -> Result<(), Failure> {
-    while parts.engine.embed_pending()? > 0 || parts.engine.enrich()? {}
+    while parts.engine.background().embed_pending()? > 0 || parts.engine.background().enrich()? {}
     Ok(())
 }
 

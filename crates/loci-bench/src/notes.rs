@@ -98,7 +98,7 @@ fn now_microseconds() -> u64 {
 fn first_indexing(data: &Path, vault: &Path, notes: usize) -> Result<Figure, Failure> {
     let engine = engine(data, vault)?;
     let begin = Instant::now();
-    let reconciled = engine.reconcile()?;
+    let reconciled = engine.notes().reconcile()?;
     let rate = notes as f64 / begin.elapsed().as_secs_f64();
     expect(reconciled.indexed == notes, &reconciled)?;
     Ok(Figure::one(
@@ -114,7 +114,7 @@ fn unchanged(data: &Path, vault: &Path, notes: usize) -> Result<Figure, Failure>
     let mut times = Vec::new();
     for _ in 0..STARTS {
         let begin = Instant::now();
-        let reconciled = engine(data, vault)?.reconcile()?;
+        let reconciled = engine(data, vault)?.notes().reconcile()?;
         times.push(milliseconds(begin.elapsed()));
         expect(reconciled.unchanged == notes, &reconciled)?;
     }
@@ -134,7 +134,7 @@ fn one_changed(engine: &Engine, vault: &Path) -> Result<Figure, Failure> {
             format!("Round {round} of the bench\n"),
         )?;
         let begin = Instant::now();
-        let reconciled = engine.reconcile()?;
+        let reconciled = engine.notes().reconcile()?;
         times.push(milliseconds(begin.elapsed()));
         expect(reconciled.indexed == 1, &reconciled)?;
     }
@@ -163,7 +163,7 @@ fn appends(engine: &Engine, vault: &Path) -> Result<Vec<Figure>, Failure> {
                 keyed: None,
             };
             let begin = Instant::now();
-            engine.append_note(&Caller::local(), request)?;
+            engine.notes().append(&Caller::local(), request)?;
             appended.push(milliseconds(begin.elapsed()));
         }
         for number in 0..BLOCK {

@@ -87,10 +87,12 @@ fn fill(engine: &Engine, drawers: usize) -> Result<(), Failure> {
     while stored < drawers {
         let count = STORED_TOGETHER.min(drawers - stored);
         let imports: Vec<Import> = (0..count).map(|_| drawer(&mut random)).collect();
-        engine.import(&loci_filing::caller(), &imports, &mut Imported::default())?;
+        engine
+            .imports()
+            .import(&loci_filing::caller(), &imports, &mut Imported::default())?;
         stored += count;
     }
-    while engine.embed_pending()? > 0 {}
+    while engine.background().embed_pending()? > 0 {}
     Ok(())
 }
 
@@ -478,7 +480,7 @@ fn embedding_rates(
     let mut embedded = 0;
     let begin = Instant::now();
     while embedded < EMBEDDED {
-        embedded += engine.embed_pending()?;
+        embedded += engine.background().embed_pending()?;
     }
     let background = embedded as f64 / begin.elapsed().as_secs_f64();
     let mut texts = Vec::new();

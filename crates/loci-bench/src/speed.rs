@@ -93,7 +93,9 @@ fn fill(engine: &Engine, memories: usize) -> Result<usize, Failure> {
         let mut random = Random(writer as u64);
         let mut bytes = 0;
         for _ in (writer..memories).step_by(WRITERS) {
-            let stored = engine.remember(&Caller::local(), memory(&mut random))?;
+            let stored = engine
+                .memories()
+                .remember(&Caller::local(), memory(&mut random))?;
             bytes += stored.memory.content.len();
         }
         Ok(bytes)
@@ -143,7 +145,7 @@ pub fn searches(engine: &Engine, memories: usize) -> Result<Vec<Figure>, Failure
         let query = random.words(QUERY_WORDS);
         let recall = Recall::new(&query, 5, &mememory::score);
         let (wall, cpu) = (Instant::now(), cpu_time());
-        engine.recall(&Caller::local(), &recall)?;
+        engine.search().recall(&Caller::local(), &recall)?;
         Ok::<_, Failure>((
             milliseconds(wall.elapsed()),
             cpu.zip(cpu_time())
@@ -294,7 +296,7 @@ fn writes(engine: &Engine, folder: &Path) -> Result<Vec<Figure>, Failure> {
         for _ in 0..WRITE_BLOCK {
             let request = memory(&mut random);
             let begin = Instant::now();
-            engine.remember(&Caller::local(), request)?;
+            engine.memories().remember(&Caller::local(), request)?;
             stored.push(milliseconds(begin.elapsed()));
         }
         for _ in 0..WRITE_BLOCK {
@@ -331,7 +333,12 @@ fn writers(engine: &Engine) -> Result<Figure, Failure> {
         let begin = Instant::now();
         side_by_side(writers, |writer| {
             let mut requests = requests[writer].iter().cloned();
-            requests.try_for_each(|request| engine.remember(&Caller::local(), request).map(|_| ()))
+            requests.try_for_each(|request| {
+                engine
+                    .memories()
+                    .remember(&Caller::local(), request)
+                    .map(|_| ())
+            })
         })?;
         Ok::<_, Failure>((writers * writes) as f64 / begin.elapsed().as_secs_f64())
     };

@@ -51,7 +51,7 @@ impl<'a> BegunCall<'a> {
             duration_microseconds: 0,
             query: query.map(|query| {
                 // Redact before truncating, so that no part of a secret stays.
-                let query = context.engine.redact_written(query);
+                let query = context.engine.redaction().redact_written(query);
                 query
                     .text
                     .chars()
@@ -113,9 +113,9 @@ impl<'a> BegunCall<'a> {
                 .any(|record| record.verb != RecordVerb::Read)
         };
         if self.tool.hints.destructive && (entry.failure.is_none() || has_changed()) {
-            self.engine.audit_durably(entry);
+            self.engine.audit().record_durably(entry);
         } else {
-            self.engine.audit(entry);
+            self.engine.audit().record(entry);
         }
     }
 }
@@ -166,7 +166,7 @@ mod tests {
             limit: 9,
             ..AuditQuery::default()
         };
-        let logged = engine.audited(&query).unwrap();
+        let logged = engine.audit().entries(&query).unwrap();
         let logged: Vec<_> = logged.iter().map(|(_, entry)| entry.results).collect();
         assert_eq!(logged, [None, Some(2)]);
     }

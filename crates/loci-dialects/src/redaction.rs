@@ -62,7 +62,7 @@ pub fn taken_out(engine: &Engine, arguments: &Value) -> Result<Option<String>> {
 
 fn add_secrets(engine: &Engine, value: &Value, found: &mut Redactions) {
     match value {
-        Value::String(text) => found.add_all(&engine.redact_written(text).found()),
+        Value::String(text) => found.add_all(&engine.redaction().redact_written(text).found()),
         Value::Array(items) => items
             .iter()
             .for_each(|item| add_secrets(engine, item, found)),

@@ -614,7 +614,8 @@ mod tests {
         }
         assert_eq!(engine.version().unwrap(), version, "something was written");
         let noted = engine
-            .audited(&AuditQuery {
+            .audit()
+            .entries(&AuditQuery {
                 limit: 9,
                 ..AuditQuery::default()
             })

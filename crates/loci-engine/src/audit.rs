@@ -3,15 +3,14 @@
 
 use std::collections::HashMap;
 use std::mem;
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use loci_core::limits::BUFFERED_MAX;
 use loci_core::{
-    Access, AuditEntry, AuditQuery, Batch, Caller, Change, Error, Expect, MemoryId, RecordVerb,
-    Result, Space, Touch,
+    Access, AuditEntry, AuditQuery, Clock, Error, MemoryId, Result, Space, Store, Touch,
 };
 
-use crate::Engine;
+use crate::{Engine, Policy, Wakeup};
 
 /// The most entries that one transaction writes, so that a caller's write never waits long.
 const FLUSH_BATCH: usize = 500;
@@ -71,75 +70,41 @@ impl PendingAudit {
     }
 }
 
-/// Returns the act of a change on a record, for the audit log: the verb, the id, and whether a wipe
-/// of the caller would remove the record.
-fn touched<'a>(caller: &Caller, change: &'a Change) -> Option<(RecordVerb, &'a str, Option<bool>)> {
-    let is_callers = |owner: &Option<String>| *owner == caller.principal.subject;
-    match change {
-        Change::Put { memory, expect, .. } => {
-            let verb = match expect {
-                Expect::Absent => RecordVerb::Stored,
-                Expect::Revision(_) if memory.forgotten_at.is_some() => RecordVerb::Deleted,
-                Expect::Revision(_) => RecordVerb::Changed,
-            };
-            Some((
-                verb,
-                memory.id.as_str(),
-                Some(is_callers(&memory.owner) && memory.goes_with_owner()),
-            ))
-        }
-        Change::Delete { id, .. } => Some((RecordVerb::Deleted, id.as_str(), None)),
-        Change::PutFact(fact) => Some((RecordVerb::Stored, &fact.id, Some(false))),
-        Change::EndFact { id, .. } => Some((RecordVerb::Changed, id, Some(false))),
-        Change::PutTunnel { tunnel, expect } => {
-            let verb = if expect.is_some() {
-                RecordVerb::Changed
-            } else {
-                RecordVerb::Stored
-            };
-            Some((
-                verb,
-                &tunnel.id,
-                Some(is_callers(&tunnel.owner) && !tunnel.is_common),
-            ))
-        }
-        Change::DeleteTunnel { id } => Some((RecordVerb::Deleted, id, None)),
-        _ => None,
-    }
+/// The audit log and the access counts.
+#[derive(Clone, Copy)]
+pub struct Audit<'a> {
+    store: &'a dyn Store,
+    clock: &'a dyn Clock,
+    policy: &'a Policy,
+    to_write: &'a Arc<Wakeup>,
+    buffers: &'a Buffers,
 }
 
 impl Engine {
-    /// Commits changes in the space of the caller, and adds their records to its trail.
-    ///
-    /// # Errors
-    /// As for [`Store::commit`](loci_core::Store::commit). Then the trail stays as it was.
-    pub(crate) fn commit(&self, caller: &Caller, changes: Vec<Change>) -> Result<()> {
-        let noted: Vec<(RecordVerb, String, Option<bool>)> = changes
-            .iter()
-            .filter_map(|change| touched(caller, change))
-            .map(|(verb, id, is_own)| (verb, id.to_owned(), is_own))
-            .collect();
-        self.store.commit(Batch {
-            space: caller.space.clone(),
-            changes,
-        })?;
-        for (verb, id, is_own) in noted {
-            caller.trail.note(verb, &id, is_own);
+    /// Returns the audit log and the access counts.
+    pub fn audit(&self) -> Audit<'_> {
+        Audit {
+            store: &*self.store,
+            clock: &*self.clock,
+            policy: &self.policy,
+            to_write: &self.to_write,
+            buffers: &self.buffers,
         }
-        Ok(())
     }
+}
 
+impl<'a> Audit<'a> {
     /// Records a call and writes it before it returns, unless the store cannot be written: then the
-    /// entry waits for the next [`flush`](Engine::flush).
-    pub fn audit_durably(&self, entry: AuditEntry) {
-        self.audit(entry);
+    /// entry waits for the next [`flush`](crate::Audit::flush).
+    pub fn record_durably(&self, entry: AuditEntry) {
+        self.record(entry);
         if let Err(error) = self.flush() {
             tracing::warn!(%error, "the audit entry of a destructive call waits to be written");
         }
     }
 
-    /// Records a call. It is durable after the next [`flush`](Engine::flush).
-    pub fn audit(&self, entry: AuditEntry) {
+    /// Records a call. It is durable after the next [`flush`](crate::Audit::flush).
+    pub fn record(&self, entry: AuditEntry) {
         self.note(|noted| noted.entries.push(entry));
     }
 
@@ -147,7 +112,7 @@ impl Engine {
     pub(crate) fn count_access(&self, space: &Space, id: &MemoryId) {
         let access = Access {
             count: 1,
-            last: Some(self.now()),
+            last: Some(self.clock.now()),
         };
         self.note(|noted| noted.count((space.clone(), id.clone()), access));
     }
@@ -178,7 +143,7 @@ impl Engine {
     }
 
     /// Returns the number of audit entries and of memories with access counts that wait for a
-    /// [`flush`](Engine::flush).
+    /// [`flush`](crate::Audit::flush).
     pub fn buffered(&self) -> usize {
         let noted = self.buffers.noted();
         noted.entries.len() + noted.accesses.len()
@@ -187,10 +152,10 @@ impl Engine {
     /// Returns the accesses to these memories that are not in the store yet, for memories that have
     /// any. Call it before reading from the store: in the other order, a flush in between would
     /// hide them.
-    pub(crate) fn unwritten_accesses<'a>(
+    pub(crate) fn unwritten_accesses<'i>(
         &self,
         space: &Space,
-        ids: impl IntoIterator<Item = &'a MemoryId>,
+        ids: impl IntoIterator<Item = &'i MemoryId>,
     ) -> HashMap<MemoryId, Access> {
         let noted = self.buffers.noted();
         if noted.accesses.is_empty() && noted.in_flight.is_empty() {
@@ -281,8 +246,13 @@ impl Engine {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written or read.
-    pub fn audited(&self, query: &AuditQuery) -> Result<Vec<(u64, AuditEntry)>> {
+    pub fn entries(&self, query: &AuditQuery) -> Result<Vec<(u64, AuditEntry)>> {
         self.flush()?;
         self.store.audit(query)
+    }
+
+    /// Returns the wakeup that signals data for [`flush`](crate::Audit::flush) to write.
+    pub fn wakeup(&self) -> &'a Arc<Wakeup> {
+        self.to_write
     }
 }

@@ -1,14 +1,12 @@
 //! The authors of texts, as readers see them, and the authors whose directives a reader takes.
 
 use loci_core::characters::is_hidden;
-use loci_core::{ANONYMOUS, Caller, LOCAL, Memory, OwnerFilter, Result};
-
-use crate::Engine;
+use loci_core::{ANONYMOUS, Caller, LOCAL, Memory, OwnerFilter};
 
 /// The most characters of an author's name that are shown.
 const NAME_CHARACTERS_MAX: usize = 128;
 /// The setting of a reader that lists the authors whose directives it takes, one per line.
-const TRUSTED_AUTHORS: &str = "trusted_authors";
+pub(crate) const TRUSTED_AUTHORS: &str = "trusted_authors";
 
 /// Returns the name of a memory's author for this reader: the actor's name, with the owner's if
 /// that differs; `None` if the reader is the author. A note without an owner belongs to the local
@@ -94,6 +92,11 @@ pub struct Trust<'a> {
 }
 
 impl<'a> Trust<'a> {
+    /// Returns the trust of a reader in itself, in administrators, and in these authors.
+    pub(crate) fn new(reader: &'a Caller, authors: Vec<String>) -> Self {
+        Trust { reader, authors }
+    }
+
     /// Returns the reader.
     pub fn reader(&self) -> &'a Caller {
         self.reader
@@ -131,45 +134,6 @@ impl<'a> Trust<'a> {
     /// takes its text as a directive.
     pub fn stranger(&self, memory: &Memory) -> Option<String> {
         (!self.includes(memory)).then(|| shown_name(memory.writer()))
-    }
-}
-
-impl Engine {
-    /// Returns the authors whose directives this reader takes.
-    ///
-    /// # Errors
-    /// `unavailable` if the store cannot be read.
-    pub fn trust<'a>(&self, reader: &'a Caller) -> Result<Trust<'a>> {
-        let mut authors = self.trusted_authors(reader)?;
-        authors.extend(self.trusted_authors.iter().cloned());
-        Ok(Trust { reader, authors })
-    }
-
-    /// Returns the authors whose directives this reader takes by its own choice, sorted by name.
-    ///
-    /// # Errors
-    /// `unavailable` if the store cannot be read.
-    pub fn trusted_authors(&self, reader: &Caller) -> Result<Vec<String>> {
-        let names = self.setting(reader, TRUSTED_AUTHORS)?.unwrap_or_default();
-        Ok(names.lines().map(str::to_owned).collect())
-    }
-
-    /// Makes a reader take the directives of an author, or stop; returns true if that is a change.
-    /// No tool calls it: it is the choice of a user. Durable when it returns.
-    ///
-    /// # Errors
-    /// `invalid_argument` for an invalid author; `unavailable` if the store cannot be written.
-    pub fn set_trusted(&self, reader: &Caller, author: &str, is_trusted: bool) -> Result<bool> {
-        crate::check::name("author", author)?;
-        let mut authors = self.trusted_authors(reader)?;
-        let place = authors.binary_search_by(|other| other.as_str().cmp(author));
-        match (place, is_trusted) {
-            (Err(place), true) => authors.insert(place, author.to_owned()),
-            (Ok(place), false) => drop(authors.remove(place)),
-            _ => return Ok(false),
-        }
-        self.put_setting(reader, TRUSTED_AUTHORS, authors.join("\n"))?;
-        Ok(true)
     }
 }
 

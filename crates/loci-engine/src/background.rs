@@ -1,5 +1,62 @@
 //! Work in the background: embedding, enrichment and maintenance.
 
+use loci_core::{Clock, Embedder, Enricher, Store};
+use std::sync::Arc;
 pub mod enrich;
 pub mod maintain;
 pub mod sweep_clock;
+pub mod workers;
+
+use crate::Engine;
+use crate::leases::{Leases, Rounds};
+use crate::{Models, Policy, Search, SearchMode, Wakeup};
+
+/// Work in the background: embedding, enrichment and maintenance.
+#[derive(Clone, Copy)]
+pub struct Background<'a> {
+    store: &'a dyn Store,
+    embedder: &'a Arc<dyn Embedder>,
+    clock: &'a dyn Clock,
+    search_mode: SearchMode,
+    policy: &'a Policy,
+    enricher: Option<&'a dyn Enricher>,
+    to_enrich: &'a Arc<Wakeup>,
+    to_embed: &'a Arc<Wakeup>,
+    rounds: &'a Rounds,
+    leases: Leases<'a>,
+    models: Models<'a>,
+    search: Search<'a>,
+}
+
+impl Engine {
+    /// Returns work in the background: embedding, enrichment and maintenance.
+    pub fn background(&self) -> Background<'_> {
+        Background {
+            store: &*self.store,
+            embedder: &self.embedder,
+            clock: &*self.clock,
+            search_mode: self.search_mode,
+            policy: &self.policy,
+            enricher: self.enricher.as_deref(),
+            to_enrich: &self.to_enrich,
+            to_embed: &self.to_embed,
+            rounds: &self.rounds,
+            leases: self.leases(),
+            models: self.models(),
+            search: self.search(),
+        }
+    }
+}
+
+impl<'a> Background<'a> {
+    /// Returns the wakeup that signals a job for [`enrich`](crate::Background::enrich).
+    pub fn enrich_wakeup(&self) -> &'a Arc<Wakeup> {
+        self.to_enrich
+    }
+
+    /// Returns the wakeup that signals work for
+    /// [`embed_pending`](crate::Background::embed_pending).
+    pub fn embed_wakeup(&self) -> &'a Arc<Wakeup> {
+        self.to_embed
+    }
+}

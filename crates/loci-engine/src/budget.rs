@@ -1,12 +1,14 @@
 //! The token budget of a reply, and the part of each text that it shows.
 
+pub mod excerpt;
+
 use std::ops::Range;
 
 use loci_core::limits::REPLY_TOKENS_MAX;
-use loci_core::{Error, LINES, Memory, Result, SOURCE_FILE};
+use loci_core::{Error, LINES, Memory, Result, SOURCE_FILE, Store, TokenCounter};
 use loci_search::excerpt::{beginning, estimated_tokens, page_end};
 
-use crate::{Engine, shown_title};
+use crate::{Engine, Policy, shown_title};
 
 /// The least tokens of a text that are shown, if it has as many.
 const TEXT_TOKENS_MIN: usize = 200;
@@ -22,7 +24,7 @@ const LINK_TOKENS: usize = 30;
 
 /// The token budget of a reply, which its texts share, best first.
 pub struct ReplyBudget<'a> {
-    engine: &'a Engine,
+    budgets: Budgets<'a>,
     left: usize,
     shown: usize,
 }
@@ -87,7 +89,7 @@ impl ReplyBudget<'_> {
         } else {
             room
         };
-        let whole = self.engine.tokens_within(&memory.content, room);
+        let whole = self.budgets.tokens_within(&memory.content, room);
         let needed = fields + whole.unwrap_or(TEXT_TOKENS_MIN);
         if needed > self.left && self.shown > 0 {
             return Ok(None);
@@ -99,10 +101,10 @@ impl ReplyBudget<'_> {
         }
         keep_title(memory);
         let near = passage
-            .map(|passage| self.engine.passage_range(memory, passage))
+            .map(|passage| self.budgets.passage_range(memory, passage))
             .transpose()?
             .flatten();
-        let excerpt = self.engine.excerpt(&memory.content, terms, near, room);
+        let excerpt = self.budgets.excerpt(&memory.content, terms, near, room);
         self.left = self.left.saturating_sub(fields + excerpt.tokens);
         let shown = memory
             .attributes
@@ -118,12 +120,31 @@ impl ReplyBudget<'_> {
     }
 }
 
+/// Token budgets of replies.
+#[derive(Clone, Copy)]
+pub struct Budgets<'a> {
+    store: &'a dyn Store,
+    policy: &'a Policy,
+    token_counter: &'a dyn TokenCounter,
+}
+
 impl Engine {
-    /// Returns a budget of `tokens`, or of `reply_tokens` of the [`Policy`](crate::Policy) if
+    /// Returns token budgets of replies.
+    pub fn budgets(&self) -> Budgets<'_> {
+        Budgets {
+            store: &*self.store,
+            policy: &self.policy,
+            token_counter: &*self.token_counter,
+        }
+    }
+}
+
+impl Budgets<'_> {
+    /// Returns a budget of `tokens`, or of `reply_tokens` of the [`Policy`] if
     /// `None`; at most [`REPLY_TOKENS_MAX`].
     pub fn reply_budget(&self, tokens: Option<usize>) -> ReplyBudget<'_> {
         ReplyBudget {
-            engine: self,
+            budgets: *self,
             left: self.reply_tokens(tokens),
             shown: 0,
         }
@@ -221,6 +242,11 @@ impl Engine {
             length,
             next_offset,
         })
+    }
+
+    /// Returns the number of tokens that a language model counts in a text.
+    pub fn count_tokens(&self, text: &str) -> usize {
+        self.token_counter.count(text)
     }
 }
 

@@ -1,5 +1,39 @@
 //! The context that an agent gets: bundles, and memories at the start of a session.
 
+use loci_core::Store;
+use loci_search::fusion::Weights;
 pub mod bootstrap;
 pub mod bundle;
+mod draft;
 pub mod session_start;
+
+use crate::Engine;
+use crate::access::Access;
+use crate::{Budgets, Phases, Search, Settings};
+
+/// The context that an agent gets: bundles, and memories at the start of a session.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    store: &'a dyn Store,
+    weights: &'a Weights,
+    phases: &'a Phases,
+    access: Access<'a>,
+    settings: Settings<'a>,
+    budgets: Budgets<'a>,
+    search: Search<'a>,
+}
+
+impl Engine {
+    /// Returns the context that an agent gets: bundles, and memories at the start of a session.
+    pub fn context(&self) -> Context<'_> {
+        Context {
+            store: &*self.store,
+            weights: &self.weights,
+            phases: &self.phases,
+            access: self.access(),
+            settings: self.settings(),
+            budgets: self.budgets(),
+            search: self.search(),
+        }
+    }
+}

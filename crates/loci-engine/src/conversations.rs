@@ -1,5 +1,47 @@
 //! Messages, decisions and cached answers.
 
+use loci_core::{Clock, Embedder, Store};
+use std::sync::Arc;
 pub mod answers;
 pub mod decide;
 pub mod store_messages;
+
+use crate::Engine;
+use crate::access::Access;
+use crate::locks::Locks;
+use crate::{Models, Policy, Redaction, SearchMode, Wakeup};
+
+/// Messages, decisions and cached answers.
+#[derive(Clone, Copy)]
+pub struct Conversations<'a> {
+    store: &'a dyn Store,
+    embedder: &'a Arc<dyn Embedder>,
+    clock: &'a dyn Clock,
+    search_mode: SearchMode,
+    policy: &'a Policy,
+    redaction: &'a Redaction,
+    locks: &'a Locks,
+    to_enrich: &'a Arc<Wakeup>,
+    to_embed: &'a Arc<Wakeup>,
+    access: Access<'a>,
+    models: Models<'a>,
+}
+
+impl Engine {
+    /// Returns messages, decisions and cached answers.
+    pub fn conversations(&self) -> Conversations<'_> {
+        Conversations {
+            store: &*self.store,
+            embedder: &self.embedder,
+            clock: &*self.clock,
+            search_mode: self.search_mode,
+            policy: &self.policy,
+            redaction: &self.redaction,
+            locks: &self.locks,
+            to_enrich: &self.to_enrich,
+            to_embed: &self.to_embed,
+            access: self.access(),
+            models: self.models(),
+        }
+    }
+}

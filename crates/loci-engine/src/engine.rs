@@ -1,26 +1,24 @@
 //! The engine, which combines implementations of the traits of `loci-core`.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use loci_core::{
-    Caller, CandidateQuery, Clock, CollectionFilter, Embedder, Enricher, Error, ErrorCode, Filter,
-    Forgotten, FormerModels, Memory, MemoryId, NoteFolder, OwnerFilter, Passage, RecordVerb,
-    Result, Scope, SourceTree, Store, StoreSize, Term, Tier, Timestamp, TokenCounter, WebSearch,
+    Caller, CandidateQuery, Clock, CollectionFilter, Embedder, Enricher, FormerModels, NoteFolder,
+    Redactor, Result, SourceTree, Store, StoreSize, Timestamp, TokenCounter, WebSearch,
 };
 use loci_search::fusion::Weights;
-use loci_search::{dates, document, passages::passages};
 
-use crate::Policy;
 use crate::audit::Buffers;
 use crate::leases::Rounds;
+use crate::locks::Locks;
 use crate::models::ModelSwitch;
-use crate::notes::Notes;
+use crate::notes::FolderState;
 use crate::phases::Phases;
 use crate::redaction::Redaction;
 use crate::tokens::EstimatedTokens;
 use crate::wakeup::Wakeup;
+use crate::{Policy, RedactionScope};
 
 /// The method by which searches find candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,7 +48,7 @@ pub struct Engine {
     pub(crate) enricher: Option<Arc<dyn Enricher>>,
     pub(crate) web_search: Option<Arc<dyn WebSearch>>,
     /// The folder of the notes of the default space.
-    pub(crate) notes: Option<Notes>,
+    pub(crate) folder: Option<FolderState>,
     /// Checks the files that memories were made from.
     pub(crate) source_tree: Option<Arc<dyn SourceTree>>,
     pub(crate) token_counter: Arc<dyn TokenCounter>,
@@ -91,7 +89,7 @@ impl Engine {
             weights: Weights::default(),
             enricher: None,
             web_search: None,
-            notes: None,
+            folder: None,
             source_tree: None,
             token_counter: Arc::new(EstimatedTokens),
             trusted_authors: Vec::new(),
@@ -154,7 +152,7 @@ impl Engine {
     #[must_use]
     pub fn with_notes(self, folder: Arc<dyn NoteFolder>, origin: &'static str) -> Self {
         Engine {
-            notes: Some(Notes::new(folder, origin)),
+            folder: Some(FolderState::new(folder, origin)),
             ..self
         }
     }
@@ -196,15 +194,19 @@ impl Engine {
         }
     }
 
+    /// Returns the engine with a redactor and the scope of its redactions.
+    #[must_use]
+    pub fn with_redactor(self, redactor: Arc<dyn Redactor>, scope: RedactionScope) -> Self {
+        Engine {
+            redaction: Redaction::new(redactor, scope),
+            ..self
+        }
+    }
+
     /// Returns the engine with these phases of work.
     #[must_use]
     pub fn with_phases(self, phases: Phases) -> Self {
         Engine { phases, ..self }
-    }
-
-    /// Returns the method by which searches find candidates.
-    pub fn search_mode(&self) -> SearchMode {
-        self.search_mode
     }
 
     /// Returns the settings of the installation.
@@ -212,29 +214,9 @@ impl Engine {
         &self.policy
     }
 
-    /// Returns the wakeup that signals data for [`flush`](Engine::flush) to write.
-    pub fn audit_wakeup(&self) -> &Arc<Wakeup> {
-        &self.to_write
-    }
-
-    /// Returns the wakeup that signals a job for [`enrich`](Engine::enrich).
-    pub fn enrich_wakeup(&self) -> &Arc<Wakeup> {
-        &self.to_enrich
-    }
-
-    /// Returns the wakeup that signals work for [`embed_pending`](Engine::embed_pending).
-    pub fn embed_wakeup(&self) -> &Arc<Wakeup> {
-        &self.to_embed
-    }
-
     /// Returns the current time by the engine's clock.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
-    }
-
-    /// Returns the number of tokens that a language model counts in a text.
-    pub fn count_tokens(&self, text: &str) -> usize {
-        self.token_counter.count(text)
     }
 
     /// Returns a number that grows with every change that any process commits.
@@ -259,7 +241,9 @@ impl Engine {
     /// # Errors
     /// `unavailable` if the store cannot be read.
     pub fn size_with_index(&self) -> Result<StoreSize> {
-        let filter = self.filter(&Caller::local(), CollectionFilter::Any);
+        let filter = self
+            .access()
+            .filter(&Caller::local(), CollectionFilter::Any);
         self.store.candidates(&CandidateQuery::of(&filter, 0))?;
         self.store.size()
     }
@@ -270,178 +254,5 @@ impl Engine {
     /// `unavailable` if the store cannot be read.
     pub fn size(&self) -> Result<StoreSize> {
         self.store.size()
-    }
-
-    /// Returns the filter with which every read by this caller begins. It hides short-term,
-    /// unlisted and forgotten memories; a call that requests unlisted ones gets only those of the
-    /// caller's own tool set.
-    pub(crate) fn filter(&self, caller: &Caller, collections: CollectionFilter) -> Filter {
-        let filter = Filter::of(caller.space.clone(), caller.reader(), self.clock.now());
-        let apart_origin = Some(caller.origin.to_owned());
-        Filter {
-            collections,
-            tiers: vec![Tier::LongTerm],
-            apart_origin,
-            forgotten: Forgotten::Hide,
-            ..filter
-        }
-    }
-
-    /// Returns the live memory with this id, long-term or unlisted, if the caller may read it.
-    pub(crate) fn readable(&self, caller: &Caller, id: &MemoryId) -> Result<Memory> {
-        self.readable_among(caller, id, Forgotten::Hide)
-    }
-
-    /// Returns the same, with forgotten memories if `forgotten` shows them. A caller without the
-    /// scope `read` gets only memories that it stored itself, through the same query of the store.
-    pub(crate) fn readable_among(
-        &self,
-        caller: &Caller,
-        id: &MemoryId,
-        forgotten: Forgotten,
-    ) -> Result<Memory> {
-        self.readable_of(caller, id, &[Tier::LongTerm, Tier::Unlisted], forgotten)
-    }
-
-    /// Returns the same for these tiers alone.
-    pub(crate) fn readable_of(
-        &self,
-        caller: &Caller,
-        id: &MemoryId,
-        tiers: &[Tier],
-        forgotten: Forgotten,
-    ) -> Result<Memory> {
-        let filter = self.filter(caller, CollectionFilter::Any);
-        let owner = if caller.principal.scopes.allow(Scope::Read) {
-            OwnerFilter::Any
-        } else {
-            OwnerFilter::of(caller.principal.subject.as_deref())
-        };
-        let filter = Filter {
-            tiers: tiers.to_vec(),
-            apart_origin: None,
-            owner,
-            forgotten,
-            ..filter
-        };
-        let found = self
-            .store
-            .get_all(&filter, std::slice::from_ref(id))?
-            .pop()
-            .ok_or_else(|| {
-                Error::not_found(format!(
-                    "there is no memory with the id {id}; list or recall shows the ids"
-                ))
-            })?;
-        let is_own = found.owner == caller.principal.subject && found.goes_with_owner();
-        caller
-            .trail
-            .note(RecordVerb::Read, id.as_str(), Some(is_own));
-        Ok(found)
-    }
-
-    /// Returns the live memory with this id, if the caller may change it.
-    pub(crate) fn writable(&self, caller: &Caller, id: &MemoryId) -> Result<Memory> {
-        self.writable_among(caller, id, Forgotten::Hide)
-    }
-
-    /// Returns the same, with forgotten memories if `forgotten` shows them.
-    pub(crate) fn writable_among(
-        &self,
-        caller: &Caller,
-        id: &MemoryId,
-        forgotten: Forgotten,
-    ) -> Result<Memory> {
-        let memory = self.readable_among(caller, id, forgotten)?;
-        if caller.may_write(&memory) {
-            return Ok(memory);
-        }
-        Err(Error::about(
-            ErrorCode::Forbidden,
-            "memory",
-            format!("{id} belongs to someone else and can only be read"),
-        ))
-    }
-
-    /// Returns the passages that the index keeps of a memory, before any model has embedded it.
-    pub(crate) fn passages_of(memory: &Memory) -> Vec<Passage> {
-        Engine::passages_with(memory, &memory.metadata())
-    }
-
-    /// Returns the same with other metadata.
-    pub(crate) fn passages_with(memory: &Memory, metadata: &[String]) -> Vec<Passage> {
-        let marks = document::marks_of_origin(memory.source_path(), memory.is_tool_output());
-        Engine::passages(&memory.content, metadata, &marks, memory.updated_at)
-    }
-
-    /// Returns the passages that the index keeps of a text that was stored at `stored_at`, before
-    /// any model has embedded it. Metadata and [marks of origin](document::marks_of_origin) go into
-    /// the terms of the passages, but not into the model's input.
-    pub(crate) fn passages(
-        content: &str,
-        metadata: &[String],
-        marks: &[String],
-        stored_at: Timestamp,
-    ) -> Vec<Passage> {
-        let stored_on = dates::day(stored_at.microseconds());
-        let of = |range: std::ops::Range<usize>| {
-            let terms = document::terms(content, range.clone(), metadata, stored_on);
-            let marks = marks.iter().map(|mark| (mark.clone(), 0));
-            let terms = terms
-                .into_iter()
-                .chain(marks)
-                .map(|(text, count)| Term { text, count })
-                .collect();
-            Passage {
-                range,
-                terms,
-                vector: None,
-            }
-        };
-        passages(content).into_iter().map(of).collect()
-    }
-}
-
-/// Locks, within this process, for changes of one thing, such as a memory or a conversation.
-/// Without them its writers would share a commit, in which all but one fail and retry.
-#[derive(Debug)]
-pub(crate) struct Locks([Mutex<()>; LOCKS]);
-
-/// The number of locks. Unrelated keys share a lock rarely enough.
-const LOCKS: usize = 64;
-
-impl Default for Locks {
-    fn default() -> Self {
-        Locks(std::array::from_fn(|_| Mutex::new(())))
-    }
-}
-
-impl Locks {
-    /// Takes the lock of this key. No thread takes a second one while it holds one.
-    pub(crate) fn lock(&self, key: &impl Hash) -> MutexGuard<'_, ()> {
-        let mut hasher = DefaultHasher::new();
-        key.hash(&mut hasher);
-        self.0[hasher.finish() as usize % LOCKS]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Repeats a read-change-write of the thing with this key until no other process interferes.
-    /// Every failed attempt is another process's success, so the number of attempts need only
-    /// exceed the number of processes that write one thing at once.
-    pub(crate) fn change<T>(
-        &self,
-        key: &impl Hash,
-        mut attempt: impl FnMut() -> Result<T>,
-    ) -> Result<T> {
-        const ATTEMPTS_MAX: usize = 100;
-        let _exclusive = self.lock(key);
-        for _ in 1..ATTEMPTS_MAX {
-            match attempt() {
-                Err(error) if error.code == ErrorCode::Conflict => {}
-                outcome => return outcome,
-            }
-        }
-        attempt()
     }
 }

@@ -1,12 +1,14 @@
 //! Idempotency keys: repeated calls under one key do their work once.
 
 use loci_core::{
-    Batch, Caller, Change, CollectionFilter, ContentHash, Error, ErrorCode, IdempotentReply,
-    MemoryId, Result,
+    Batch, Caller, Change, Clock, CollectionFilter, ContentHash, Error, ErrorCode, IdempotentReply,
+    MemoryId, Result, Store,
 };
 use sha2::{Digest, Sha256};
 
-use crate::{Engine, check};
+use crate::access::Access;
+use crate::locks::Locks;
+use crate::{Engine, Policy, check};
 
 /// A request under an idempotency key.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +33,30 @@ pub struct Answer {
     pub is_kept: bool,
 }
 
+/// Calls that have an effect only once.
+#[derive(Clone, Copy)]
+pub struct Idempotency<'a> {
+    store: &'a dyn Store,
+    clock: &'a dyn Clock,
+    policy: &'a Policy,
+    key_locks: &'a Locks,
+    access: Access<'a>,
+}
+
 impl Engine {
+    /// Returns calls that have an effect only once.
+    pub fn idempotency(&self) -> Idempotency<'_> {
+        Idempotency {
+            store: &*self.store,
+            clock: &*self.clock,
+            policy: &self.policy,
+            key_locks: &self.key_locks,
+            access: self.access(),
+        }
+    }
+}
+
+impl Idempotency<'_> {
     /// Returns the stored reply to the same request under the key in this session; without one,
     /// does the work and stores its answer if `is_kept` is set. Of several concurrent calls, one
     /// answer is stored, and all calls return it.
@@ -116,7 +141,7 @@ impl Engine {
         let Some((_, text)) = text else {
             return Ok(None);
         };
-        let filter = self.filter(caller, CollectionFilter::Any);
+        let filter = self.access.filter(caller, CollectionFilter::Any);
         let readable = self.store.locations_of(&filter, &before.memories)?.len();
         Ok((readable == before.memories.len()).then_some(text))
     }
@@ -138,7 +163,7 @@ impl Engine {
             owner,
             keyed.operation,
             keyed.key,
-            self.now(),
+            self.clock.now(),
         )?;
         match found {
             Some(before) if before.request != request_hash(keyed) => {
@@ -150,7 +175,7 @@ impl Engine {
     }
 
     /// Returns the change that stores an answer under the key for `keyed_answer_ttl_seconds` of the
-    /// [`Policy`](crate::Policy). Its commit fails if the key has a reply already.
+    /// [`Policy`]. Its commit fails if the key has a reply already.
     pub(crate) fn keep(
         &self,
         caller: &Caller,
@@ -158,7 +183,7 @@ impl Engine {
         answer: String,
         memories: Vec<MemoryId>,
     ) -> Change {
-        let now = self.now();
+        let now = self.clock.now();
         let seconds = i64::try_from(self.policy.keyed_answer_ttl_seconds).unwrap_or(i64::MAX);
         Change::KeepAnswer(Box::new(IdempotentReply {
             space: caller.space.clone(),

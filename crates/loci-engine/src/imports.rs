@@ -1,4 +1,39 @@
 //! Imports of memories, and of the records of an archive.
 
+use loci_core::{Clock, Store};
+use std::sync::Arc;
 pub mod import;
 pub mod import_records;
+
+use crate::Engine;
+use crate::access::Access;
+use crate::{Models, Redaction, SearchMode, Wakeup};
+
+/// Imports of memories, and of the records of an archive.
+#[derive(Clone, Copy)]
+pub struct Imports<'a> {
+    store: &'a dyn Store,
+    clock: &'a dyn Clock,
+    search_mode: SearchMode,
+    redaction: &'a Redaction,
+    to_enrich: &'a Arc<Wakeup>,
+    to_embed: &'a Arc<Wakeup>,
+    access: Access<'a>,
+    models: Models<'a>,
+}
+
+impl Engine {
+    /// Returns imports of memories, and of the records of an archive.
+    pub fn imports(&self) -> Imports<'_> {
+        Imports {
+            store: &*self.store,
+            clock: &*self.clock,
+            search_mode: self.search_mode,
+            redaction: &self.redaction,
+            to_enrich: &self.to_enrich,
+            to_embed: &self.to_embed,
+            access: self.access(),
+            models: self.models(),
+        }
+    }
+}

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use loci_core::{Job, MemoryId, ModelId, Result, Space, Timestamp, limits};
+use loci_core::{Clock, Job, MemoryId, ModelId, Result, Space, Store, Timestamp, limits};
 use uuid::Uuid;
 
 use crate::Engine;
@@ -183,7 +183,26 @@ impl Rounds {
     }
 }
 
+/// Leases on background work.
+#[derive(Clone, Copy)]
+pub(crate) struct Leases<'a> {
+    store: &'a dyn Store,
+    clock: &'a dyn Clock,
+    rounds: &'a Rounds,
+}
+
 impl Engine {
+    /// Returns leases on background work.
+    pub(crate) fn leases(&self) -> Leases<'_> {
+        Leases {
+            store: &*self.store,
+            clock: &*self.clock,
+            rounds: &self.rounds,
+        }
+    }
+}
+
+impl Leases<'_> {
     /// Runs a round of work that one engine at a time does, unless another engine holds the lease.
     /// After a round that did something, the lease is kept for the next one.
     ///
@@ -218,7 +237,7 @@ impl Engine {
         if self.rounds.is_ending.load(Ordering::SeqCst) {
             return Ok(false);
         }
-        let now = self.now();
+        let now = self.clock.now();
         let next = now.plus_seconds(lease.seconds);
         if until.is_some_and(|until| until >= now.plus_seconds(lease.seconds / 2) && until <= next)
         {
@@ -235,7 +254,7 @@ impl Engine {
         let mut until = lease.until();
         // Under the lock, so that an engine that is told of an end by it comes after this.
         if until.take().is_some() {
-            let now = self.now();
+            let now = self.clock.now();
             self.store
                 .lease(&lease.name, &self.rounds.holder, now, now)?;
         }

@@ -19,8 +19,8 @@
 //!     SearchMode::Hybrid,
 //! );
 //! let caller = Caller::local();
-//! engine.remember(&caller, Remember::new("The kiln fires at 1240 degrees.", "fact"))?;
-//! let found = engine.recall(
+//! engine.memories().remember(&caller, Remember::new("The kiln fires at 1240 degrees.", "fact"))?;
+//! let found = engine.search().recall(
 //!     &caller,
 //!     &Recall::new("How hot is the kiln?", 5, &|signals| signals.relevance),
 //! )?;
@@ -30,6 +30,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 
+mod access;
 mod audit;
 mod authors;
 mod background;
@@ -40,15 +41,16 @@ mod contradiction;
 mod conversations;
 mod engine;
 mod enrichment;
-mod excerpt;
 mod graph;
 mod idempotency;
 mod imports;
 mod leases;
 mod listings;
+mod locks;
 mod memories;
 mod models;
 mod notes;
+mod passages;
 mod phases;
 mod policy;
 mod redaction;
@@ -62,44 +64,62 @@ pub mod tokens;
 mod wakeup;
 mod wipe;
 
+pub use audit::Audit;
 pub use authors::{Trust, author_of, notes_heading, owner_name, quoted, shown_name, writer_of};
+pub use background::Background;
+pub use background::workers::{START_PAUSE, Workers};
+pub use budget::Budgets;
+pub use budget::excerpt::Excerpt;
 pub use budget::{ReplyBudget, Shown, TextPage};
+pub use context::Context;
 pub use context::bootstrap::Bootstrap;
 pub use context::bundle::{Bundle, BundleRequest, Bundled, LeftOut};
 pub use context::session_start::{
     START_CHARACTERS, SessionStart, StartOverflow, short_id, start_line,
 };
+pub use conversations::Conversations;
 pub use conversations::answers::CachedAnswer;
 pub use conversations::store_messages::{Conversation, Message, Role, StoredMessages};
 pub use engine::{Engine, SearchMode};
 pub use enrichment::kind_of;
-pub use excerpt::Excerpt;
+pub use graph::Graph;
 pub use graph::knowledge_graph::{AddedFact, Facts, NewFact, name_key};
 pub use graph::room_graph::{Bridge, GENERAL_SECTION, MapCounts, Room, Step, Via};
 pub use graph::tunnels::Followed;
+pub use idempotency::Idempotency;
 pub use idempotency::{Answer, KeyedRequest};
+pub use imports::Imports;
 pub use imports::import::{Import, Imported};
 pub use imports::import_records::ImportReport;
+pub use listings::Listings;
 pub use listings::browse::{Browse, Browsed};
 pub use listings::list::{List, Listed};
 pub use listings::names::{Named, PlaceNouns};
 pub use loci_search::fusion::Weights;
+pub use memories::Memories;
 pub use memories::discard::Discard;
 pub use memories::file::Filed;
 pub use memories::refile::{Refile, Refiled};
 pub use memories::remember::{Embedding, Remember, Remembered, SimilarQuery};
 pub use models::ModelState;
+pub use models::Models;
+pub use notes::Notes;
 pub use notes::append_note::{AppendNote, Appended, KeyedNote};
 pub use notes::{NOTE_KIND, NoteStatus, Reconciled};
 pub use phases::{Phase, Phases};
 pub use policy::{FusionWeights, Policy, RankingWeights};
+pub use redaction::Redaction;
 pub use redaction::RedactionScope;
+pub use search::Search;
 pub use search::compare::Similar;
 pub use search::find_duplicates::{Duplicates, passage_count};
 pub use search::fusion_input::FusionInput;
 pub use search::page::{HitPage, PageRequest};
 pub use search::recall::{Hit, Recall, Recalled, Signals};
+pub use secrets::Secrets;
 pub use secrets::{SecretHolder, StoredSecret};
+pub use settings::Settings;
+pub use sources::Sources;
 pub use sources::file_source::{ReadSource, SOURCE_FILE, SourceFiled, SourceId, SourcePart};
 pub use sources::sync::{Sync, Synced};
 pub use title::shown_title;

@@ -1,5 +1,6 @@
 //! Single memories: storing, reading, changing, moving and forgetting them.
 
+use loci_core::{Clock, Store};
 pub mod clear;
 pub mod discard;
 pub mod file;
@@ -10,3 +11,39 @@ pub mod remember;
 pub mod remember_as;
 pub mod show;
 pub mod update;
+
+use crate::Engine;
+use crate::access::Access;
+use crate::locks::Locks;
+use crate::{Context, Models, Notes, Redaction, Search};
+
+/// Single memories: storing, reading, changing, moving and forgetting them.
+#[derive(Clone, Copy)]
+pub struct Memories<'a> {
+    store: &'a dyn Store,
+    clock: &'a dyn Clock,
+    redaction: &'a Redaction,
+    locks: &'a Locks,
+    access: Access<'a>,
+    models: Models<'a>,
+    notes: Notes<'a>,
+    search: Search<'a>,
+    context: Context<'a>,
+}
+
+impl Engine {
+    /// Returns single memories: storing, reading, changing, moving and forgetting them.
+    pub fn memories(&self) -> Memories<'_> {
+        Memories {
+            store: &*self.store,
+            clock: &*self.clock,
+            redaction: &self.redaction,
+            locks: &self.locks,
+            access: self.access(),
+            models: self.models(),
+            notes: self.notes(),
+            search: self.search(),
+            context: self.context(),
+        }
+    }
+}

@@ -6,17 +6,21 @@
 
 use std::borrow::Cow;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
-    CosineScale, Embedder, Error, FilingOrder, ModelId, Passage, QueryVector, Result, Timestamp,
-    Vector,
+    Clock, CosineScale, Embedder, Error, FilingOrder, FormerModels, ModelId, Passage, QueryVector,
+    Result, Store, Timestamp, Vector,
 };
 use loci_search::analysis::Language;
-use loci_search::document;
+use loci_search::{document, passages::passages};
 
-use crate::{Engine, SearchMode};
+use crate::leases::{Leases, Rounds};
+use crate::{Embedding, Engine, SearchMode, Wakeup};
 
+/// The most passages that are embedded before the write is acknowledged. Words find longer content
+/// at once, and the background embeds it.
+pub(crate) const PASSAGES_EMBEDDED_AT_ONCE_MAX: usize = 16;
 /// A text that every model accepts, to test whether it answers.
 pub(crate) const PROBE_TEXT: &str = "Is the model there?";
 /// Seconds between two comparisons of the models, which count what each lacks.
@@ -75,7 +79,38 @@ pub struct ModelState {
     pub others: Vec<(ModelId, u64)>,
 }
 
+/// The embedding models.
+#[derive(Clone, Copy)]
+pub struct Models<'a> {
+    store: &'a dyn Store,
+    embedder: &'a Arc<dyn Embedder>,
+    formers: Option<&'a dyn FormerModels>,
+    standing: &'a Mutex<ModelSwitch>,
+    clock: &'a dyn Clock,
+    search_mode: SearchMode,
+    to_embed: &'a Arc<Wakeup>,
+    rounds: &'a Rounds,
+    leases: Leases<'a>,
+}
+
 impl Engine {
+    /// Returns the embedding models.
+    pub fn models(&self) -> Models<'_> {
+        Models {
+            store: &*self.store,
+            embedder: &self.embedder,
+            formers: self.former_models.as_deref(),
+            standing: &self.standing,
+            clock: &*self.clock,
+            search_mode: self.search_mode,
+            to_embed: &self.to_embed,
+            rounds: &self.rounds,
+            leases: self.leases(),
+        }
+    }
+}
+
+impl Models<'_> {
     /// Returns the number of memories that wait for their embedding by the chosen model; search by
     /// meaning does not find them yet, unless a former model is active. 0 if search uses words
     /// alone.
@@ -120,8 +155,8 @@ impl Engine {
     /// Keeps other processes from removing the vectors of this engine's model, and removes some
     /// vectors of unused models once its own has embedded everything. Returns the number of
     /// passages; if it is not 0, there may be more. Pause between rounds, as with
-    /// [`sweep`](Engine::sweep), and call this at least every 150 seconds, so that the lease does
-    /// not expire.
+    /// [`sweep`](crate::Background::sweep), and call this at least every 150 seconds, so that the
+    /// lease does not expire.
     ///
     /// # Errors
     /// `unavailable` if the store does not answer.
@@ -131,7 +166,7 @@ impl Engine {
         }
         let chosen = self.embedder.model();
         // If another process with the same model holds it, that is sufficient.
-        self.hold(&self.rounds.of(chosen).in_use)?;
+        self.leases.hold(&self.rounds.of(chosen).in_use)?;
         if !self.is_complete()? {
             return Ok(0);
         }
@@ -144,9 +179,9 @@ impl Engine {
             let in_use = &self.rounds.of(&model).in_use;
             // Given back after each batch, so that a process that begins to use the model need not
             // wait.
-            if model != *chosen && self.hold(in_use)? {
+            if model != *chosen && self.leases.hold(in_use)? {
                 let retired = self.store.retire_model(&model, RETIRE_BATCH);
-                let given_back = self.give_back(in_use);
+                let given_back = self.leases.give_back(in_use);
                 return retired.and_then(|retired| given_back.map(|()| retired));
             }
         }
@@ -167,29 +202,29 @@ impl Engine {
     /// Returns the model that embeds questions and texts now. Does not query the store if the
     /// engine's own model has embedded everything.
     pub(crate) fn active(&self) -> Arc<dyn Embedder> {
-        self.former().unwrap_or_else(|| Arc::clone(&self.embedder))
+        self.former().unwrap_or_else(|| Arc::clone(self.embedder))
     }
 
     /// Returns the former model, if it is active.
     pub(crate) fn former(&self) -> Option<Arc<dyn Embedder>> {
-        self.former_models.as_ref()?;
+        self.formers.as_ref()?;
         let mut standing = self.model_switch();
         // The caller meets the error of an unreadable store soon enough.
         let _ = self.refresh(&mut standing);
         let is_paused = standing
             .pauses_until
-            .is_some_and(|until| self.now() < until);
+            .is_some_and(|until| self.clock.now() < until);
         standing.former().filter(|_| !is_paused).cloned()
     }
 
     /// Compares the models at the first call, and every minute while memories wait; otherwise only
     /// checks whether the former model is still needed.
     pub(crate) fn review(&self) -> Result<()> {
-        if self.former_models.is_none() {
+        if self.formers.is_none() {
             return Ok(());
         }
         let mut standing = self.model_switch();
-        let reviewed_before = self.now().plus_seconds(-REVIEW_SECONDS);
+        let reviewed_before = self.clock.now().plus_seconds(-REVIEW_SECONDS);
         match standing.looked {
             Some((_, at)) if at > reviewed_before => self.refresh(&mut standing),
             _ => self.weigh(&mut standing),
@@ -217,8 +252,8 @@ impl Engine {
 
     /// Compares the models. If the store cannot be read, the state stays as it was.
     fn weigh(&self, standing: &mut ModelSwitch) -> Result<()> {
-        let looked = Some((self.store.version()?, self.now()));
-        let Some(former_models) = &self.former_models else {
+        let looked = Some((self.store.version()?, self.clock.now()));
+        let Some(former_models) = &self.formers else {
             return Ok(());
         };
         if self.is_complete()? {
@@ -356,11 +391,12 @@ impl Engine {
                 Ok(done) => return Ok(done),
                 Err(error) => {
                     tracing::warn!(model = %former.model(), %error, "a former embedding model fails and is not asked for a while");
-                    self.model_switch().pauses_until = Some(self.now().plus_seconds(PAUSE_SECONDS));
+                    self.model_switch().pauses_until =
+                        Some(self.clock.now().plus_seconds(PAUSE_SECONDS));
                 }
             }
         }
-        work(&*self.embedder)
+        work(&**self.embedder)
     }
 
     /// Returns the vector of a question by the active model, and how to read that model's cosines.
@@ -427,6 +463,81 @@ impl Engine {
             return Ok(Vec::new());
         }
         self.by_serving(|embedder| vectors_by(embedder, texts))
+    }
+
+    /// Returns the vector of a question that fits into one passage, or the reason if the model did
+    /// not answer.
+    pub(crate) fn question_vector(&self, query: &str) -> (Option<QueryVector>, Option<String>) {
+        if self.search_mode == SearchMode::Words || passages(query).len() > 1 {
+            return (None, None);
+        }
+        match self.embedder.embed_query(query) {
+            Ok(values) => (
+                Some(QueryVector {
+                    model: self.embedder.model().clone(),
+                    values,
+                }),
+                None,
+            ),
+            Err(error) => {
+                tracing::warn!(%error, "a cached answer goes by the same words alone");
+                (
+                    None,
+                    Some(format!(
+                        "only an answer to the same words was looked for: {}",
+                        error.message
+                    )),
+                )
+            }
+        }
+    }
+
+    /// Returns the method by which searches find candidates.
+    pub fn search_mode(&self) -> SearchMode {
+        self.search_mode
+    }
+
+    /// Returns the reason why searches use words alone, in a sentence; `None` if they also use
+    /// meaning. Loads the model.
+    pub fn model_problem(&self) -> Option<String> {
+        if self.search_mode == SearchMode::Words {
+            return Some("search is set to go by words alone".to_owned());
+        }
+        self.vectors(&["ready"]).err().map(|error| error.message)
+    }
+
+    /// Embeds a text before the write is acknowledged, if it is short enough. If the model does not
+    /// answer, the memory is stored with its words only, and the reply says so.
+    pub(crate) fn embed_at_once(
+        &self,
+        title: Option<&str>,
+        content: &str,
+        passages: &mut [Passage],
+    ) -> (Embedding, Vec<QueryVector>) {
+        if self.search_mode == SearchMode::Words {
+            return (Embedding::Done, Vec::new());
+        }
+        if passages.len() > PASSAGES_EMBEDDED_AT_ONCE_MAX {
+            let reason = format!(
+                "it is long ({} passages) and is being embedded in the background",
+                passages.len()
+            );
+            return (Embedding::Pending(reason), Vec::new());
+        }
+        match self.embed(title, content, passages) {
+            Ok(vectors) => (Embedding::Done, vectors),
+            Err(error) => {
+                tracing::warn!(%error, "a memory is stored without its embedding");
+                (Embedding::Pending(error.message), Vec::new())
+            }
+        }
+    }
+
+    /// Signals the background if a memory waits for its embedding.
+    pub(crate) fn embed_soon(&self, embedding: &Embedding) {
+        if matches!(embedding, Embedding::Pending(_)) {
+            self.embed_waiting();
+        }
     }
 }
 

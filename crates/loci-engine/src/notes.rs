@@ -13,11 +13,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use loci_core::{
-    ContentHash, FileProblem, FileProblemKind, FileRead, FileStamp, Filter, FolderScan, Forgotten,
-    MemoryId, NoteFile, NoteFolder, Reader, Result, Space, Timestamp,
+    Caller, Clock, ContentHash, FileProblem, FileProblemKind, FileRead, FileStamp, Filter,
+    FolderScan, Forgotten, Memory, MemoryId, NoteFile, NoteFolder, Reader, RecordVerb, Result,
+    Space, Store, Timestamp,
 };
 
+use crate::access::Access;
+use crate::locks::Locks;
 use crate::{Engine, Wakeup};
+use crate::{Idempotency, Models, Policy, Redaction, SearchMode};
 
 pub(crate) use change::{cannot_change, in_file_or_store, no_folder, not_note};
 pub use index::NOTE_KIND;
@@ -28,8 +32,8 @@ pub(crate) use reconciliation::Extent;
 const COMPARED_MAX: usize = 64;
 
 /// The folder of notes of the default space.
-pub(crate) struct Notes {
-    pub(crate) folder: Arc<dyn NoteFolder>,
+pub(crate) struct FolderState {
+    pub(crate) files: Arc<dyn NoteFolder>,
     /// The tool set that is the origin of notes that people wrote.
     pub(crate) origin: &'static str,
     /// Wakes the reconciliation when something may have changed in the folder.
@@ -50,10 +54,10 @@ struct State {
     linked: HashMap<String, (MemoryId, ContentHash)>,
 }
 
-impl Notes {
-    pub(crate) fn new(folder: Arc<dyn NoteFolder>, origin: &'static str) -> Self {
-        Notes {
-            folder,
+impl FolderState {
+    pub(crate) fn new(files: Arc<dyn NoteFolder>, origin: &'static str) -> Self {
+        FolderState {
+            files,
             origin,
             bell: Arc::default(),
             state: Mutex::default(),
@@ -98,7 +102,7 @@ impl Notes {
         if count == 0 || (scan.identity.is_some() && is_known_folder()) {
             return None;
         }
-        let location = self.folder.location();
+        let location = self.files.location();
         Some(if scan.identity.is_none() {
             format!(
                 "the folder of notes {location} is not there; what is known of its {count} notes stays"
@@ -134,7 +138,7 @@ impl Notes {
 
     /// Returns true if the file at the path of a row has the known content or the known `uid`.
     fn holds(&self, row: &NoteFile) -> bool {
-        let Ok(Some(FileRead { hash, content, .. })) = self.folder.read(&row.path) else {
+        let Ok(Some(FileRead { hash, content, .. })) = self.files.read(&row.path) else {
             return false;
         };
         // A file that is not indexed may not have been read, so that its hash is not valid.
@@ -197,57 +201,92 @@ fn row_at<'a>(rows: &'a [NoteFile], path: &str) -> Option<&'a NoteFile> {
         .map(|index| &rows[index])
 }
 
+/// The folder of notes and its index.
+#[derive(Clone, Copy)]
+pub struct Notes<'a> {
+    store: &'a dyn Store,
+    clock: &'a dyn Clock,
+    search_mode: SearchMode,
+    policy: &'a Policy,
+    folder: Option<&'a FolderState>,
+    redaction: &'a Redaction,
+    locks: &'a Locks,
+    to_embed: &'a Arc<Wakeup>,
+    access: Access<'a>,
+    models: Models<'a>,
+    idempotency: Idempotency<'a>,
+}
+
 impl Engine {
+    /// Returns the folder of notes and its index.
+    pub fn notes(&self) -> Notes<'_> {
+        Notes {
+            store: &*self.store,
+            clock: &*self.clock,
+            search_mode: self.search_mode,
+            policy: &self.policy,
+            folder: self.folder.as_ref(),
+            redaction: &self.redaction,
+            locks: &self.locks,
+            to_embed: &self.to_embed,
+            access: self.access(),
+            models: self.models(),
+            idempotency: self.idempotency(),
+        }
+    }
+}
+
+impl<'a> Notes<'a> {
     /// Returns the wakeup that rings when the folder of notes may have changed; `None` without such
     /// a folder.
-    pub fn to_reconcile(&self) -> Option<&Arc<Wakeup>> {
-        self.notes.as_ref().map(|notes| &notes.bell)
+    pub fn wakeup(&self) -> Option<&'a Arc<Wakeup>> {
+        self.folder.map(|folder| &folder.bell)
     }
 
     /// Declares that this process is about to read the folder of notes. From now on,
-    /// [`await_notes`](Engine::await_notes) waits for that.
-    pub fn begin_notes(&self) {
-        if let Some(notes) = &self.notes {
-            notes.state().is_starting = true;
+    /// [`await_notes`](crate::Notes::wait) waits for that.
+    pub fn begin(&self) {
+        if let Some(folder) = self.folder {
+            folder.state().is_starting = true;
         }
     }
 
     /// Ends the wait for the folder of notes, since another process maintains its index, as soon as
     /// a reconciliation that runs there has ended.
-    pub fn notes_kept_by_another(&self) {
-        let Some(notes) = &self.notes else { return };
+    pub fn kept_by_another(&self) {
+        let Some(folder) = self.folder else { return };
         // This process gets the lock after the other one has released it.
-        if let Err(error) = notes.folder.lock() {
+        if let Err(error) = folder.files.lock() {
             tracing::warn!(%error, "notes that are read by another process just now are found later");
         }
-        notes.end_start();
+        folder.end_start();
     }
 
     /// Brings the index up to date with the folder, and ends the wait for that.
     pub(crate) fn reconcile_notes(&self, extent: Extent) -> Result<Reconciled> {
-        let Some(notes) = &self.notes else {
+        let Some(folder) = self.folder else {
             return Ok(Reconciled::default());
         };
-        let reconciled = notes
-            .folder
+        let reconciled = folder
+            .files
             .lock()
-            .and_then(|_lock| self.reconcile_folder(notes, extent, None));
-        notes.end_start();
+            .and_then(|_lock| self.reconcile_folder(folder, extent, None));
+        folder.end_start();
         reconciled
     }
 
     /// Returns the current time, rounded down to milliseconds for legibility in a file.
     pub(crate) fn note_time(&self) -> Timestamp {
-        Timestamp::from_microseconds(self.now().microseconds().div_euclid(1_000) * 1_000)
+        Timestamp::from_microseconds(self.clock.now().microseconds().div_euclid(1_000) * 1_000)
     }
 
     /// Waits at most `timeout` for the end of the first reconciliation of this process. Returns a
     /// notice if it takes longer or the folder is away.
-    pub fn await_notes(&self, timeout: Duration) -> Option<String> {
-        let notes = self.notes.as_ref()?;
-        let waited = notes
+    pub fn wait(&self, timeout: Duration) -> Option<String> {
+        let folder = self.folder?;
+        let waited = folder
             .ready
-            .wait_timeout_while(notes.state(), timeout, |state| state.is_starting);
+            .wait_timeout_while(folder.state(), timeout, |state| state.is_starting);
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         if state.is_starting {
             let notice = "the folder of notes is still being read: what people changed in it may be missing; ask again";
@@ -264,10 +303,10 @@ impl Engine {
     ///
     /// # Errors
     /// `unavailable` if the store or the folder cannot be read, or there is no such folder.
-    pub fn note_status(&self) -> Result<NoteStatus> {
-        let notes = self.notes.as_ref().ok_or_else(no_folder)?;
+    pub fn status(&self) -> Result<NoteStatus> {
+        let folder = self.folder.ok_or_else(no_folder)?;
         let rows = self.store.note_files(&Space::default())?;
-        let scan = notes.folder.scan()?;
+        let scan = folder.files.scan()?;
         let noted = self.store.note_folder(&Space::default())?;
         let all = self.store.notes_among(&everything(), usize::MAX)?.len();
         let found = Filter {
@@ -301,9 +340,9 @@ impl Engine {
             (path.clone(), FileProblem { kind: FileProblemKind::Unreadable, message: message.to_owned() })
         }));
         problems.sort_by(|left, right| left.0.cmp(&right.0));
-        let away = notes.away(&rows, &scan, noted.as_ref());
+        let away = folder.away(&rows, &scan, noted.as_ref());
         Ok(NoteStatus {
-            location: notes.folder.location(),
+            location: folder.files.location(),
             notes: found,
             forgotten: all.saturating_sub(found),
             not_indexed,
@@ -327,5 +366,27 @@ impl Engine {
             .into_iter()
             .filter(|memory| memory.updated_at > memory.created_at);
         Ok(was_changed.map(|memory| memory.id).collect())
+    }
+
+    /// Does the same for a note, in its file; returns `None` if the memory is not a note.
+    pub(crate) fn forget(&self, caller: &Caller, id: &MemoryId) -> Result<Option<Memory>> {
+        let forgotten = self.change(
+            caller,
+            id,
+            Forgotten::Show,
+            &Embedded::default(),
+            |_, note| {
+                if note.is_deleted {
+                    return Ok(false);
+                }
+                note.is_deleted = true;
+                note.deleted_at = Some(self.note_time());
+                Ok(true)
+            },
+        )?;
+        if forgotten.is_some() {
+            caller.trail.note(RecordVerb::Deleted, id.as_str(), None);
+        }
+        Ok(forgotten)
     }
 }

@@ -21,33 +21,35 @@ pub enum RedactionScope {
 
 /// The redactor, and the texts that it redacts.
 #[derive(Default)]
-pub(crate) struct Redaction {
+pub struct Redaction {
     redactor: Option<Arc<dyn Redactor>>,
     scope: RedactionScope,
 }
 
 impl Engine {
-    /// Returns the engine with a redactor and the scope of its redactions.
-    #[must_use]
-    pub fn with_redactor(self, redactor: Arc<dyn Redactor>, scope: RedactionScope) -> Self {
-        Engine {
-            redaction: Redaction {
-                redactor: Some(redactor),
-                scope,
-            },
-            ..self
+    /// Returns the redactor, and the texts that it redacts.
+    pub fn redaction(&self) -> &Redaction {
+        &self.redaction
+    }
+}
+
+impl Redaction {
+    pub(crate) fn new(redactor: Arc<dyn Redactor>, scope: RedactionScope) -> Self {
+        Redaction {
+            redactor: Some(redactor),
+            scope,
         }
     }
 
     /// Reports whether secrets are removed from texts that callers write.
     pub(crate) fn redacts_everything(&self) -> bool {
-        self.redaction.scope == RedactionScope::Everything
+        self.scope == RedactionScope::Everything
     }
 
     /// Returns the text of a transcript without its secrets; unchanged if the scope excludes
     /// transcripts.
     pub fn redact_mined<'a>(&self, text: &'a str) -> Redacted<'a> {
-        if self.redaction.scope == RedactionScope::Nothing {
+        if self.scope == RedactionScope::Nothing {
             Redacted::unchanged(text)
         } else {
             self.redact(text)
@@ -57,7 +59,7 @@ impl Engine {
     /// Returns the text of a project's file without its secrets; unchanged if the scope excludes
     /// files.
     pub fn redact_file<'a>(&self, text: &'a str) -> Redacted<'a> {
-        match (&self.redaction.redactor, self.redaction.scope) {
+        match (&self.redactor, self.scope) {
             (None, _) | (_, RedactionScope::Nothing) => Redacted::unchanged(text),
             (Some(redactor), _) => redactor.redact_file(text),
         }
@@ -75,7 +77,7 @@ impl Engine {
 
     /// Returns the text without its secrets, in any scope.
     pub fn redact<'a>(&self, text: &'a str) -> Redacted<'a> {
-        self.redaction.redactor.as_ref().map_or_else(
+        self.redactor.as_ref().map_or_else(
             || Redacted::unchanged(text),
             |redactor| redactor.redact(text),
         )
@@ -84,14 +86,15 @@ impl Engine {
     /// Returns the text without its secrets, in any scope. As it may come from a file, a private
     /// mark counts only if it is closed and outside of backticks.
     pub(crate) fn redact_known<'a>(&self, text: &'a str) -> Redacted<'a> {
-        let redactor = self.redaction.redactor.as_ref();
+        let redactor = self.redactor.as_ref();
         redactor.map_or_else(
             || Redacted::unchanged(text),
             |redactor| redactor.redact_file(text),
         )
     }
 
-    /// Does the same as [`Engine::redact`] in place, and counts the secrets in `found`.
+    /// Does the same as [`Redaction::redact`](crate::Redaction::redact) in place, and counts the
+    /// secrets in `found`.
     pub(crate) fn redact_in_place(&self, text: &mut String, found: &mut Redactions) {
         replace(text, found, |text| self.redact(text));
     }

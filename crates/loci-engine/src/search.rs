@@ -1,11 +1,87 @@
 //! Search by words and by meaning, and comparisons of texts.
 
+use loci_core::{CandidateQuery, Filter, MemoryId, QueryVector, Result, Store, WebSearch};
+use loci_search::fusion::Weights;
+use std::collections::HashMap;
+use std::time::Duration;
 pub mod compare;
 pub mod find_duplicates;
 pub mod fusion_input;
+mod literal;
+mod order;
 pub mod page;
 pub mod ready;
 pub mod recall;
 pub mod recall_within;
 pub mod repeats;
 pub mod search_web;
+
+use crate::Engine;
+use crate::access::Access;
+use crate::leases::Rounds;
+use crate::{Audit, Budgets, Models, Policy, SearchMode};
+
+/// Search by words and by meaning, and comparisons of texts.
+#[derive(Clone, Copy)]
+pub struct Search<'a> {
+    store: &'a dyn Store,
+    mode: SearchMode,
+    policy: &'a Policy,
+    weights: &'a Weights,
+    web: Option<&'a dyn WebSearch>,
+    wait: Option<Duration>,
+    rounds: &'a Rounds,
+    access: Access<'a>,
+    audit: Audit<'a>,
+    budgets: Budgets<'a>,
+    models: Models<'a>,
+}
+
+impl Engine {
+    /// Returns search by words and by meaning, and comparisons of texts.
+    pub fn search(&self) -> Search<'_> {
+        Search {
+            store: &*self.store,
+            mode: self.search_mode,
+            policy: &self.policy,
+            weights: &self.weights,
+            web: self.web_search.as_deref(),
+            wait: self.search_wait,
+            rounds: &self.rounds,
+            access: self.access(),
+            audit: self.audit(),
+            budgets: self.budgets(),
+            models: self.models(),
+        }
+    }
+}
+
+impl Search<'_> {
+    /// Returns the memories nearest to any of these vectors with their cosine similarities, at
+    /// least `limit` if so many exist, nearest first, ties by id.
+    pub(crate) fn nearest(
+        &self,
+        filter: &Filter,
+        vectors: &[QueryVector],
+        limit: usize,
+    ) -> Result<Vec<(f32, MemoryId)>> {
+        let mut nearest: HashMap<MemoryId, f32> = HashMap::new();
+        for vector in vectors {
+            let query = CandidateQuery {
+                vector: Some(vector),
+                ..CandidateQuery::of(filter, limit)
+            };
+            for hit in self.store.candidates(&query)?.hits {
+                let cosine = nearest.entry(hit.id).or_insert(f32::MIN);
+                // Rounding makes the cosine of equal vectors slightly greater than 1.
+                *cosine = cosine.max(hit.cosine.map_or(f32::MIN, |cosine| cosine.min(1.0)));
+            }
+        }
+        let mut near: Vec<(f32, MemoryId)> = nearest
+            .into_iter()
+            .map(|(id, cosine)| (cosine, id))
+            .collect();
+        near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        Ok(near)
+    }
+}

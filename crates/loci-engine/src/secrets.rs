@@ -1,12 +1,17 @@
 //! Secrets in stored records.
 
 use loci_core::{
-    Archived, AuditQuery, Batch, CacheEntry, Caller, Change, CollectionFilter, Decision, Error,
-    ErrorCode, Expect, Memory, MemoryId, NoteFile, Principal, Record, Redactions, Result, Space,
+    Archived, AuditQuery, Batch, CacheEntry, Caller, Change, Clock, CollectionFilter, Decision,
+    Error, ErrorCode, Expect, Memory, MemoryId, NoteFile, Principal, Record, Redactions, Result,
+    Space, Store,
 };
 
 use crate::Engine;
+use crate::access::Access;
+use crate::locks::Locks;
+use crate::passages;
 use crate::redaction::redact_parts;
+use crate::{Models, Notes, Redaction};
 
 /// The number of audit entries that are read at once.
 const AUDIT_PAGE: usize = 1_000;
@@ -76,7 +81,8 @@ impl SecretHolder {
         }
     }
 
-    /// Returns true if [`Engine::redact_stored`] can remove the secret.
+    /// Returns true if [`Secrets::redact_stored`](crate::Secrets::redact_stored) can remove the
+    /// secret.
     pub const fn can_be_redacted(&self) -> bool {
         matches!(
             self,
@@ -85,7 +91,34 @@ impl SecretHolder {
     }
 }
 
+/// The search for secrets in stored texts, and their removal.
+#[derive(Clone, Copy)]
+pub struct Secrets<'a> {
+    store: &'a dyn Store,
+    clock: &'a dyn Clock,
+    redaction: &'a Redaction,
+    locks: &'a Locks,
+    access: Access<'a>,
+    models: Models<'a>,
+    notes: Notes<'a>,
+}
+
 impl Engine {
+    /// Returns the search for secrets in stored texts, and their removal.
+    pub fn secrets(&self) -> Secrets<'_> {
+        Secrets {
+            store: &*self.store,
+            clock: &*self.clock,
+            redaction: &self.redaction,
+            locks: &self.locks,
+            access: self.access(),
+            models: self.models(),
+            notes: self.notes(),
+        }
+    }
+}
+
+impl Secrets<'_> {
     /// Searches all stored records for secrets, in all spaces, including forgotten memories, but
     /// not soft-deleted or expired ones.
     ///
@@ -95,7 +128,7 @@ impl Engine {
         check_local(caller)?;
         let mut found: Vec<StoredSecret> = Vec::new();
         self.store
-            .archive(self.now(), &mut |Archived { space, record }| {
+            .archive(self.clock.now(), &mut |Archived { space, record }| {
                 if let Record::NoteFile(file) = &record {
                     name_note(&mut found, &space, file);
                     return Ok(());
@@ -154,9 +187,9 @@ impl Engine {
     ) -> Option<StoredSecret> {
         let mut redactions = Redactions::default();
         for text in texts {
-            redactions.add_all(&self.redact_known(text).found());
+            redactions.add_all(&self.redaction.redact_known(text).found());
         }
-        let id = self.redact(id).text.into_owned();
+        let id = self.redaction.redact(id).text.into_owned();
         (!redactions.is_empty()).then(|| StoredSecret {
             space: space.clone(),
             id,
@@ -178,10 +211,14 @@ impl Engine {
             SecretHolder::Memory(id) => self.redact_memory(&found.space, id),
             SecretHolder::Decision(decision) => {
                 let since = self.store.version()?;
-                let value = self.redact_known(&decision.value).text.into_owned();
+                let value = self
+                    .redaction
+                    .redact_known(&decision.value)
+                    .text
+                    .into_owned();
                 let redacted = Decision {
                     value,
-                    updated_at: self.now(),
+                    updated_at: self.clock.now(),
                     ..(**decision).clone()
                 };
                 // A newer decision under the key must not be lost.
@@ -189,7 +226,7 @@ impl Engine {
                     &found.space,
                     &decision.owner,
                     &decision.key,
-                    self.now(),
+                    self.clock.now(),
                 )?;
                 let is_same = now.is_some_and(|now| now.value == decision.value);
                 if is_same {
@@ -213,7 +250,7 @@ impl Engine {
             let Some(before) = self.store.get(space, id)? else {
                 return Ok(false);
             };
-            if self.is_note(&before)? {
+            if self.notes.is_note(&before)? {
                 return Ok(false);
             }
             let expect = Expect::Revision(before.revision);
@@ -234,14 +271,17 @@ impl Engine {
                 .chain(title)
                 .chain(summary)
                 .chain(tags);
-            if redact_parts(texts, citations, attributes, |text| self.redact_known(text)).is_empty()
+            if redact_parts(texts, citations, attributes, |text| {
+                self.redaction.redact_known(text)
+            })
+            .is_empty()
             {
                 return Ok(false);
             }
             if memory.content.trim().is_empty() {
                 "[redacted: private]".clone_into(&mut memory.content);
             }
-            let passages = Some(Engine::passages_of(&memory));
+            let passages = Some(passages::of_memory(&memory));
             let put = Change::Put {
                 memory: Box::new(memory),
                 passages,
@@ -254,7 +294,7 @@ impl Engine {
             Ok(true)
         })?;
         if is_redacted {
-            self.embed_waiting();
+            self.models.embed_waiting();
         }
         Ok(is_redacted)
     }
@@ -265,7 +305,7 @@ impl Engine {
     /// # Errors
     /// `unavailable` if the store cannot be read.
     pub fn redactions(&self, caller: &Caller) -> Result<(u64, Redactions)> {
-        let filter = self.filter(caller, CollectionFilter::Any);
+        let filter = self.access.filter(caller, CollectionFilter::Any);
         let (mut memories, mut sum) = (0, Redactions::default());
         for (text, count) in self
             .store

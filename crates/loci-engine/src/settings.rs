@@ -1,15 +1,33 @@
-//! Settings: small values that outlast a session.
+//! Settings of callers: small values that outlast a session, and the authors that they trust.
 
-use loci_core::{Batch, Caller, Change, Result};
+use loci_core::{Batch, Caller, Change, Result, Store};
 
 use crate::Engine;
+use crate::authors::{TRUSTED_AUTHORS, Trust};
+
+/// The settings of callers, which outlast a session, and the authors whose directives they take.
+#[derive(Clone, Copy)]
+pub struct Settings<'a> {
+    store: &'a dyn Store,
+    trusted_authors: &'a [String],
+}
 
 impl Engine {
+    /// Returns the settings of callers, and the authors whose directives they take.
+    pub fn settings(&self) -> Settings<'_> {
+        Settings {
+            store: &*self.store,
+            trusted_authors: &self.trusted_authors,
+        }
+    }
+}
+
+impl Settings<'_> {
     /// Returns the caller's value under that name, if there is one.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn setting(&self, caller: &Caller, name: &str) -> Result<Option<String>> {
+    pub fn get(&self, caller: &Caller, name: &str) -> Result<Option<String>> {
         self.store
             .setting(&caller.space, caller.principal.subject.as_deref(), name)
     }
@@ -18,15 +36,15 @@ impl Engine {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
-    pub fn put_setting(&self, caller: &Caller, name: &str, value: String) -> Result<()> {
-        self.put_settings(caller, [(name, value)])
+    pub fn put(&self, caller: &Caller, name: &str, value: String) -> Result<()> {
+        self.put_all(caller, [(name, value)])
     }
 
     /// Stores the caller's values under those names, all or none. Durable when it returns.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
-    pub fn put_settings<'a>(
+    pub fn put_all<'a>(
         &self,
         caller: &Caller,
         values: impl IntoIterator<Item = (&'a str, String)>,
@@ -42,5 +60,42 @@ impl Engine {
             space: caller.space.clone(),
             changes,
         })
+    }
+
+    /// Returns the authors whose directives this reader takes.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn trust<'a>(&self, reader: &'a Caller) -> Result<Trust<'a>> {
+        let mut authors = self.trusted_authors(reader)?;
+        authors.extend(self.trusted_authors.iter().cloned());
+        Ok(Trust::new(reader, authors))
+    }
+
+    /// Returns the authors whose directives this reader takes by its own choice, sorted by name.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn trusted_authors(&self, reader: &Caller) -> Result<Vec<String>> {
+        let names = self.get(reader, TRUSTED_AUTHORS)?.unwrap_or_default();
+        Ok(names.lines().map(str::to_owned).collect())
+    }
+
+    /// Makes a reader take the directives of an author, or stop; returns true if that is a change.
+    /// No tool calls it: it is the choice of a user. Durable when it returns.
+    ///
+    /// # Errors
+    /// `invalid_argument` for an invalid author; `unavailable` if the store cannot be written.
+    pub fn set_trusted(&self, reader: &Caller, author: &str, is_trusted: bool) -> Result<bool> {
+        crate::check::name("author", author)?;
+        let mut authors = self.trusted_authors(reader)?;
+        let place = authors.binary_search_by(|other| other.as_str().cmp(author));
+        match (place, is_trusted) {
+            (Err(place), true) => authors.insert(place, author.to_owned()),
+            (Ok(place), false) => drop(authors.remove(place)),
+            _ => return Ok(false),
+        }
+        self.put(reader, TRUSTED_AUTHORS, authors.join("\n"))?;
+        Ok(true)
     }
 }

@@ -21,7 +21,7 @@ impl Engine {
     pub fn wipe(&self, caller: &Caller) -> Result<Wiped> {
         let owner = check::deleting_subject(caller)?;
         // So that the entries of this process are counted as removed.
-        self.flush()?;
+        self.audit().flush()?;
         let origin = caller.is_claimed.then_some(caller.origin);
         // The random bits of an id, hashed so that they do not reveal its time.
         let random = Sha256::digest(Uuid::now_v7().as_bytes())

@@ -1,31 +1,27 @@
 //! Files the messages of conversations as drawers, one for each message.
 
-use std::collections::{BTreeMap, HashMap};
+mod parts;
+
+use std::collections::HashMap;
 use std::io;
 use std::mem;
 use std::path::Path;
 use std::time::Instant;
 
-use loci_core::{
-    Caller, Error, ErrorCode, FileStamp, Redacted, Redactions, SPEAKER, SourceFile, Visibility,
-    limits,
-};
+use loci_core::{Caller, Error, ErrorCode, FileStamp, Redactions, SourceFile, Visibility};
 use loci_dialects::{Context, mempalace};
-use loci_engine::{Engine, ReadSource, SourceFiled, SourcePart, check, kind_of};
-use loci_mine::conversation::{self, Conversation, Format, Mark, Reading, Said, Transcript};
+use loci_engine::{Engine, ReadSource, SourceFiled, SourcePart};
+use loci_mine::conversation::{self, Conversation, Format, Mark, Reading, Transcript};
 use loci_mine::project::{self, Walked};
+
+pub use parts::ROOM;
+use parts::{bytes_said, parts_of};
 
 use crate::left_unread::{self, SHARED, VERBATIM};
 use crate::project::FORMAT;
 use crate::trust::Trust;
 use crate::{ATTEMPTS_MAX, Progress, Report, id_of, is_gone, reason, settled, unreadable};
 
-/// The room of the messages.
-pub const ROOM: &str = mempalace::CONVERSATIONS;
-/// The attribute with the title of the conversation.
-const CONVERSATION: &str = "conversation";
-/// The speakers in every conversation with a model; only others become a title.
-const USUAL_SPEAKERS: [&str; 2] = ["user", "assistant"];
 /// The bytes of a growing transcript that are read and filed at a time, in the background and while
 /// a caller waits: some ten milliseconds.
 const BYTES_AT_A_TIME: u64 = 4 << 20;
@@ -100,7 +96,9 @@ pub fn wing_of(
     transcript: &Path,
     folder: &Path,
 ) -> loci_core::Result<String> {
-    let known = engine.sources_at(&super::caller(), transcript.to_str().unwrap_or_default())?;
+    let known = engine
+        .sources()
+        .sources_at(&super::caller(), transcript.to_str().unwrap_or_default())?;
     if let Some(known) = known.into_iter().find(|known| known.format != FORMAT) {
         return Ok(known
             .collection
@@ -117,7 +115,8 @@ pub fn wing_of(
 /// Files the transcripts of a folder, or a single one, in a wing, or each in its [own](wing_of).
 ///
 /// # Errors
-/// `invalid_argument` if the folder cannot be read; the report names the files that cannot be filed.
+/// `invalid_argument` if the folder cannot be read; the report names the files that cannot be
+/// filed.
 pub fn mine(
     engine: &Engine,
     mining: &Mining<'_>,
@@ -240,7 +239,10 @@ pub fn save(
 pub fn read_on(engine: &Engine) -> loci_core::Result<usize> {
     let caller = super::caller();
     let (mut done, mut failed, shared) = (0, None, left_unread::named_by(engine, SHARED)?);
-    for source in engine.pending_sources(&caller, PENDING_AT_A_TIME)? {
+    for source in engine
+        .sources()
+        .pending_sources(&caller, PENDING_AT_A_TIME)?
+    {
         let wing = source
             .collection
             .as_deref()
@@ -286,6 +288,7 @@ fn leave(engine: &Engine, source: SourceFile) -> loci_core::Result<()> {
         has_more: false,
     };
     engine
+        .sources()
         .file_source(&super::caller(), &id_of, left)
         .map(|_| ())
 }
@@ -331,6 +334,7 @@ impl<'a> Reader<'a> {
     ) -> loci_core::Result<Option<Told>> {
         let known = || {
             self.engine
+                .sources()
                 .source_file(&self.caller, self.collection.as_deref(), path)
         };
         let (mut before, mut told, mut attempts) = (known()?, Told::default(), 0);
@@ -356,9 +360,11 @@ impl<'a> Reader<'a> {
                 Err(error) if error.code == ErrorCode::Conflict && attempts < ATTEMPTS_MAX => {
                     attempts += 1;
                     self.gone = None;
-                    before =
-                        self.engine
-                            .source_file(&self.caller, self.collection.as_deref(), path)?;
+                    before = self.engine.sources().source_file(
+                        &self.caller,
+                        self.collection.as_deref(),
+                        path,
+                    )?;
                 }
                 Err(error) => return Err(error),
             }
@@ -509,9 +515,13 @@ impl<'a> Reader<'a> {
                 has_more,
             };
             let filed = if is_dry {
-                self.engine.preview_source(&self.caller, &id_of, &read)?
+                self.engine
+                    .sources()
+                    .preview_source(&self.caller, &id_of, &read)?
             } else {
-                self.engine.file_source(&self.caller, &id_of, read)?
+                self.engine
+                    .sources()
+                    .file_source(&self.caller, &id_of, read)?
             };
             Ok::<u64, Error>(filed.added)
         };
@@ -542,6 +552,7 @@ impl<'a> Reader<'a> {
         if self.gone.is_none() {
             let known = self
                 .engine
+                .sources()
                 .source_files(&self.caller, self.collection.as_deref())?;
             let is_lost =
                 |file: &SourceFile| !file.is_whole && file.bytes_read > 0 && is_gone(&file.path);
@@ -573,120 +584,12 @@ const NEVER: FileStamp = FileStamp {
     modified_nanoseconds: i64::MIN,
 };
 
-/// Returns the bytes of all messages.
-fn bytes_said(conversations: &[Conversation]) -> usize {
-    conversations
-        .iter()
-        .flat_map(|conversation| &conversation.messages)
-        .map(|said| said.text.len())
-        .sum()
-}
-
-/// The parts of a conversation.
-struct Made {
-    parts: Vec<SourcePart>,
-    /// The number of pieces with characters that no drawer may have.
-    broken: u64,
-    /// The secrets that were redacted in the messages.
-    redacted: Redactions,
-}
-
-/// Makes a part for each message, or for each piece of one that is too long for a drawer, after
-/// `redact`.
-fn parts_of(
-    file: &SourceFile,
-    counted: u64,
-    conversation: Conversation,
-    redact: &dyn Fn(&str) -> Redacted<'static>,
-) -> Made {
-    let Conversation {
-        id,
-        title,
-        folder: _,
-        messages,
-    } = conversation;
-    let title = title.map(|title| redact(&title).text.into_owned());
-    let SourceFile { path, format, .. } = file;
-    let thread = match id.chars().next() {
-        None => path.clone(),
-        // It has no id that a later export also has.
-        Some('#') => format!("{path}{id}"),
-        Some(_) => format!("{format}:{id}"),
-    };
-    let first = if id.is_empty() { counted } else { 0 };
-    let mut made = Made {
-        parts: Vec::new(),
-        broken: 0,
-        redacted: Redactions::default(),
-    };
-    for Said { speaker, at, text } in messages {
-        let Redacted { text, removed } = redact(&text);
-        let mut found = Redactions::default();
-        for removed in &removed {
-            found.add(removed.kind, 1);
-        }
-        made.redacted.add_all(&found);
-        let known = [(SPEAKER, Some(&speaker)), (CONVERSATION, title.as_ref())];
-        let known = known
-            .into_iter()
-            .filter_map(|(name, value)| Some((name, value?)));
-        let known = known.filter(|(name, value)| check::reference(name, value).is_ok());
-        let mut attributes: BTreeMap<String, String> = known
-            .map(|(name, value)| (name.to_owned(), value.clone()))
-            .collect();
-        found.write_to(&mut attributes);
-        for content in pieces(&text) {
-            if content.contains('\0') {
-                made.broken += 1;
-                continue;
-            }
-            made.parts.push(SourcePart {
-                thread: thread.clone(),
-                position: first + made.parts.len() as u64,
-                content: content.to_owned(),
-                section: ROOM.to_owned(),
-                kind: kind(content),
-                title: is_title(&speaker).then(|| speaker.clone()),
-                attributes: attributes.clone(),
-                created_at: at,
-            });
-            // Only the first piece counts them.
-            attributes.remove(Redactions::ATTRIBUTE);
-        }
-    }
-    made
-}
-
-/// Returns true if the name of a speaker is worth searching for.
-fn is_title(speaker: &str) -> bool {
-    !USUAL_SPEAKERS.contains(&speaker) && check::name("speaker", speaker).is_ok()
-}
-
-/// Returns the text, or the pieces that together make a too long text, without blank ones.
-fn pieces(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    let pieces = std::iter::from_fn(move || {
-        let (piece, after) = rest.split_at(rest.floor_char_boundary(limits::CONTENT_BYTES_MAX));
-        rest = after;
-        (!piece.is_empty()).then_some(piece)
-    });
-    pieces.filter(|piece| !piece.trim().is_empty())
-}
-
-/// Returns the kind that the local rules find for a message, or `drawer`.
-fn kind(text: &str) -> String {
-    match kind_of(text) {
-        "question" | "task" | "other" => "drawer".to_owned(),
-        kind => kind.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
     use std::sync::Arc;
 
-    use loci_core::{ContentHash, Principal, Scope, Scopes, Space};
+    use loci_core::{Principal, Scope, Scopes, Space};
     use loci_engine::{RedactionScope, SearchMode};
     use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 
@@ -709,7 +612,10 @@ mod tests {
     }
 
     fn pending(engine: &Engine) -> Vec<String> {
-        let pending = engine.pending_sources(&super::super::caller(), 10).unwrap();
+        let pending = engine
+            .sources()
+            .pending_sources(&super::super::caller(), 10)
+            .unwrap();
         pending.into_iter().map(|source| source.path).collect()
     }
 
@@ -755,6 +661,7 @@ mod tests {
         fs::write(path("kept"), event("other")).unwrap();
         assert_eq!((read_on(&engine), read_on(&engine)), (Ok(1), Ok(0)));
         let known = engine
+            .sources()
             .source_file(&super::super::caller(), None, &path("read"))
             .unwrap()
             .unwrap();
@@ -801,6 +708,7 @@ mod tests {
             assert_eq!(read_on(&engine), Ok(1));
             let drawers = |caller| {
                 engine
+                    .listings()
                     .places(caller)
                     .unwrap()
                     .iter()
@@ -864,6 +772,7 @@ mod tests {
                 characters_max: None,
             };
             let memories = engine
+                .listings()
                 .browse(&super::super::caller(), browse)
                 .unwrap()
                 .memories;
@@ -877,76 +786,6 @@ mod tests {
                 .count();
             let expected = if is_verbatim { (4, 2, 0) } else { (3, 0, 2) };
             assert_eq!((memories.len(), with_key, said), expected);
-        }
-    }
-
-    #[test]
-    fn a_conversation_is_a_thread_with_its_title() {
-        let file = SourceFile {
-            collection: None,
-            path: "/t/a.json".to_owned(),
-            root: "/t".to_owned(),
-            format: Format::ClaudeAi.name().to_owned(),
-            stamp: NEVER,
-            bytes_read: 0,
-            hash: ContentHash([0; 32]),
-            parts: 0,
-            is_pending: false,
-            is_whole: false,
-        };
-        let long = "a".repeat(limits::CONTENT_BYTES_MAX);
-        for (id, thread, first) in [
-            ("", "/t/a.json", 7),
-            ("#2", "/t/a.json#2", 0),
-            ("uuid", "claude-ai:uuid", 0),
-        ] {
-            let texts = [
-                "one".to_owned(),
-                " ".to_owned(),
-                "a\0b".to_owned(),
-                format!("{long}two\n"),
-            ];
-            let said = |text: &String| Said {
-                speaker: "ann".to_owned(),
-                at: None,
-                text: text.clone(),
-            };
-            let conversation = Conversation {
-                id: id.to_owned(),
-                title: Some("Knots".to_owned()),
-                folder: None,
-                messages: texts.iter().map(said).collect(),
-            };
-            let Made { parts, broken, .. } = parts_of(&file, 7, conversation, &|text| {
-                Redacted::unchanged(text).into_owned()
-            });
-            let found: Vec<(&str, u64)> = parts
-                .iter()
-                .map(|part| (part.content.as_str(), part.position))
-                .collect();
-            assert_eq!(
-                found,
-                [
-                    ("one", first),
-                    (long.as_str(), first + 1),
-                    ("two\n", first + 2)
-                ]
-            );
-            assert_eq!(broken, 1);
-            for SourcePart {
-                thread: of,
-                title,
-                attributes,
-                ..
-            } in parts
-            {
-                let known = [(CONVERSATION, "Knots"), (SPEAKER, "ann")];
-                let known = known.map(|(name, value)| (name.to_owned(), value.to_owned()));
-                assert_eq!(
-                    (of.as_str(), title.as_deref(), attributes),
-                    (thread, Some("ann"), BTreeMap::from(known))
-                );
-            }
         }
     }
 }

@@ -16,7 +16,7 @@ const TRANSCRIPTS_MAX: usize = 256;
 /// # Errors
 /// `unavailable` if the store cannot be read.
 pub fn named_by(engine: &Engine, setting: &str) -> Result<Vec<String>> {
-    let text = engine.setting(&super::caller(), setting)?;
+    let text = engine.settings().get(&super::caller(), setting)?;
     Ok(text
         .and_then(|text| serde_json::from_str(&text).ok())
         .unwrap_or_default())
@@ -34,5 +34,7 @@ pub fn name(engine: &Engine, setting: &str, path: &str, is_named: bool) -> Resul
     paths.retain(|known| known != path);
     paths.extend(is_named.then(|| path.to_owned()));
     paths.drain(..paths.len().saturating_sub(TRANSCRIPTS_MAX));
-    engine.put_setting(&super::caller(), setting, json!(paths).to_string())
+    engine
+        .settings()
+        .put(&super::caller(), setting, json!(paths).to_string())
 }

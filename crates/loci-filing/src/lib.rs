@@ -240,7 +240,7 @@ fn redacted<'a>(engine: &Engine, text: &'a str, is_verbatim: bool) -> Redacted<'
     if is_verbatim {
         Redacted::unchanged(text)
     } else {
-        engine.redact_mined(text)
+        engine.redaction().redact_mined(text)
     }
 }
 

@@ -76,6 +76,7 @@ pub fn mine(
     let caller = super::caller();
     let collection = mempalace::collection(&mining.plan.wing);
     let known = engine
+        .sources()
         .source_files(&caller, collection.as_deref())?
         .into_iter();
     let (known, transcripts): (Vec<_>, Vec<_>) = known.partition(|file| file.format == FORMAT);
@@ -97,14 +98,13 @@ pub fn mine(
         .passed_over
         .iter()
         .for_each(|(_, why)| report.pass_over(reason(*why)));
-    let there: Vec<(String, FileStamp)> = walked
+    let files: Vec<(Option<SourceFile>, String, FileStamp)> = walked
         .files
         .into_iter()
-        .filter_map(|(path, stamp)| Some((path.to_str()?.to_owned(), stamp)))
-        .collect();
-    let files: Vec<_> = there
-        .into_iter()
-        .map(|(path, stamp)| (known.remove(&path), path, stamp))
+        .filter_map(|(path, stamp)| {
+            let path = path.to_str()?.to_owned();
+            Some((known.remove(&path), path, stamp))
+        })
         .collect();
     // The rest is deleted, ignored by now, or unreadable, in which case its state is unknown.
     let (gone, left): (Vec<_>, Vec<_>) = known.into_values().partition(|file| is_gone(&file.path));
@@ -216,7 +216,7 @@ impl Work<'_> {
                 stamp: settled(stamp, self.engine.now()),
                 ..known.clone()
             };
-            if let Err(error) = self.engine.note_source(&self.caller, known, file) {
+            if let Err(error) = self.engine.sources().note_source(&self.caller, known, file) {
                 // The next pass reads it once more.
                 tracing::warn!(%error, "what is known of a file could not be noted");
             }
@@ -238,7 +238,7 @@ impl Work<'_> {
         let redacted = if self.mining.is_verbatim {
             Redacted::unchanged(text)
         } else {
-            self.engine.redact_file(text)
+            self.engine.redaction().redact_file(text)
         };
         let mut removed = redacted.removed.iter().peekable();
         let mut parts: Vec<SourcePart> = (0..)
@@ -325,7 +325,7 @@ impl Work<'_> {
                 match outcome {
                     Ok(filed) => self.count(&filing, filed),
                     Err(error) if error.code == ErrorCode::Conflict && attempt < ATTEMPTS_MAX => {
-                        let known = self.engine.source_file(
+                        let known = self.engine.sources().source_file(
                             &self.caller,
                             self.collection.as_deref(),
                             &filing.path,
@@ -354,10 +354,16 @@ impl Work<'_> {
         if self.mining.is_dry {
             return Ok(reads
                 .iter()
-                .map(|read| self.engine.preview_source(&self.caller, &id_of, read))
+                .map(|read| {
+                    self.engine
+                        .sources()
+                        .preview_source(&self.caller, &id_of, read)
+                })
                 .collect());
         }
-        self.engine.file_sources(&self.caller, &id_of, reads)
+        self.engine
+            .sources()
+            .file_sources(&self.caller, &id_of, reads)
     }
 
     fn count(&mut self, filing: &Filing, filed: SourceFiled) {

@@ -273,7 +273,7 @@ impl Parts {
     pub fn open_current(settings: &Settings) -> Result<Self, Failure> {
         let parts = Parts::open_to_read(settings)?;
         if !parts.store.is_read_only() && !is_watched(&parts.vault.watch_lock) {
-            match parts.engine.reconcile() {
+            match parts.engine.notes().reconcile() {
                 Ok(Reconciled { away: None, .. }) => {}
                 Ok(Reconciled {
                     away: Some(why), ..
@@ -330,7 +330,7 @@ impl Drop for Parts {
     /// The buffered audit entries and access counts must not be lost with the process.
     fn drop(&mut self) {
         if !self.store.is_read_only()
-            && let Err(error) = self.engine.flush()
+            && let Err(error) = self.engine.audit().flush()
         {
             tracing::warn!(%error, "the last entries of the audit log could not be written");
         }

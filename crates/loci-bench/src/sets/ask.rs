@@ -96,7 +96,11 @@ pub fn alone(
                 tiers,
                 ..Recall::new(&question.query, ORDERED, &order)
             };
-            let mut found = parts.engine.recall(&Caller::local(), &request)?.hits;
+            let mut found = parts
+                .engine
+                .search()
+                .recall(&Caller::local(), &request)?
+                .hits;
             found.retain(|hit| order(&hit.signals) > f64::NEG_INFINITY);
             found.sort_by(|left, right| order(&right.signals).total_cmp(&order(&left.signals)));
             let texts: Vec<_> = found

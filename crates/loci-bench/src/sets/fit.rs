@@ -85,7 +85,10 @@ impl Captured {
                 tiers,
                 ..Recall::new(&question.query, RESULTS, &|signals| signals.relevance)
             };
-            let input = parts.engine.fusion_input(&Caller::local(), &request)?;
+            let input = parts
+                .engine
+                .search()
+                .fusion_input(&Caller::local(), &request)?;
             let texts = stored.texts_of_ids(input.ids.iter(), &parts)?;
             let is_answer = |id| {
                 texts

@@ -42,13 +42,18 @@ pub fn only(scope: String) -> CollectionFilter {
 }
 
 /// Resolves an id that a caller sent: a UUID, in any case, to the stored one; any other text as
-/// [`memory_id`](loci_engine::Engine::memory_id) does.
+/// [`memory_id`](loci_engine::Memories::memory_id) does.
 ///
 /// # Errors
 /// `invalid_argument` for a text that cannot be an id, or that is a part of several; `unavailable`
 /// if the store cannot be read.
 pub fn id(context: Context<'_>, sent: &str) -> Result<MemoryId> {
-    check::uuid("id", sent).or_else(|_| context.engine.memory_id(context.caller, "id", sent))
+    check::uuid("id", sent).or_else(|_| {
+        context
+            .engine
+            .memories()
+            .memory_id(context.caller, "id", sent)
+    })
 }
 
 /// Returns the number of results, at most 100.

@@ -54,6 +54,7 @@ impl TypedTool for DeleteAll {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let deleted = context
             .engine
+            .memories()
             .clear(context.caller, only(arguments.scope))?;
         let output = Output {
             status: CLEARED,

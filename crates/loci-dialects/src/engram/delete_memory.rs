@@ -41,6 +41,7 @@ impl TypedTool for DeleteMemory {
         let id = id(context, &arguments.id)?;
         context
             .engine
+            .memories()
             .forget(context.caller, &id)
             .map_err(in_words(&arguments.id))?;
         Outcome {

@@ -45,9 +45,10 @@ impl TypedTool for GetMemory {
         let id = id(context, &arguments.id)?;
         let memory = context
             .engine
+            .memories()
             .show(context.caller, &id)
             .map_err(in_words(&arguments.id))?;
-        let page = context.engine.text_page(
+        let page = context.engine.budgets().text_page(
             memory,
             arguments.offset.map_or(0, |offset| offset.0),
             None,

@@ -59,10 +59,13 @@ impl TypedTool for ListMemory {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let scope = only(arguments.scope);
-        let named =
-            context
-                .engine
-                .named(context.caller, NOUNS, &[Tier::LongTerm], scope, Vec::new())?;
+        let named = context.engine.listings().named(
+            context.caller,
+            NOUNS,
+            &[Tier::LongTerm],
+            scope,
+            Vec::new(),
+        )?;
         let request = List {
             collections: named.collections,
             sections: Vec::new(),
@@ -74,6 +77,7 @@ impl TypedTool for ListMemory {
         let tokens = arguments.budget_tokens.map(|count| count.0);
         let listed = context
             .engine
+            .listings()
             .list_within(context.caller, request, tokens)?;
         let notice = left_out(listed.shown.len(), listed.left_out, "search for the others");
         let record = |shown: Shown| Record::shown(shown.memory, shown.length);

@@ -123,7 +123,7 @@ pub fn found<Output: Serialize>(
         collections,
         notice,
         ..
-    } = context.engine.named(
+    } = context.engine.listings().named(
         context.caller,
         NOUNS,
         &request.tiers,
@@ -136,6 +136,7 @@ pub fn found<Output: Serialize>(
     };
     let recalled = context
         .engine
+        .search()
         .recall_within(context.caller, &request, tokens)?;
     let explanations = recalled.hits.iter().map(explained).collect();
     let left_out = left_out(recalled.hits.len(), recalled.left_out, "ask more narrowly");

@@ -46,6 +46,7 @@ impl TypedTool for SetVisibility {
         let id = id(context, &arguments.id)?;
         let changed = context
             .engine
+            .memories()
             .set_shared(context.caller, &id, arguments.shared);
         let memory = changed.map_err(in_words(&arguments.id))?;
         let visibility = Some(visibility(&memory));

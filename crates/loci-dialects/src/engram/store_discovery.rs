@@ -87,10 +87,12 @@ impl TypedTool for StoreDiscovery {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let collection = collection(arguments.scope);
-        let case_notice =
-            context
-                .engine
-                .differing_in_case(context.caller, NOUNS, collection.as_deref(), None)?;
+        let case_notice = context.engine.listings().differing_in_case(
+            context.caller,
+            NOUNS,
+            collection.as_deref(),
+            None,
+        )?;
         let request = Remember {
             collection,
             section: Some(arguments.kind.name().to_owned()),
@@ -103,7 +105,7 @@ impl TypedTool for StoreDiscovery {
         };
         let (engine, caller) = (context.engine, context.caller);
         let remembered = match &arguments.id {
-            None => engine.remember(caller, request)?,
+            None => engine.memories().remember(caller, request)?,
             // An error that the id is taken reveals that the memory exists.
             Some(_) if !caller.principal.scopes.allow(Scope::Read) => {
                 return Err(denial(
@@ -112,6 +114,7 @@ impl TypedTool for StoreDiscovery {
                 ));
             }
             Some(id) => engine
+                .memories()
                 .remember_as(caller, &check::uuid("id", id)?, request)
                 .map_err(in_words(id))?,
         };

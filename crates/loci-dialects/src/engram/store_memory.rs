@@ -133,10 +133,12 @@ impl TypedTool for StoreMemory {
             .filter_map(|(name, value)| Some((name.to_owned(), value?)))
             .collect();
         let collection = collection(arguments.scope);
-        let case_notice =
-            context
-                .engine
-                .differing_in_case(context.caller, NOUNS, collection.as_deref(), None)?;
+        let case_notice = context.engine.listings().differing_in_case(
+            context.caller,
+            NOUNS,
+            collection.as_deref(),
+            None,
+        )?;
         let request = Remember {
             compare_in: Some(
                 collection
@@ -148,7 +150,10 @@ impl TypedTool for StoreMemory {
             attributes,
             ..Remember::new(arguments.content, arguments.category.name())
         };
-        let remembered = context.engine.remember(context.caller, request)?;
+        let remembered = context
+            .engine
+            .memories()
+            .remember(context.caller, request)?;
         let output = Output {
             id: remembered.memory.id.to_string(),
             duplicate_of: remembered.duplicate_of.map(|id| id.to_string()),

@@ -56,7 +56,10 @@ impl TypedTool for UpdateMemory {
             shared,
         } = arguments;
         let id = id(context, &sent)?;
-        let updated = context.engine.update(context.caller, &id, &content, shared);
+        let updated = context
+            .engine
+            .memories()
+            .update(context.caller, &id, &content, shared);
         let (memory, embedding) = updated.map_err(in_words(&sent))?;
         let visibility = Some(visibility(&memory));
         Outcome {

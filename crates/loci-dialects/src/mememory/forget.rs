@@ -42,8 +42,9 @@ impl TypedTool for Forget {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let id = context
             .engine
+            .memories()
             .memory_id(context.caller, "id", &arguments.id)?;
-        context.engine.forget(context.caller, &id)?;
+        context.engine.memories().forget(context.caller, &id)?;
         let structured = crate::tool::to_value(&Output {
             id: id.to_string(),
             deleted: true,

@@ -63,10 +63,13 @@ impl TypedTool for List {
             return page(context, id, offset, tokens);
         }
         let asked = collections_to_list(arguments.scope, arguments.project)?;
-        let named =
-            context
-                .engine
-                .named(context.caller, NOUNS, &[Tier::LongTerm], asked, Vec::new())?;
+        let named = context.engine.listings().named(
+            context.caller,
+            NOUNS,
+            &[Tier::LongTerm],
+            asked,
+            Vec::new(),
+        )?;
         let request = loci_engine::List {
             collections: named.collections,
             sections: sections(arguments.r#type),
@@ -77,6 +80,7 @@ impl TypedTool for List {
         };
         let listed = context
             .engine
+            .listings()
             .list_within(context.caller, request, tokens)?;
         let next = format!(
             "give `offset` {} for the others",
@@ -92,8 +96,11 @@ impl TypedTool for List {
 
 /// Returns the memory with this id alone, with a page of its text.
 fn page(context: Context<'_>, id: &str, offset: usize, tokens: Option<usize>) -> Result<Reply> {
-    let id = context.engine.memory_id(context.caller, "id", id)?;
-    let memory = context.engine.show(context.caller, &id)?;
-    let page = context.engine.text_page(memory, offset, tokens)?;
+    let id = context
+        .engine
+        .memories()
+        .memory_id(context.caller, "id", id)?;
+    let memory = context.engine.memories().show(context.caller, &id)?;
+    let page = context.engine.budgets().text_page(memory, offset, tokens)?;
     Reply::json(&[Record::page(context.caller, page)], Some(1))
 }

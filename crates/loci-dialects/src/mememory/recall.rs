@@ -73,9 +73,11 @@ impl TypedTool for Recall {
         let tokens = arguments.budget_tokens.map(|count| count.0);
         let tiers = vec![Tier::LongTerm];
         let asked = collections_to_search(arguments.scope, arguments.project)?;
-        let named = context
-            .engine
-            .named(context.caller, NOUNS, &tiers, asked, Vec::new())?;
+        let named =
+            context
+                .engine
+                .listings()
+                .named(context.caller, NOUNS, &tiers, asked, Vec::new())?;
         let request = loci_engine::Recall {
             query: &arguments.query,
             tiers,
@@ -92,6 +94,7 @@ impl TypedTool for Recall {
         };
         let recalled = context
             .engine
+            .search()
             .recall_within(context.caller, &request, tokens)?;
         let explanations = recalled.hits.iter().map(explained).collect();
         let left_out = left_out(recalled.hits.len(), recalled.left_out, "ask more narrowly");

@@ -1,7 +1,7 @@
 //! The tool `remember`: stores a memory.
 
 use loci_core::{CollectionFilter, Delivery, Error, Result, Visibility, limits};
-use loci_engine::{Bootstrap, Embedding, StartOverflow, short_id};
+use loci_engine::{Bootstrap, Embedding, Similar, StartOverflow, short_id};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -117,27 +117,22 @@ impl TypedTool for Remember {
     type Output = Output;
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let memories = context.engine.memories();
         let collection = collection_to_write(arguments.scope, arguments.project)?;
         let kind = arguments.r#type.unwrap_or(MemoryType::Fact);
-        let delivery = match (kind, arguments.delivery.map(Delivery::from)) {
-            (MemoryType::Bootstrap, Some(Delivery::OnDemand)) => {
-                let problem =
-                    "cannot be on_demand with type=bootstrap; choose another type or leave it out";
-                return Err(Error::invalid("delivery", problem));
-            }
-            (MemoryType::Bootstrap, _) => Delivery::Bootstrap,
-            (_, delivery) => delivery.unwrap_or_default(),
-        };
+        let delivery = delivery_of(kind, arguments.delivery.map(Delivery::from))?;
         let supersedes = arguments
             .supersedes
-            .map(|id| context.engine.memory_id(context.caller, "supersedes", &id));
-        let supersedes = supersedes.transpose()?;
-        let case_notice =
-            context
-                .engine
-                .differing_in_case(context.caller, NOUNS, collection.as_deref(), None)?;
+            .map(|id| memories.memory_id(context.caller, "supersedes", &id))
+            .transpose()?;
+        let case_notice = context.engine.listings().differing_in_case(
+            context.caller,
+            NOUNS,
+            collection.as_deref(),
+            None,
+        )?;
         let once = supersedes.is_none() && !arguments.again.unwrap_or(false);
-        let remembered = context.engine.remember(
+        let remembered = memories.remember(
             context.caller,
             loci_engine::Remember {
                 collection: collection.clone(),
@@ -167,31 +162,12 @@ impl TypedTool for Remember {
         if delivery == Delivery::Bootstrap {
             let bootstrap = context
                 .engine
+                .context()
                 .bootstrap(context.caller, collection.as_deref())?;
             warnings.extend(budget_warning(&bootstrap));
         }
-        warnings.extend(remembered.start_overflow.map(
-            |StartOverflow {
-                 shown,
-                 total,
-                 shows_this,
-             }| Warning::SessionStart {
-                shown,
-                total,
-                shows_this,
-            },
-        ));
-        if !remembered.contradicted.is_empty() {
-            let matches = remembered.contradicted.into_iter().map(|similar| Match {
-                authorship: Authorship::of(context.caller, &similar.memory),
-                id: similar.memory.id.to_string(),
-                content: similar.memory.content,
-                similarity: rounded(similar.cosine.into(), 4),
-            });
-            warnings.push(Warning::Contradiction {
-                matches: matches.collect(),
-            });
-        }
+        warnings.extend(remembered.start_overflow.map(session_start));
+        warnings.extend(contradiction(context, remembered.contradicted));
         let pending = match remembered.embedding {
             Embedding::Done => None,
             Embedding::Pending(reason) => Some(reason),
@@ -280,4 +256,43 @@ fn reply(output: Output) -> Result<Reply> {
     }
     text.push_str(&details.to_string());
     Ok(Reply::new(text, structured, None))
+}
+
+/// Returns the delivery of a memory of this type.
+fn delivery_of(kind: MemoryType, delivery: Option<Delivery>) -> Result<Delivery> {
+    match (kind, delivery) {
+        (MemoryType::Bootstrap, Some(Delivery::OnDemand)) => {
+            let problem =
+                "cannot be on_demand with type=bootstrap; choose another type or leave it out";
+            Err(Error::invalid("delivery", problem))
+        }
+        (MemoryType::Bootstrap, _) => Ok(Delivery::Bootstrap),
+        (_, delivery) => Ok(delivery.unwrap_or_default()),
+    }
+}
+
+fn session_start(overflow: StartOverflow) -> Warning {
+    let StartOverflow {
+        shown,
+        total,
+        shows_this,
+    } = overflow;
+    Warning::SessionStart {
+        shown,
+        total,
+        shows_this,
+    }
+}
+
+fn contradiction(context: Context<'_>, contradicted: Vec<Similar>) -> Option<Warning> {
+    let matches: Vec<Match> = contradicted
+        .into_iter()
+        .map(|similar| Match {
+            authorship: Authorship::of(context.caller, &similar.memory),
+            id: similar.memory.id.to_string(),
+            content: similar.memory.content,
+            similarity: rounded(similar.cosine.into(), 4),
+        })
+        .collect();
+    (!matches.is_empty()).then_some(Warning::Contradiction { matches })
 }

@@ -47,7 +47,10 @@ fn read(context: Context<'_>, uri: &str) -> Result<Option<String>> {
 /// Returns the bootstrap of a session. An empty one says so, since a host or its user would take an
 /// empty text for an error.
 fn markdown(context: Context<'_>, project: Option<&str>) -> Result<String> {
-    let bootstrap = context.engine.bootstrap(context.caller, project)?;
+    let bootstrap = context
+        .engine
+        .context()
+        .bootstrap(context.caller, project)?;
     Ok(if bootstrap.memories == 0 {
         EMPTY.to_owned()
     } else {
@@ -64,7 +67,7 @@ fn complete(
     if uri != PROJECT_TEMPLATE || argument != "project" {
         return Ok(None);
     }
-    let mut projects = context.engine.collections(context.caller)?;
+    let mut projects = context.engine.listings().collections(context.caller)?;
     projects.retain(|project| project.starts_with(prefix));
     Ok(Some(projects))
 }

@@ -68,7 +68,11 @@ impl TypedTool for Stats {
 
     fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
         let mut output = Output::default();
-        for tally in context.engine.count_by_location(context.caller)? {
+        for tally in context
+            .engine
+            .listings()
+            .count_by_location(context.caller)?
+        {
             output.total += tally.memories;
             *output.by_type.entry(tally.section).or_default() += tally.memories;
             match tally.collection {
@@ -82,7 +86,7 @@ impl TypedTool for Stats {
         (output.by_project, output.more_projects) =
             largest(output.by_project, NAMES_MAX, PROJECTS_BYTES_MAX);
         (output.by_type, output.more_types) = largest(output.by_type, NAMES_MAX, TYPES_BYTES_MAX);
-        let (_, redactions) = context.engine.redactions(context.caller)?;
+        let (_, redactions) = context.engine.secrets().redactions(context.caller)?;
         output.redacted = redactions
             .iter()
             .map(|(kind, count)| (kind.to_owned(), count))

@@ -39,10 +39,12 @@ impl TypedTool for Update {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let id = context
             .engine
+            .memories()
             .memory_id(context.caller, "id", &arguments.id)?;
         let (memory, embedding) =
             context
                 .engine
+                .memories()
                 .update(context.caller, &id, &arguments.content, None)?;
         let notice = match embedding {
             Embedding::Done => None,

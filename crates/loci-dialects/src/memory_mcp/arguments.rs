@@ -98,12 +98,16 @@ impl Search {
             }
             (Some(query), None) => query,
             (None, Some(id)) => {
-                let id = engine.memory_id(caller, "memory_id", &id)?;
-                let memory =
-                    engine.show_of(caller, &id, &Tier::OF_CONVERSATIONS, Forgotten::Hide)?;
+                let id = engine.memories().memory_id(caller, "memory_id", &id)?;
+                let memory = engine.memories().show_of(
+                    caller,
+                    &id,
+                    &Tier::OF_CONVERSATIONS,
+                    Forgotten::Hide,
+                )?;
                 let offset = self.offset.map_or(0, |offset| offset.0);
                 return Ok(Results::Page(Box::new(
-                    engine.text_page(memory, offset, tokens)?,
+                    engine.budgets().text_page(memory, offset, tokens)?,
                 )));
             }
             (None, None) => {
@@ -118,7 +122,7 @@ impl Search {
             .memory_type
             .into_iter()
             .partition(|name| TYPES.contains(&name.as_str()));
-        let named = engine.named(
+        let named = engine.listings().named(
             caller,
             NOUNS,
             &[Tier::LongTerm],
@@ -139,7 +143,7 @@ impl Search {
             ranking,
             counts_access,
         };
-        let mut recalled = engine.recall_within(caller, &request, tokens)?;
+        let mut recalled = engine.search().recall_within(caller, &request, tokens)?;
         recalled.degraded = both(named.notice, recalled.degraded);
         Ok(Results::Recalled(recalled))
     }

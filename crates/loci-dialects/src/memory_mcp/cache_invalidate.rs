@@ -54,6 +54,7 @@ impl TypedTool for CacheInvalidate {
         }
         let deleted_count = context
             .engine
+            .conversations()
             .forget_answers(context.caller, pattern.as_deref())?;
         let output = Output {
             user_id: arguments.user_id,

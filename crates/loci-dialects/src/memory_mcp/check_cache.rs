@@ -61,10 +61,11 @@ impl TypedTool for CheckCache {
         let cosine_min = arguments
             .similarity_threshold
             .map(|similarity| (2.0 * similarity - 1.0) as f32);
-        let (answer, notice) =
-            context
-                .engine
-                .cached_answer(context.caller, &arguments.query, cosine_min)?;
+        let (answer, notice) = context.engine.conversations().cached_answer(
+            context.caller,
+            &arguments.query,
+            cosine_min,
+        )?;
         let output = answer.map_or_else(Output::default, |answer| Output {
             cache_hit: true,
             query: Some(answer.entry.query),

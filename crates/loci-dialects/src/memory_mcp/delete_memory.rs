@@ -71,9 +71,9 @@ impl TypedTool for DeleteMemory {
         }
         let (engine, caller) = (context.engine, context.caller);
         let deleted_count = if dry_run {
-            engine.count_discarded(caller, &which)?
+            engine.memories().count_discarded(caller, &which)?
         } else {
-            engine.discard(caller, &which)?
+            engine.memories().discard(caller, &which)?
         };
         let output = Output {
             deleted_count,
@@ -97,7 +97,10 @@ fn conditions(context: Context<'_>, arguments: Arguments) -> Result<Discard> {
             "does not go with `conversation_id`, `tags` or `time_range`",
         )),
         Some(id) => {
-            let id = context.engine.memory_id(context.caller, "memory_id", &id)?;
+            let id = context
+                .engine
+                .memories()
+                .memory_id(context.caller, "memory_id", &id)?;
             Ok(Discard {
                 id: Some(id),
                 ..Discard::default()

@@ -65,7 +65,7 @@ impl TypedTool for MemoryHealth {
     type Output = Output;
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let census = context.engine.count_by_status(context.caller)?;
+        let census = context.engine.listings().count_by_status(context.caller)?;
         let tier = |tier| {
             census
                 .iter()

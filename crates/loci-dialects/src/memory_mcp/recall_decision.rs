@@ -79,6 +79,7 @@ impl TypedTool for RecallDecision {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let decision = context
             .engine
+            .conversations()
             .decided(context.caller, &arguments.key)?
             .map(Document::from);
         let output = Output {

@@ -81,7 +81,7 @@ impl TypedTool for SearchWeb {
     type Output = Output;
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let found = context.engine.search_web(&arguments.query)?;
+        let found = context.engine.search().search_web(&arguments.query)?;
         let results = found.as_ref().map(|pages| pages.len() as u64);
         let output = match found {
             Some(pages) => Output::Found {

@@ -49,9 +49,12 @@ impl TypedTool for StoreCache {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let id = object_id::mint(context.engine.now());
         let cache_id = id.to_string();
-        context
-            .engine
-            .cache_answer(context.caller, id, &arguments.query, &arguments.response)?;
+        context.engine.conversations().cache_answer(
+            context.caller,
+            id,
+            &arguments.query,
+            &arguments.response,
+        )?;
         Reply::json(&Output { cache_id }, None)
     }
 }

@@ -51,10 +51,12 @@ impl TypedTool for StoreDecision {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let ttl_days = arguments.ttl_days.map(|days| days.0 as u64);
-        let is_new =
-            context
-                .engine
-                .decide(context.caller, &arguments.key, &arguments.value, ttl_days)?;
+        let is_new = context.engine.conversations().decide(
+            context.caller,
+            &arguments.key,
+            &arguments.value,
+            ttl_days,
+        )?;
         let action = if is_new { "created" } else { "updated" };
         let output = Output {
             key: arguments.key,

@@ -97,6 +97,7 @@ impl TypedTool for StoreMemory {
         };
         let conversed = context
             .engine
+            .conversations()
             .store_messages(context.caller, conversation)?;
         let stm_ids: Vec<String> = conversed.ids.iter().map(ToString::to_string).collect();
         let output = Output {

@@ -86,7 +86,7 @@ impl TypedTool for AddDrawer {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let wing = place_name("wing", &arguments.wing)?;
         let room = place_name("room", &arguments.room)?;
-        let case_notice = context.engine.differing_in_case(
+        let case_notice = context.engine.listings().differing_in_case(
             context.caller,
             NOUNS,
             collection(&wing).as_deref(),
@@ -109,10 +109,11 @@ impl TypedTool for AddDrawer {
             visibility: Visibility::Common,
             ..Remember::new(content.as_str(), kind(&content))
         };
-        let filed =
-            context
-                .engine
-                .file(context.caller, &drawer_ids(&wing, &room, &content), request)?;
+        let filed = context.engine.memories().file(
+            context.caller,
+            &drawer_ids(&wing, &room, &content),
+            request,
+        )?;
         let (memory, reason, notice) = match filed {
             Filed::New(remembered) => (
                 remembered.memory,

@@ -108,7 +108,7 @@ pub struct Meant {
     pub notice: Option<String>,
 }
 
-/// Resolves a filter to existing names, as [`named`](loci_engine::Engine::named) does. The names
+/// Resolves a filter to existing names, as [`named`](loci_engine::Listings::named) does. The names
 /// are taken exactly as given, since names from other tool sets may have blanks around them; a
 /// blank name filters nothing.
 ///
@@ -124,6 +124,7 @@ pub fn meant(context: Context<'_>, wing: Option<String>, room: Option<String>) -
         notice,
     } = context
         .engine
+        .listings()
         .named(context.caller, NOUNS, &tiers, collections, sections)?;
     let wing = match collections {
         CollectionFilter::Only(name) | CollectionFilter::GlobalAnd(name) => Some(name),

@@ -112,6 +112,7 @@ impl TypedTool for CheckDuplicate {
         let resembling =
             context
                 .engine
+                .search()
                 .find_duplicates(context.caller, &arguments.content, &query)?;
         let similarity =
             |similar: &Similar| rounded(f64::from(similar.cosine).clamp(0.0, 1.0), DIGITS);
@@ -121,6 +122,7 @@ impl TypedTool for CheckDuplicate {
         let memories = similar.into_iter().map(|similar| similar.memory).collect();
         let shown = context
             .engine
+            .budgets()
             .cut_to_budget(memories, arguments.budget_tokens.map(|count| count.0))?;
         let left_out = left_out(
             shown.len(),

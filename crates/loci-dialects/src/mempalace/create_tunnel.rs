@@ -80,7 +80,12 @@ impl TypedTool for CreateTunnel {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let end = |argument: &str, wing: String, room: String, drawer: Option<String>| {
             let memory = given(drawer)
-                .map(|id| context.engine.memory_id(context.caller, argument, &id))
+                .map(|id| {
+                    context
+                        .engine
+                        .memories()
+                        .memory_id(context.caller, argument, &id)
+                })
                 .transpose()?;
             Ok(TunnelEnd {
                 collection: collection(wing.trim()),
@@ -119,7 +124,7 @@ impl TypedTool for CreateTunnel {
                 "is the source room; a tunnel ties two places",
             ));
         }
-        let tied = context.engine.create_tunnel(
+        let tied = context.engine.graph().create_tunnel(
             context.caller,
             source.clone(),
             target.clone(),
@@ -144,7 +149,7 @@ impl TypedTool for CreateTunnel {
 
 /// Returns the error of the first invalid end, with its argument.
 fn fault(context: Context<'_>, ends: [(&str, &TunnelEnd); 2]) -> Option<Error> {
-    let places = context.engine.places(context.caller).ok()?;
+    let places = context.engine.listings().places(context.caller).ok()?;
     ends.into_iter().find_map(|(side, end)| {
         let wing = wing(end.collection.clone());
         let mut rooms = places.iter().filter(|place| place.collection == end.collection).peekable();

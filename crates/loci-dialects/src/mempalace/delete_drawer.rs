@@ -49,11 +49,13 @@ impl TypedTool for DeleteDrawer {
     fn run(context: Context<'_>, Arguments { drawer_id }: Arguments) -> Result<Reply> {
         let id = context
             .engine
+            .memories()
             .memory_id(context.caller, "drawer_id", &drawer_id)?;
         // A drawer that was only forgotten can still be deleted.
         drawer_among(context, &id, Forgotten::Show)?;
         context
             .engine
+            .memories()
             .forget(context.caller, &id)
             .map_err(in_words(&id))?;
         let output = Output {

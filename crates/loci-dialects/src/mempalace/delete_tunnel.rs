@@ -50,6 +50,7 @@ impl TypedTool for DeleteTunnel {
     fn run(context: Context<'_>, Arguments { tunnel_id }: Arguments) -> Result<Reply> {
         context
             .engine
+            .graph()
             .delete_tunnel(context.caller, &tunnel_id)
             .map_err(|error| match error.code {
                 ErrorCode::NotFound => Error::not_found(format!(

@@ -109,10 +109,13 @@ impl TypedTool for DiaryRead {
             collection: "diary",
             section: "room",
         };
-        let named =
-            context
-                .engine
-                .named(context.caller, nouns, &[Tier::Unlisted], wing, Vec::new())?;
+        let named = context.engine.listings().named(
+            context.caller,
+            nouns,
+            &[Tier::Unlisted],
+            wing,
+            Vec::new(),
+        )?;
         let request = Browse {
             collections: named.collections,
             sections: vec![DIARY.to_owned()],
@@ -126,10 +129,13 @@ impl TypedTool for DiaryRead {
                 .min(LAST_N_MAX),
             characters_max: None,
         };
-        let browsed = context.engine.browse(context.caller, request)?;
+        let browsed = context.engine.listings().browse(context.caller, request)?;
         let found = browsed.memories.len();
         let tokens = arguments.budget_tokens.map(|count| count.0);
-        let shown = context.engine.cut_to_budget(browsed.memories, tokens)?;
+        let shown = context
+            .engine
+            .budgets()
+            .cut_to_budget(browsed.memories, tokens)?;
         let left_out = left_out(shown.len(), found - shown.len(), "ask for fewer");
         let entry = |shown| Entry::of(context.caller, shown);
         let entries: Vec<Entry> = shown.into_iter().map(entry).collect();

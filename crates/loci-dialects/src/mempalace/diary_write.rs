@@ -89,7 +89,10 @@ impl TypedTool for DiaryWrite {
             attributes: said.map(|(name, value)| (name.to_owned(), value)).into(),
             ..Remember::new(arguments.entry, DIARY)
         };
-        let remembered = context.engine.remember(context.caller, request)?;
+        let remembered = context
+            .engine
+            .memories()
+            .remember(context.caller, request)?;
         let output = Output {
             success: true,
             entry_id: remembered.memory.id.to_string(),

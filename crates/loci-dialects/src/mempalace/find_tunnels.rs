@@ -75,7 +75,7 @@ impl TypedTool for FindTunnels {
         let between = between
             .each_ref()
             .map(|wing| wing.as_ref().map(Option::as_deref));
-        let (bridges, total) = context.engine.bridges(context.caller, between)?;
+        let (bridges, total) = context.engine.graph().bridges(context.caller, between)?;
         let reply = overview(bridges.into_iter().map(Found::from).collect(), total)?;
         Ok(reply
             .with_further_notice(a.notice)

@@ -138,14 +138,18 @@ impl TypedTool for FollowTunnels {
             wing.and_then(collection),
             room.as_deref().unwrap_or_default(),
         );
-        let followed = context.engine.follow_tunnels(
+        let followed = context.engine.graph().follow_tunnels(
             context.caller,
             collection.as_deref(),
             section,
             PREVIEWS_MAX,
         );
         let followed = followed.map_err(|error| {
-            let places = context.engine.places(context.caller).unwrap_or_default();
+            let places = context
+                .engine
+                .listings()
+                .places(context.caller)
+                .unwrap_or_default();
             if places.iter().any(|place| place.collection == collection) {
                 not_found_in("room", "mempalace_list_rooms")(error)
             } else {

@@ -128,12 +128,14 @@ impl TypedTool for GetDrawer {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let id = context
-            .engine
-            .memory_id(context.caller, "drawer_id", &arguments.drawer_id)?;
+        let id = context.engine.memories().memory_id(
+            context.caller,
+            "drawer_id",
+            &arguments.drawer_id,
+        )?;
         let drawer = drawer(context, &id)?;
         let chunks = passage_count(&drawer.content);
-        let page = context.engine.text_page(
+        let page = context.engine.budgets().text_page(
             drawer,
             arguments.offset.map_or(0, |offset| offset.0),
             None,

@@ -106,7 +106,7 @@ impl TypedTool for GetTaxonomy {
 
     fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
         let mut taxonomy: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
-        for place in context.engine.places(context.caller)? {
+        for place in context.engine.listings().places(context.caller)? {
             *taxonomy
                 .entry(wing(place.collection))
                 .or_default()

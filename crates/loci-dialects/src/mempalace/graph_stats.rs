@@ -81,7 +81,7 @@ impl TypedTool for GraphStats {
     type Output = Output;
 
     fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
-        let counts = context.engine.map_counts(context.caller)?;
+        let counts = context.engine.graph().map_counts(context.caller)?;
         let rooms = counts
             .rooms_per_collection
             .into_iter()

@@ -56,7 +56,7 @@ pub fn put_hook_settings(
     let given = given
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?.to_string())));
-    context.engine.put_settings(context.caller, given)
+    context.engine.settings().put_all(context.caller, given)
 }
 
 /// Returns the last save of the caller's hooks; `None` if they never saved.
@@ -84,12 +84,12 @@ pub fn put_checkpoint(context: Context<'_>, message_count: u64) -> Result<()> {
 
 /// Reads a value; `None` if it is missing or cannot be parsed.
 fn read<T: DeserializeOwned>(context: Context<'_>, name: &str) -> Result<Option<T>> {
-    let value = context.engine.setting(context.caller, name)?;
+    let value = context.engine.settings().get(context.caller, name)?;
     Ok(value.and_then(|value| serde_json::from_str(&value).ok()))
 }
 
 fn write(context: Context<'_>, name: &str, value: &impl Serialize) -> Result<()> {
     let value = serde_json::to_string(value)
         .map_err(|error| Error::internal(format!("{name}: {error}")))?;
-    context.engine.put_setting(context.caller, name, value)
+    context.engine.settings().put(context.caller, name, value)
 }

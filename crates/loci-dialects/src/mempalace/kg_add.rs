@@ -162,12 +162,15 @@ impl TypedTool for KgAdd {
             object: arguments.object,
             source: given(arguments.source_closet),
         };
-        let (fact, is_new) = match context.engine.add_fact(context.caller, request)? {
+        let (fact, is_new) = match context.engine.graph().add_fact(context.caller, request)? {
             AddedFact::New(fact) => (fact, true),
             AddedFact::Before(fact) => (fact, false),
         };
         let notice = begun_otherwise(&fact, valid_from);
-        let others = context.engine.other_open_facts(context.caller, &fact)?;
+        let others = context
+            .engine
+            .graph()
+            .other_open_facts(context.caller, &fact)?;
         let open = others_open(others.len());
         let output = Output {
             success: true,

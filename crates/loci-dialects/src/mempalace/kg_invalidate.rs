@@ -73,10 +73,11 @@ impl TypedTool for KgInvalidate {
             ended,
         } = arguments;
         let ended = period("ended", ended.as_deref())?;
-        let outcome =
-            context
-                .engine
-                .end_facts(context.caller, [&subject, &predicate, &object], ended);
+        let outcome = context.engine.graph().end_facts(
+            context.caller,
+            [&subject, &predicate, &object],
+            ended,
+        );
         let (facts, ended) = outcome
             .map_err(|error| error.with_remedy("ask mempalace_kg_query about the subject"))?;
         let output = Output {

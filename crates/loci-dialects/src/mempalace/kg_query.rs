@@ -87,7 +87,7 @@ impl TypedTool for KgQuery {
         let as_of = period("as_of", arguments.as_of.as_deref())?;
         let direction = arguments.direction.map_or(Direction::Both, Direction::from);
         let offset = arguments.offset.map_or(0, |offset| offset.0);
-        let found = context.engine.facts_about(
+        let found = context.engine.graph().facts_about(
             context.caller,
             &arguments.entity,
             direction,

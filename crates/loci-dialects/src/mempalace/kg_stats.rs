@@ -46,7 +46,7 @@ impl TypedTool for KgStats {
     type Output = Output;
 
     fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
-        let counts = context.engine.fact_counts(context.caller)?;
+        let counts = context.engine.graph().fact_counts(context.caller)?;
         let output = Output {
             entities: counts.entities,
             triples: counts.facts,

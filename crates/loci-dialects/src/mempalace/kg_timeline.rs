@@ -57,6 +57,7 @@ impl TypedTool for KgTimeline {
         let offset = arguments.offset.map_or(0, |offset| offset.0);
         let found = context
             .engine
+            .graph()
             .timeline(context.caller, entity.as_deref(), offset)?;
         let now = context.engine.now();
         let timeline: Vec<FactRecord> = found

@@ -119,7 +119,7 @@ impl TypedTool for ListDrawers {
             limit,
             characters_max: Some(PREVIEW_CHARACTERS),
         };
-        let browsed = context.engine.browse(context.caller, request)?;
+        let browsed = context.engine.listings().browse(context.caller, request)?;
         let listed = |memory| Listed::of(context.caller, memory);
         let drawers: Vec<Listed> = browsed.memories.into_iter().map(listed).collect();
         let output = Output {

@@ -60,7 +60,7 @@ impl TypedTool for ListRooms {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let Meant { wing, notice, .. } = meant(context, arguments.wing, None)?;
-        let mut places = context.engine.places(context.caller)?;
+        let mut places = context.engine.listings().places(context.caller)?;
         if let Some(wing) = &wing {
             let collection = collection(wing);
             places.retain(|place| place.collection == collection);

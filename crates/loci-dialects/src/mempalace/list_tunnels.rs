@@ -72,9 +72,11 @@ impl TypedTool for ListTunnels {
         let page = Page { offset, limit };
         let listed = |wing: &Option<String>| {
             let wing = wing.as_ref().map(collection);
-            context
-                .engine
-                .tunnels(context.caller, wing.as_ref().map(Option::as_deref), page)
+            context.engine.graph().tunnels(
+                context.caller,
+                wing.as_ref().map(Option::as_deref),
+                page,
+            )
         };
         let (mut tunnels, mut total) = listed(&wing)?;
         let mut notice = None;

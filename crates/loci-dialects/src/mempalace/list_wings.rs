@@ -45,7 +45,7 @@ impl TypedTool for ListWings {
     type Output = Output;
 
     fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
-        let wings = by_wing(&context.engine.places(context.caller)?);
+        let wings = by_wing(&context.engine.listings().places(context.caller)?);
         let (wings, more_wings) = largest(wings, NAMES_MAX, OVERVIEW_BYTES_MAX - FRAME_BYTES);
         Reply::json(&Output { wings, more_wings }, None)
     }

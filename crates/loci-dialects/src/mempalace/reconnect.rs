@@ -46,10 +46,10 @@ impl TypedTool for Reconnect {
     type Output = Output;
 
     fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
-        let places = context.engine.count_uncached(context.caller)?;
+        let places = context.engine.listings().count_uncached(context.caller)?;
         let drawers = places.iter().map(|place| place.memories).sum();
-        let problem = context.engine.model_problem();
-        let search = match (context.engine.search_mode(), &problem) {
+        let problem = context.engine.models().model_problem();
+        let search = match (context.engine.models().search_mode(), &problem) {
             (SearchMode::Vector, Some(_)) => "fail until the model answers",
             (SearchMode::Vector, None) => "go by meaning alone",
             (SearchMode::Words, _) | (SearchMode::Hybrid, Some(_)) => "go by words alone",

@@ -34,6 +34,7 @@ pub fn drawer(context: Context<'_>, id: &MemoryId) -> Result<Memory> {
 pub fn drawer_among(context: Context<'_>, id: &MemoryId, forgotten: Forgotten) -> Result<Memory> {
     let memory = context
         .engine
+        .memories()
         .show_among(context.caller, id, forgotten)
         .map_err(in_words(id))?;
     if memory.tier == Tier::Unlisted && memory.origin != context.caller.origin {

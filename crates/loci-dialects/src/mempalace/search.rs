@@ -204,9 +204,11 @@ impl TypedTool for Search {
             ..Recall::new(query, limit, &ranking)
         };
         let tokens = arguments.budget_tokens.map(|count| count.0);
-        let mut recalled = context
-            .engine
-            .recall_within(context.caller, &request, tokens)?;
+        let mut recalled =
+            context
+                .engine
+                .search()
+                .recall_within(context.caller, &request, tokens)?;
         recalled.hits.retain(|hit| is_near(&hit.signals));
         let left_out = left_out(recalled.hits.len(), recalled.left_out, "ask more narrowly");
         let explanations = recalled.hits.iter().map(explained).collect();

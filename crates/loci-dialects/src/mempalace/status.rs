@@ -71,7 +71,7 @@ impl TypedTool for Status {
     type Output = Output;
 
     fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
-        let places = context.engine.places(context.caller)?;
+        let places = context.engine.listings().places(context.caller)?;
         let (wings, more_wings) = largest(by_wing(&places), NAMES_MAX, COUNTS_BYTES_MAX);
         let (rooms, more_rooms) = largest(by_room(&places), NAMES_MAX, COUNTS_BYTES_MAX);
         let output = Output {

@@ -101,7 +101,7 @@ impl TypedTool for Sync {
             collections: collections(wing.as_deref()),
             apply: arguments.apply,
         };
-        let synced = context.engine.sync(context.caller, &request)?;
+        let synced = context.engine.sources().sync(context.caller, &request)?;
         let output = Output {
             scanned: synced.scanned,
             kept: synced.kept,

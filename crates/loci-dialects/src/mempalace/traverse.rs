@@ -98,9 +98,11 @@ impl TypedTool for Traverse {
             .map_or(HOPS_DEFAULT, |count| count.0)
             .min(HOPS_MAX);
         let Meant { room, notice, .. } = meant(context, None, Some(arguments.start_room))?;
-        let steps = context
-            .engine
-            .traverse(context.caller, &room.unwrap_or_default(), hops_max);
+        let steps =
+            context
+                .engine
+                .graph()
+                .traverse(context.caller, &room.unwrap_or_default(), hops_max);
         let (steps, total) = steps.map_err(not_found_in("start_room", "mempalace_list_rooms"))?;
         let reply = overview(steps.into_iter().map(Visited::from).collect(), total)?;
         Ok(reply.with_further_notice(notice))

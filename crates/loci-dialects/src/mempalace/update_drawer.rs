@@ -75,6 +75,7 @@ impl TypedTool for UpdateDrawer {
         } = arguments;
         let id = context
             .engine
+            .memories()
             .memory_id(context.caller, "drawer_id", &drawer_id)?;
         let before = drawer(context, &id)?;
         let (wing, room) = (given(wing).map(collection), given(room));
@@ -83,7 +84,7 @@ impl TypedTool for UpdateDrawer {
         }
         let place = before.location;
         let moved_to = wing.clone().unwrap_or(place.collection);
-        let case_notice = context.engine.differing_in_case(
+        let case_notice = context.engine.listings().differing_in_case(
             context.caller,
             NOUNS,
             moved_to.as_deref(),
@@ -96,6 +97,7 @@ impl TypedTool for UpdateDrawer {
         };
         let refiled = context
             .engine
+            .memories()
             .refile(context.caller, &id, change)
             .map_err(in_words(&id))?;
         let Refiled {

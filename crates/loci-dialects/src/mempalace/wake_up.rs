@@ -1,19 +1,22 @@
 //! The text that an agent reads when its session starts: memories set for every session, those of
 //! its project, and the latest diary entries.
 
+mod essential;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use loci_core::limits::SESSION_START_BYTES_MAX;
 use loci_core::{
-    Caller, CollectionFilter, FilingOrder, LocationCount, Memory, MemoryId, Result, SPEAKER, Tier,
-    Timestamp,
+    Caller, CollectionFilter, LocationCount, Memory, MemoryId, Result, SPEAKER, Tier, Timestamp,
 };
 use loci_engine::sentences::{CUT, opening};
 use loci_engine::{
     Browse, Engine, SOURCE_FILE, START_CHARACTERS, Trust, notes_heading, quoted, short_id,
     shown_name, start_line, writer_of,
 };
+
+use essential::{DRAWERS_LOOKED_AT, essential, newest_of, was_read};
 
 use super::DIALECT;
 use super::arguments::{GLOBAL_WING, collection, wing};
@@ -28,32 +31,15 @@ const IDENTITIES_MAX: usize = 20;
 const IDENTITY_PAGES_MAX: usize = 20;
 /// The maximum number of wings, largest first, if no wing is given.
 const WINGS_MAX: usize = 8;
-/// The number of newest drawers to examine: of all, and of each of the first kinds in each room.
-const DRAWERS_LOOKED_AT: usize = 100;
 /// The maximum number of drawers if a wing is given, and for each of several wings.
 const DRAWERS_OF_ONE_MAX: usize = 200;
 const DRAWERS_OF_EACH_MAX: usize = 12;
 /// The maximum number of diary entries.
 const ENTRIES_MAX: usize = 3;
-/// Kinds that are fetched besides the newest drawers, each with its worth.
-const KINDS_FIRST: [(&str, f64); 5] = [
-    ("decision", 1.0),
-    ("rule", 1.0),
-    ("feedback", 0.9),
-    ("preference", 0.9),
-    ("fact", 0.8),
-];
-/// The worth of a drawer of another kind.
-const OTHER_KIND: f64 = 0.5;
-/// The share of its worth that a drawer loses per day, so that half is left after a year.
-const DECAY_OF_DAY: f64 = 0.002;
 /// The kind of a drawer without a kind of its own.
 const KIND_OF_NONE: &str = "drawer";
 /// The room of imported conversations.
 pub const CONVERSATIONS: &str = "conversations";
-/// The maximum number of characters read of a drawer.
-const CHARACTERS_READ: usize = 4 * START_CHARACTERS;
-
 /// A candidate line of the text.
 struct Line {
     /// The sort key: its part, and its position in that part.
@@ -122,7 +108,7 @@ pub fn wake_up(
 ) -> Result<String> {
     let caller = &DIALECT.caller(context.caller);
     let context = Context { caller, ..context };
-    let mut places = context.engine.places(context.caller)?;
+    let mut places = context.engine.listings().places(context.caller)?;
     let from = match wing {
         None => CollectionFilter::Any,
         Some(GLOBAL_WING) => CollectionFilter::Global,
@@ -132,8 +118,11 @@ pub fn wake_up(
         let collection = collection(wing);
         places.retain(|place| place.collection == collection);
     }
-    let trust = context.engine.trust(context.caller)?;
-    let start = context.engine.session_start(context.caller, from.clone())?;
+    let trust = context.engine.settings().trust(context.caller)?;
+    let start = context
+        .engine
+        .context()
+        .session_start(context.caller, from.clone())?;
     let mut lines = directives(context.caller, &start.directives[..start.fitting]);
     let identity = identity_drawers(context, &from)?;
     let (own, of_others): (Vec<Memory>, Vec<Memory>) = identity
@@ -176,7 +165,7 @@ pub fn wake_up(
 /// Returns the text with as many lines as fit, most important first.
 fn fitting(engine: &Engine, tokens_max: usize, lines: Vec<Line>, subject: &Subject<'_>) -> String {
     let fits = |text: &str| {
-        text.len() <= SESSION_START_BYTES_MAX && engine.count_tokens(text) <= tokens_max
+        text.len() <= SESSION_START_BYTES_MAX && engine.budgets().count_tokens(text) <= tokens_max
     };
     let text_of = |chosen: &[Line]| {
         [
@@ -192,14 +181,14 @@ fn fitting(engine: &Engine, tokens_max: usize, lines: Vec<Line>, subject: &Subje
     // Count line by line, since counting the whole text each time has quadratic cost; the check of
     // the whole text decides.
     let frame = text_of(&[]);
-    let (mut bytes, mut tokens) = (frame.len(), engine.count_tokens(&frame));
+    let (mut bytes, mut tokens) = (frame.len(), engine.budgets().count_tokens(&frame));
     let mut chosen: Vec<Line> = Vec::new();
     for line in lines {
         let is_headed = chosen.iter().any(|other| other.heading == line.heading);
         let heading = if is_headed { "" } else { &line.heading };
         let more = (
             heading.len() + line.text.len() + 3,
-            engine.count_tokens(heading) + engine.count_tokens(&line.text) + 2,
+            engine.budgets().count_tokens(heading) + engine.budgets().count_tokens(&line.text) + 2,
         );
         if bytes + more.0 <= SESSION_START_BYTES_MAX && tokens + more.1 <= tokens_max {
             bytes += more.0;
@@ -408,7 +397,10 @@ fn identity_drawers(context: Context<'_>, from: &CollectionFilter) -> Result<Vec
             offset: page * DRAWERS_LOOKED_AT,
             ..request
         };
-        let read = context.engine.list_by_insertion(context.caller, &request)?;
+        let read = context
+            .engine
+            .listings()
+            .list_by_insertion(context.caller, &request)?;
         let is_last = read.len() < DRAWERS_LOOKED_AT;
         let is_identity = |memory: &Memory| {
             memory.superseded_by.is_none() && !memory.attributes.contains_key(SOURCE_FILE)
@@ -444,6 +436,7 @@ fn latest_entries(context: Context<'_>, trust: &Trust<'_>, of: Option<&str>) -> 
         entries.extend(
             context
                 .engine
+                .listings()
                 .list_by_author(context.caller, owner, &latest)?,
         );
     }
@@ -578,95 +571,4 @@ fn excerpt(memory: &Memory) -> String {
     let title = memory.title.as_ref().filter(|_| !is_said);
     let title = title.map_or_else(String::new, |title| format!("{title}: "));
     title + &opening(&memory.content, START_CHARACTERS)
-}
-
-/// Returns true if a memory was not filed by hand: it was read from a file or a conversation, or
-/// made from another memory.
-fn was_read(memory: &Memory) -> bool {
-    let is_of_file = memory.attributes.contains_key(SOURCE_FILE);
-    is_of_file || memory.location.section == CONVERSATIONS || memory.source.is_some()
-}
-
-/// Returns the worth of a memory at the start of a session: it grows with kind, weight and access
-/// count, and decays with age.
-fn worth(memory: &Memory, now: Timestamp) -> f64 {
-    let kind = KINDS_FIRST
-        .iter()
-        .find(|(kind, _)| *kind == memory.kind)
-        .map_or(OTHER_KIND, |(_, counts)| *counts);
-    let familiarity = 1.0 + (memory.access.count as f64).ln_1p();
-    kind * memory.weight
-        * familiarity
-        * (-DECAY_OF_DAY * now.days_since(memory.updated_at).max(0.0)).exp()
-}
-
-/// Returns the drawers of a wing to show. Fetches those of the first kinds by room and kind, so
-/// that newer drawers of other kinds do not hide them.
-fn essential(
-    context: Context<'_>,
-    from: &CollectionFilter,
-    places: &[LocationCount],
-    collection: Option<&str>,
-    drawers_max: usize,
-) -> Result<Vec<Memory>> {
-    let is_first = |place: &&LocationCount| {
-        let is_there = place.collection.as_deref() == collection && place.section != CONVERSATIONS;
-        is_there && KINDS_FIRST.iter().any(|(kind, _)| *kind == place.kind)
-    };
-    let mut memories = Vec::new();
-    for place in places.iter().filter(is_first) {
-        memories.extend(newest(
-            context,
-            from,
-            Some(&place.section),
-            &[&place.kind],
-            DRAWERS_LOOKED_AT,
-        )?);
-    }
-    memories.extend(newest(context, from, None, &[], DRAWERS_LOOKED_AT)?);
-    let now = context.engine.now();
-    memories.sort_by(|a, b| {
-        let by_worth = || worth(b, now).total_cmp(&worth(a, now));
-        was_read(a)
-            .cmp(&was_read(b))
-            .then_with(by_worth)
-            .then_with(|| b.created_at.cmp(&a.created_at))
-    });
-    let mut seen = HashSet::new();
-    memories.retain(|memory| seen.insert(memory.id.clone()));
-    memories.truncate(drawers_max);
-    Ok(memories)
-}
-
-/// Returns the newest memories that are not superseded.
-fn newest(
-    context: Context<'_>,
-    from: &CollectionFilter,
-    section: Option<&str>,
-    kinds: &[&str],
-    limit: usize,
-) -> Result<Vec<Memory>> {
-    let mut memories = context
-        .engine
-        .list_by_insertion(context.caller, &newest_of(from, section, kinds, limit))?;
-    memories.retain(|memory| memory.superseded_by.is_none());
-    Ok(memories)
-}
-
-fn newest_of(
-    from: &CollectionFilter,
-    section: Option<&str>,
-    kinds: &[&str],
-    limit: usize,
-) -> Browse {
-    Browse {
-        collections: from.clone(),
-        sections: section.into_iter().map(str::to_owned).collect(),
-        kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
-        tiers: vec![Tier::LongTerm],
-        order: FilingOrder::LastFirst,
-        offset: 0,
-        limit,
-        characters_max: Some(CHARACTERS_READ),
-    }
 }

@@ -15,7 +15,7 @@ const NOTES_WAIT: Duration = Duration::from_secs(2);
 /// the files that are still missing.
 pub fn await_notes(context: Context<'_>) -> Option<String> {
     (context.caller.space == Space::default())
-        .then(|| context.engine.await_notes(NOTES_WAIT))
+        .then(|| context.engine.notes().wait(NOTES_WAIT))
         .flatten()
 }
 

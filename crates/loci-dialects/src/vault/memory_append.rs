@@ -103,6 +103,7 @@ impl TypedTool for MemoryAppend {
         let compared = |memory: &Memory| {
             let duplicate_of = context
                 .engine
+                .search()
                 .duplicate_of(context.caller, memory)
                 .map(|id| id.to_string());
             crate::tool::to_value(&Output {
@@ -122,7 +123,7 @@ impl TypedTool for MemoryAppend {
             tags,
             keyed,
         };
-        match context.engine.append_note(context.caller, note)? {
+        match context.engine.notes().append(context.caller, note)? {
             Appended::New(memory, embedding) => {
                 let pending = match embedding {
                     Embedding::Done => None,

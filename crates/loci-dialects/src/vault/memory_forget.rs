@@ -58,10 +58,14 @@ impl TypedTool for MemoryForget {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let id = context
             .engine
+            .memories()
             .memory_id(context.caller, "id", &arguments.id)?;
         let unread = await_notes(context);
-        let memory = context.engine.forget_softly(context.caller, &id).map_err(
-            |error| match error.code {
+        let memory = context
+            .engine
+            .memories()
+            .forget_softly(context.caller, &id)
+            .map_err(|error| match error.code {
                 ErrorCode::NotFound => {
                     let unread = unread
                         .as_ref()
@@ -71,8 +75,7 @@ impl TypedTool for MemoryForget {
                     ))
                 }
                 _ => error,
-            },
-        )?;
+            })?;
         let deleted_at = rfc3339(memory.forgotten_at.unwrap_or(memory.updated_at));
         let output = Output {
             id: memory.id.to_string(),

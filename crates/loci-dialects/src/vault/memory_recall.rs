@@ -172,7 +172,7 @@ impl TypedTool for MemoryRecall {
         let request = json!({"phases": phases, "budget_tokens": budget_tokens}).to_string();
         let work = || {
             let unread = await_notes(context);
-            let bundle = context.engine.bundle(
+            let bundle = context.engine.context().bundle(
                 context.caller,
                 &BundleRequest {
                     phases: &phases,
@@ -212,7 +212,8 @@ impl TypedTool for MemoryRecall {
                         is_kept,
                     })
                 };
-                kept(&context.engine.once(context.caller, keyed, answer)?)?
+                let idempotency = context.engine.idempotency();
+                kept(&idempotency.once(context.caller, keyed, answer)?)?
             }
         };
         Ok(Reply {

@@ -85,14 +85,14 @@ impl TypedTool for MemorySearch {
             (Some(query), None) => query,
             (None, Some(id)) => {
                 let Context { engine, caller } = context;
-                let id = engine.memory_id(caller, "id", &id)?;
+                let id = engine.memories().memory_id(caller, "id", &id)?;
                 let forgotten = if arguments.include_deleted {
                     Forgotten::Show
                 } else {
                     Forgotten::Hide
                 };
-                let memory = engine.show_among(caller, &id, forgotten)?;
-                let page = engine.text_page(
+                let memory = engine.memories().show_among(caller, &id, forgotten)?;
+                let page = engine.budgets().text_page(
                     memory,
                     arguments.offset.map_or(0, |offset| offset.0),
                     tokens,
@@ -115,7 +115,7 @@ impl TypedTool for MemorySearch {
             cursor: arguments.cursor.as_deref(),
             budget_tokens: tokens,
         };
-        let page = context.engine.page(context.caller, &request)?;
+        let page = context.engine.search().page(context.caller, &request)?;
         let mut hits = page.hits;
         for hit in &mut hits {
             hit.score = rounded(hit.score, SCORE_DIGITS);

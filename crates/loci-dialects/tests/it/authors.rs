@@ -335,7 +335,10 @@ fn a_session_starts_with_what_others_set_apart() {
         "{anns}"
     );
     assert!(anns.contains(", by bob: zebra crossing number 4"), "{anns}");
-    assert_eq!(engine.set_trusted(&reader("ann"), "bob", true), Ok(true));
+    assert_eq!(
+        engine.settings().set_trusted(&reader("ann"), "bob", true),
+        Ok(true)
+    );
     assert!(start("ann").contains("# Set for every session\n- zebra crossing number 1"));
     assert!(
         start("ann").contains("(by bob)"),

@@ -65,6 +65,7 @@ fn five_hundred_conversations_are_no_places() {
             MemoryId::new(format!("{number}-{}", ids.get()))
         };
         engine
+            .conversations()
             .store_messages(
                 &ann(),
                 Conversation {

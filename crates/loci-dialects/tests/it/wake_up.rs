@@ -281,7 +281,10 @@ fn a_conversation_is_told_as_it_went() {
     let id = |_: &SourceFile, part: &SourcePart, _| {
         MemoryId::parse("id", &format!("drawer_{}", part.position)).unwrap()
     };
-    engine.file_source(&Caller::local(), &id, read).unwrap();
+    engine
+        .sources()
+        .file_source(&Caller::local(), &id, read)
+        .unwrap();
     let context = Context {
         engine: &engine,
         caller: &Caller::local(),
@@ -397,7 +400,10 @@ fn it_never_goes_beyond_its_budget_and_counts_what_it_leaves_out() {
         for wing in [None, Some("wing 3"), Some("global")] {
             let text = text(&engine, wing, tokens_max);
             let place = format!("{wing:?} {tokens_max}");
-            assert!(engine.count_tokens(&text) <= tokens_max, "{place}");
+            assert!(
+                engine.budgets().count_tokens(&text) <= tokens_max,
+                "{place}"
+            );
             assert!(text.len() <= SESSION_START_BYTES_MAX, "{place}");
             lengths.push(text.len());
             if text.is_empty() {
@@ -492,7 +498,10 @@ fn what_was_mined_says_for_no_session_who_the_agent_is() {
     let id = |_: &SourceFile, part: &SourcePart, _| {
         MemoryId::parse("id", &format!("drawer_{}", part.position)).unwrap()
     };
-    engine.file_source(&Caller::local(), &id, read).unwrap();
+    engine
+        .sources()
+        .file_source(&Caller::local(), &id, read)
+        .unwrap();
     for wing in [None, Some("harbour")] {
         let text = text(&engine, wing, 1_000);
         let (set, known) = text.split_once("# Known in harbour").unwrap();
@@ -688,7 +697,11 @@ fn what_every_session_should_begin_with_is_counted() {
     };
     let listed = of_room("fact") + &of_room("rule");
     assert!(ids.iter().all(|id| listed.contains(id)));
-    let markdown = engine.bootstrap(&local, Some("harbour")).unwrap().markdown;
+    let markdown = engine
+        .context()
+        .bootstrap(&local, Some("harbour"))
+        .unwrap()
+        .markdown;
     assert!((0..40).all(|number| markdown.contains(&format!("Number {number}:"))));
 }
 

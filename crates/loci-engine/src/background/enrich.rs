@@ -12,10 +12,12 @@ use loci_core::{
 use loci_search::analysis::term_counts;
 use uuid::Uuid;
 
+use crate::Background;
 use crate::conversations::store_messages::INITIAL_WEIGHT;
-use crate::memories::remember::PASSAGES_EMBEDDED_AT_ONCE_MAX;
+use crate::models::PASSAGES_EMBEDDED_AT_ONCE_MAX;
 use crate::models::PROBE_TEXT;
-use crate::{Engine, SearchMode, catch_panic, enrichment};
+use crate::passages;
+use crate::{SearchMode, catch_panic, enrichment};
 
 /// Seconds of a lease: more than the longest wait for an enricher. The jobs of a process that ended
 /// stay leased for as long.
@@ -64,7 +66,7 @@ struct Ties {
     is_embedded: bool,
 }
 
-impl Engine {
+impl Background<'_> {
     /// Leases the job that is due longest and runs it: gives the memory its importance, summary and
     /// kind, and links it to older memories. Returns true if it settled a job, whatever the
     /// outcome. Any number of processes may run it on one store: each job is done once.
@@ -81,7 +83,7 @@ impl Engine {
     /// does not count. A failed job is not an error: it is tried again later, and parked when it
     /// has failed too often.
     pub fn enrich(&self) -> Result<bool> {
-        let now = self.now();
+        let now = self.clock.now();
         if self.rounds.is_ending.load(Ordering::SeqCst) {
             return Ok(false);
         }
@@ -127,7 +129,7 @@ impl Engine {
             memory.enrichment = Some(EnrichmentStatus::Pending);
             let enqueue = Change::Enqueue {
                 memory: job.memory,
-                due_at: self.now(),
+                due_at: self.clock.now(),
             };
             match self.store.commit(Batch {
                 space: job.space,
@@ -149,14 +151,15 @@ impl Engine {
     pub fn end_rounds(&self) {
         self.rounds.is_ending.store(true, Ordering::SeqCst);
         self.release(0);
-        self.give_back_work();
+        self.leases.give_back_work();
     }
 
-    /// Does the same as [`Engine::end_rounds`], and releases the leases on the models in use: for
-    /// the end of a process, when no client waits for its answers any more.
+    /// Does the same as [`Background::end_rounds`](crate::Background::end_rounds), and releases the
+    /// leases on the models in use: for the end of a process, when no client waits for its answers
+    /// any more.
     pub fn hand_back(&self) {
         self.end_rounds();
-        self.give_up_models();
+        self.leases.give_up_models();
     }
 
     fn release(&self, seconds: i64) {
@@ -164,7 +167,7 @@ impl Engine {
         let job = self.job().take();
         if let Some(job) = job {
             let outcome = JobOutcome::Release {
-                due_at: self.now().plus_seconds(seconds),
+                due_at: self.clock.now().plus_seconds(seconds),
             };
             // If this fails, the lease expires.
             let _ = self.commit_settled(&job, Vec::new(), outcome);
@@ -193,7 +196,12 @@ impl Engine {
             if latest.content == memory.content {
                 return Ok((self.enriched(latest, &reading)?, JobOutcome::Done));
             }
-            Ok((Vec::new(), JobOutcome::Release { due_at: self.now() }))
+            Ok((
+                Vec::new(),
+                JobOutcome::Release {
+                    due_at: self.clock.now(),
+                },
+            ))
         })
     }
 
@@ -240,7 +248,10 @@ impl Engine {
         self.settle(job, |mut memory| {
             let problem = problem.to_owned();
             if job.attempts < ATTEMPTS_MAX {
-                let due_at = self.now().plus_seconds(BACKOFF_SECONDS << job.attempts);
+                let due_at = self
+                    .clock
+                    .now()
+                    .plus_seconds(BACKOFF_SECONDS << job.attempts);
                 return Ok((Vec::new(), JobOutcome::Retry { due_at, problem }));
             }
             tracing::warn!(memory = %job.memory, problem, "a memory stays without enrichment");
@@ -253,7 +264,7 @@ impl Engine {
     /// `unavailable` if the store or the model does not answer; another error if the model refuses
     /// the text.
     fn read(&self, memory: &Memory) -> Result<Reading> {
-        let mut passages = Engine::passages_of(memory);
+        let mut passages = passages::of_memory(memory);
         let vectors = self.vectors_of(memory, &mut passages)?;
         let enrichment = self.judge(&memory.content);
         let known: HashSet<&str> = passages
@@ -271,7 +282,7 @@ impl Engine {
                 .collect();
             for (passage, with_summary) in passages
                 .iter_mut()
-                .zip(Engine::passages_with(memory, &beside))
+                .zip(passages::with_metadata(memory, &beside))
             {
                 passage.terms = with_summary.terms;
             }
@@ -291,11 +302,11 @@ impl Engine {
         if self.search_mode == SearchMode::Words {
             return Ok(Vec::new());
         }
-        let serving = self.active();
+        let serving = self.models.active();
         let model = serving.model();
         let stored = self.store.vectors(&memory.space, &memory.id, model)?;
         if stored.len() != passages.len() {
-            let embedded = self.embed(
+            let embedded = self.models.embed(
                 memory.title.as_deref(),
                 &memory.content,
                 &mut passages[..compared],
@@ -325,7 +336,7 @@ impl Engine {
 
     /// Returns the enricher's assessment; without one, that of the local rules.
     fn judge(&self, text: &str) -> Enrichment {
-        let begun = self.now().microseconds();
+        let begun = self.clock.now().microseconds();
         let pauses_until = &self.rounds.enricher_pauses_until;
         let enricher = self
             .enricher
@@ -336,7 +347,7 @@ impl Engine {
         };
         let answer = enricher.enrich(text);
         if answer.is_err() {
-            let ended = self.now().microseconds();
+            let ended = self.clock.now().microseconds();
             pauses_until.store(
                 ended + PAUSE_PER_FAILURE * (ended - begun).max(0),
                 Ordering::Relaxed,
@@ -407,13 +418,13 @@ impl Engine {
             created_until: Some(memory.created_at),
             superseded: Superseded::Hide,
             forgotten: Forgotten::Hide,
-            ..Filter::of(memory.space.clone(), reader, self.now())
+            ..Filter::of(memory.space.clone(), reader, self.clock.now())
         };
-        let mut near = self.nearest(&filter, vectors, NEIGHBOURS_MAX)?;
+        let mut near = self.search.nearest(&filter, vectors, NEIGHBOURS_MAX)?;
         let is_embedded = near.iter().any(|(_, id)| *id == memory.id);
         if let Some(vector) = vectors.first() {
             for (cosine, _) in &mut near {
-                *cosine = self.comparable(&vector.model, *cosine);
+                *cosine = self.models.comparable(&vector.model, *cosine);
             }
         }
         near.retain(|(cosine, id)| *cosine >= RELATED_COSINE_MIN && *id != memory.id);

@@ -11,9 +11,11 @@ use loci_core::{
     ModelId, Passage, Result, Sweep,
 };
 
+use crate::Background;
 use crate::leases::{ModelRounds, TextName};
 use crate::models::{PROBE_TEXT, quantised, texts_of, vectors_by};
-use crate::{Engine, SearchMode, catch_panic};
+use crate::passages;
+use crate::{SearchMode, catch_panic};
 
 /// The most steps that one transaction sweeps, so that a caller's write never waits long.
 const SWEEP_BATCH: usize = 64;
@@ -34,7 +36,7 @@ const ROUNDS_PER_OLDEST: usize = 4;
 /// complete then are stored.
 const EMBED_STEP: usize = 64;
 
-impl Engine {
+impl Background<'_> {
     /// Removes expired data in one short transaction: memories, cached answers, decisions, kept
     /// replies, entries of the audit log, records of wipes. Returns the number of steps; if it is
     /// not 0, there may be more. Pause between rounds: other writers poll the lock of the store at
@@ -60,7 +62,8 @@ impl Engine {
         if !lease.is_held() && !self.store.needs_sweep(&sweep)? {
             return Ok(0);
         }
-        self.under_lease(lease, || self.store.sweep(&sweep, SWEEP_BATCH))
+        self.leases
+            .under_lease(lease, || self.store.sweep(&sweep, SWEEP_BATCH))
     }
 
     /// Embeds some of the pending memories: at least one, and further ones for a fraction of a
@@ -91,21 +94,21 @@ impl Engine {
             rounds.unreadable.store(0, Ordering::Relaxed);
             return Ok(0);
         }
-        self.review()?;
-        self.under_lease(&rounds.embedding, || {
-            let retired = self.retire_outdated(model, is_under_way)?;
+        self.models.review()?;
+        self.leases.under_lease(&rounds.embedding, || {
+            let retired = self.models.retire_outdated(model, is_under_way)?;
             if retired > 0 {
                 return Ok(retired);
             }
             let queue = self.queue(rounds, model)?;
             self.embed_for_former();
-            let embedded = self.embed_some(&*self.embedder, rounds, queue);
+            let embedded = self.embed_some(&**self.embedder, rounds, queue);
             // If the lease was released in the middle because the engine ends, another engine may
             // have embedded them again.
             if !rounds.embedding.is_held() {
                 return embedded;
             }
-            match self.retire_outdated(model, true)? {
+            match self.models.retire_outdated(model, true)? {
                 0 => embedded,
                 retired => Ok(retired),
             }
@@ -115,17 +118,21 @@ impl Engine {
     /// Embeds some of the texts that the former model lacks, if it is active. If it fails, they
     /// wait for the other model.
     fn embed_for_former(&self) {
-        let Some(former) = self.former().filter(|_| self.take_backlog_flag()) else {
+        let Some(former) = self
+            .models
+            .former()
+            .filter(|_| self.models.take_backlog_flag())
+        else {
             return;
         };
         let rounds = &*self.rounds.of(former.model());
-        let embedded = self.under_lease(&rounds.embedding, || {
+        let embedded = self.leases.under_lease(&rounds.embedding, || {
             self.embed_some(&*former, rounds, self.queue(rounds, former.model())?)
         });
         match embedded {
             Ok(0) => {}
             // There may be more.
-            Ok(_) => self.embed_waiting(),
+            Ok(_) => self.models.embed_waiting(),
             Err(error) => {
                 tracing::debug!(model = %former.model(), %error, "a former embedding model does not read on");
             }
@@ -272,7 +279,7 @@ impl Engine {
     ) -> Result<bool> {
         while !group.is_empty() {
             // Finished work is kept even if the renewal fails.
-            if let Ok(false) = self.hold(&rounds.embedding) {
+            if let Ok(false) = self.leases.hold(&rounds.embedding) {
                 return Ok(false);
             }
             let step = group.iter().flat_map(|text| {
@@ -294,7 +301,9 @@ impl Engine {
                 &texts.iter().map(AsRef::as_ref).collect::<Vec<_>>(),
             )?;
             if let Some(vector) = vectors.first()
-                && self.is_outdated(&vector.model, vector.values.len())?
+                && self
+                    .models
+                    .is_outdated(&vector.model, vector.values.len())?
             {
                 return Ok(false);
             }
@@ -378,7 +387,7 @@ struct Text {
 impl Text {
     fn of(memory: Memory) -> Self {
         Text {
-            passages: Engine::passages_of(&memory),
+            passages: passages::of_memory(&memory),
             memory,
         }
     }
@@ -411,7 +420,7 @@ impl Text {
         let (mut passages, mut metadata) = (passages.clone(), memory.metadata());
         if memory.enrichment == Some(EnrichmentStatus::Completed) {
             metadata.extend(memory.summary.clone());
-            let with_summary = Engine::passages_with(memory, &metadata);
+            let with_summary = passages::with_metadata(memory, &metadata);
             for (passage, with_summary) in passages.iter_mut().zip(with_summary) {
                 passage.terms = with_summary.terms;
             }

@@ -3,17 +3,18 @@
 //!
 //! The store keeps the latest trusted time. A clock that is more than a day ahead of the time that
 //! has passed since then, or more than a day behind it, counts as having jumped. Until the jump is
-//! confirmed, a sweep uses the expected time. A user confirms it ([`Engine::trust_clock`]). If no
-//! process saw the jump, so that the machine may have been off, it is also confirmed once the clock
-//! has continued from there for a day of running time, over any number of processes. Reads use the
-//! clock: records that have expired by it are hidden.
+//! confirmed, a sweep uses the expected time. A user confirms it
+//! ([`Background::trust_clock`](crate::Background::trust_clock)). If no process saw the jump, so
+//! that the machine may have been off, it is also confirmed once the clock has continued from there
+//! for a day of running time, over any number of processes. Reads use the clock: records that have
+//! expired by it are hidden.
 
 use std::sync::PoisonError;
 use std::time::Duration;
 
 use loci_core::{ClockJump, Result, SweepClock, Timestamp};
 
-use crate::Engine;
+use crate::Background;
 
 /// The most seconds by which the clock may differ from the expected time, and the seconds for which
 /// it must continue after a jump.
@@ -34,7 +35,7 @@ pub(crate) struct ClockReading {
     at: Duration,
 }
 
-impl Engine {
+impl Background<'_> {
     /// Returns the time by which to remove records permanently. Writes the state of the clock to
     /// the store at most once an hour, or every ten minutes after a jump.
     pub(crate) fn sweep_moment(&self) -> Result<Timestamp> {
@@ -43,7 +44,7 @@ impl Engine {
             .clock_look
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let (now, at) = (self.now(), self.clock.monotonic());
+        let (now, at) = (self.clock.now(), self.clock.monotonic());
         let stored = self.store.sweep_clock()?;
         // A state that another process has written since then counts, and is as of now.
         let last = look.filter(|last| last.stored == stored);
@@ -83,7 +84,7 @@ impl Engine {
     /// `unavailable` if the store cannot be written.
     pub fn trust_clock(&self) -> Result<()> {
         self.store.put_sweep_clock(&SweepClock {
-            trusted: self.now(),
+            trusted: self.clock.now(),
             jump: None,
         })
     }

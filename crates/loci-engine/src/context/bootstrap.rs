@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use loci_core::{Caller, CollectionFilter, Delivery, Memory, Page, Result, limits};
 
+use crate::Context;
 use crate::authors::writer_of;
 use crate::tokens::estimated_tokens;
-use crate::{Engine, NOTE_KIND, notes_heading, quoted};
+use crate::{NOTE_KIND, notes_heading, quoted};
 
 /// Headings of the document in order, by section. Other sections follow under their own names, if
 /// these are single words: a longer one could itself be a directive, of any caller who may move a
@@ -41,7 +42,7 @@ impl Bootstrap {
     }
 }
 
-impl Engine {
+impl Context<'_> {
     /// Returns the memories that every session begins with: the global ones, then the project's, of
     /// authors whose directives the caller [takes](crate::Trust); then those of other authors, as
     /// quotations under their names. Nothing is ever cut; the last line gives the size, and warns
@@ -50,7 +51,7 @@ impl Engine {
     /// # Errors
     /// `unavailable` if the store cannot be read.
     pub fn bootstrap(&self, caller: &Caller, project: Option<&str>) -> Result<Bootstrap> {
-        let trust = self.trust(caller)?;
+        let trust = self.settings.trust(caller)?;
         let mut markdown = String::new();
         let mut parts = vec![("Global".to_owned(), CollectionFilter::Global)];
         parts.extend(project.map(|project| {
@@ -104,7 +105,7 @@ impl Engine {
         caller: &Caller,
         collections: CollectionFilter,
     ) -> Result<Vec<Memory>> {
-        let mut filter = self.filter(caller, collections);
+        let mut filter = self.access.filter(caller, collections);
         filter.delivery = Some(Delivery::Bootstrap);
         filter.superseded = loci_core::Superseded::Hide;
         let mut memories = Vec::new();
@@ -120,7 +121,7 @@ impl Engine {
                 break;
             }
         }
-        self.hide_references(caller, &mut memories)?;
+        self.access.hide_references(caller, &mut memories)?;
         memories.sort_by(|a, b| {
             let by_weight = || b.weight.total_cmp(&a.weight);
             let by_age = || (a.created_at, &a.id).cmp(&(b.created_at, &b.id));

@@ -3,8 +3,9 @@
 use loci_core::limits::{SESSION_START_BYTES_MAX, SESSION_START_FRAME_BYTES};
 use loci_core::{Caller, CollectionFilter, Delivery, Memory, Result, Scope};
 
+use crate::Context;
 use crate::sentences::opening;
-use crate::{Engine, writer_of};
+use crate::writer_of;
 
 /// The most characters of a memory that a session's start shows, in whole sentences.
 pub const START_CHARACTERS: usize = 500;
@@ -34,7 +35,7 @@ pub struct StartOverflow {
     pub shows_this: bool,
 }
 
-impl Engine {
+impl Context<'_> {
     /// Returns the memories of these collections that every session begins with, except superseded
     /// ones.
     ///
@@ -45,7 +46,7 @@ impl Engine {
         caller: &Caller,
         collections: CollectionFilter,
     ) -> Result<SessionStart> {
-        let trust = self.trust(caller)?;
+        let trust = self.settings.trust(caller)?;
         let memories = self.bootstrap_memories(caller, collections)?;
         let (directives, of_others): (Vec<Memory>, Vec<Memory>) = memories
             .into_iter()

@@ -1,13 +1,13 @@
 //! Cached answers of users, found by meaning.
 
 use loci_core::limits::PATTERN_BYTES_MAX;
-use loci_core::{CacheEntry, Caller, Error, MemoryId, QueryVector, RecordVerb, Result};
-use loci_search::passages::passages;
+use loci_core::{CacheEntry, Caller, Error, MemoryId, RecordVerb, Result};
 use loci_search::statement::Statement;
 use regex::{Regex, RegexBuilder};
 
+use crate::Conversations;
+use crate::check;
 use crate::models::quantised;
-use crate::{Engine, SearchMode, check};
 
 /// The most bytes of a compiled pattern: the cost of a match is its size times that of the text.
 const COMPILED_BYTES_MAX: usize = 1 << 20;
@@ -24,7 +24,7 @@ pub struct CachedAnswer {
     pub cosine: f32,
 }
 
-impl Engine {
+impl Conversations<'_> {
     /// Caches an answer for the caller, for `cache_ttl_seconds` of the [`Policy`](crate::Policy). A
     /// question longer than a passage is found only by the same words: the model would compare only
     /// the beginnings of such questions.
@@ -42,14 +42,14 @@ impl Engine {
     ) -> Result<()> {
         let since = self.store.version()?;
         let (query, response) = (
-            &*self.redact_written(query).text,
-            &*self.redact_written(response).text,
+            &*self.redaction.redact_written(query).text,
+            &*self.redaction.redact_written(response).text,
         );
         check::query("query", query)?;
         check::content("response", response)?;
         let owner = check::subject(caller)?.to_owned();
-        let (vector, _) = self.question_vector(query);
-        let now = self.now();
+        let (vector, _) = self.models.question_vector(query);
+        let now = self.clock.now();
         let entry = CacheEntry {
             space: caller.space.clone(),
             id,
@@ -83,13 +83,13 @@ impl Engine {
         query: &str,
         cosine_min: Option<f32>,
     ) -> Result<(Option<CachedAnswer>, Option<String>)> {
-        let query = &*self.redact_written(query).text;
+        let query = &*self.redaction.redact_written(query).text;
         check::query("query", query)?;
         let Some(owner) = &caller.principal.subject else {
             return Ok((None, None));
         };
-        let (vector, degraded) = self.question_vector(query);
-        let (space, vector, now) = (&caller.space, vector.as_ref(), self.now());
+        let (vector, degraded) = self.models.question_vector(query);
+        let (space, vector, now) = (&caller.space, vector.as_ref(), self.clock.now());
         let nearest = self.store.nearest_cache_entries(
             space,
             owner,
@@ -103,7 +103,7 @@ impl Engine {
         let model = self.embedder.model();
         let nearest = nearest
             .into_iter()
-            .map(|(entry, cosine)| (entry, self.comparable(model, cosine)));
+            .map(|(entry, cosine)| (entry, self.models.comparable(model, cosine)));
         let mut near = nearest.filter(|(_, cosine)| *cosine >= cosine_min);
         let same = near.find(|(entry, _)| {
             entry.query == query || asked.asks_the_same_as(&Statement::of(&entry.query))
@@ -128,7 +128,7 @@ impl Engine {
         };
         let mut cached = self
             .store
-            .cached_queries(&caller.space, owner, self.now())?;
+            .cached_queries(&caller.space, owner, self.clock.now())?;
         if let Some(matcher) = matcher {
             cached.retain(|(_, query)| matcher.is_match(query));
         }
@@ -142,33 +142,6 @@ impl Engine {
                 .note(RecordVerb::Deleted, id.as_str(), Some(true));
         }
         Ok(deleted)
-    }
-
-    /// Returns the vector of a question that fits into one passage, or the reason if the model did
-    /// not answer.
-    pub(crate) fn question_vector(&self, query: &str) -> (Option<QueryVector>, Option<String>) {
-        if self.search_mode == SearchMode::Words || passages(query).len() > 1 {
-            return (None, None);
-        }
-        match self.embedder.embed_query(query) {
-            Ok(values) => (
-                Some(QueryVector {
-                    model: self.embedder.model().clone(),
-                    values,
-                }),
-                None,
-            ),
-            Err(error) => {
-                tracing::warn!(%error, "a cached answer goes by the same words alone");
-                (
-                    None,
-                    Some(format!(
-                        "only an answer to the same words was looked for: {}",
-                        error.message
-                    )),
-                )
-            }
-        }
     }
 }
 

@@ -3,10 +3,11 @@
 use loci_core::limits::TTL_DAYS_MAX;
 use loci_core::{Caller, Decision, Error, RecordVerb, Result};
 
+use crate::Conversations;
+use crate::check;
 use crate::policy::DAY_SECONDS;
-use crate::{Engine, check};
 
-impl Engine {
+impl Conversations<'_> {
     /// Stores the caller's decision under a key, and replaces an existing one; returns true if
     /// there was none. It expires after `ttl_days`, if given.
     ///
@@ -23,8 +24,8 @@ impl Engine {
     ) -> Result<bool> {
         let since = self.store.version()?;
         let (key, value) = (
-            &*self.redact_written(key).text,
-            &*self.redact_written(value).text,
+            &*self.redaction.redact_written(key).text,
+            &*self.redaction.redact_written(value).text,
         );
         check::name("key", key)?;
         check::content("value", value)?;
@@ -34,7 +35,7 @@ impl Engine {
                 format!("must be from 1 to {TTL_DAYS_MAX}"),
             ));
         }
-        let now = self.now();
+        let now = self.clock.now();
         let decision = Decision {
             space: caller.space.clone(),
             owner: check::subject(caller)?.to_owned(),
@@ -60,12 +61,14 @@ impl Engine {
     /// # Errors
     /// `invalid_argument`, naming `key`; `unavailable` if the store cannot be read.
     pub fn decided(&self, caller: &Caller, key: &str) -> Result<Option<Decision>> {
-        let key = &*self.redact_written(key).text;
+        let key = &*self.redaction.redact_written(key).text;
         check::name("key", key)?;
         let Some(owner) = &caller.principal.subject else {
             return Ok(None);
         };
-        let decision = self.store.decision(&caller.space, owner, key, self.now())?;
+        let decision = self
+            .store
+            .decision(&caller.space, owner, key, self.clock.now())?;
         if decision.is_some() {
             caller.trail.note(RecordVerb::Read, key, Some(true));
         }

@@ -6,9 +6,11 @@ use loci_core::{
 };
 use loci_search::document;
 
+use crate::Conversations;
 use crate::memories::remember::distinct;
 use crate::models::quantised;
-use crate::{Engine, SearchMode, check};
+use crate::passages;
+use crate::{SearchMode, check};
 
 /// The initial weight of a message, and of the long-term memory made from it.
 pub(crate) const INITIAL_WEIGHT: f64 = 0.5;
@@ -83,7 +85,7 @@ struct NewMessage {
     passages: Vec<Passage>,
 }
 
-impl Engine {
+impl Conversations<'_> {
     /// Stores messages as private short-term memories of the caller, all or none, which expire
     /// after `message_ttl_seconds` of the [`Policy`](crate::Policy). A human message longer than 30
     /// characters also becomes a long-term memory with the same content and tags, pending
@@ -110,7 +112,7 @@ impl Engine {
             .collect();
         check_conversation(&thread, &messages)?;
         let owner = check::subject(caller)?;
-        let now = self.now();
+        let now = self.clock.now();
         let mut said: Vec<NewMessage> = messages
             .into_iter()
             .map(|message| self.new_message(caller, message, mint, now))
@@ -131,7 +133,7 @@ impl Engine {
             let changes = std::iter::once(unwiped.clone())
                 .chain(changes(&said, &thread, begin, now))
                 .collect();
-            match self.commit(caller, changes) {
+            match self.access.commit(caller, changes) {
                 Ok(()) => break,
                 Err(error) if error.code == ErrorCode::Conflict => {
                     let end = self.store.thread_end(&caller.space, owner, &thread)?;
@@ -161,7 +163,7 @@ impl Engine {
     fn redact_message(&self, message: &mut Message) -> Redactions {
         let mut found = Redactions::default();
         for text in std::iter::once(&mut message.content).chain(&mut message.tags) {
-            let redacted = self.redact_written(text);
+            let redacted = self.redaction.redact_written(text);
             found.add_all(&redacted.found());
             *text = redacted.text.into_owned();
         }
@@ -181,7 +183,7 @@ impl Engine {
             tags,
         } = message;
         let tags = distinct(tags);
-        let passages = Engine::passages(
+        let passages = passages::of_text(
             &content,
             &tags,
             &document::marks_of_origin(None, role == Role::Tool),
@@ -231,7 +233,7 @@ impl Engine {
                 .iter()
                 .map(|passage| (None, said.memory.content.as_str(), passage))
         });
-        match self.passage_vectors(texts) {
+        match self.models.passage_vectors(texts) {
             Ok(vectors) => {
                 let passages = said.iter_mut().flat_map(|said| &mut said.passages);
                 for (passage, vector) in passages.zip(vectors) {

@@ -8,7 +8,8 @@ use loci_core::{
 use unicode_normalization::UnicodeNormalization;
 use uuid::Uuid;
 
-use crate::{Engine, check};
+use crate::Graph;
+use crate::check;
 
 const MICROSECONDS_PER_DAY: i64 = 86_400_000_000;
 /// A time that only facts without an end reach.
@@ -71,7 +72,7 @@ pub fn name_key(name: &str) -> String {
         .join(" ")
 }
 
-impl Engine {
+impl Graph<'_> {
     /// Adds a fact. If the same fact exists with an open end, and this one is open too, or with the
     /// same start and end, nothing is added; a caller without the scope `read` does not learn that,
     /// and gets the names back as it spelled them. Durable when it returns.
@@ -90,8 +91,8 @@ impl Engine {
             source,
         } = request;
         let [subject, predicate, object] =
-            [subject, predicate, object].map(|name| self.redacted_text(name));
-        let source = source.map(|source| self.redacted_text(source));
+            [subject, predicate, object].map(|name| self.redaction.redacted_text(name));
+        let source = source.map(|source| self.redaction.redacted_text(source));
         let [subject, predicate, object] = names([&subject, &predicate, &object])?;
         if valid_from
             .zip(valid_to)
@@ -107,7 +108,7 @@ impl Engine {
             .iter()
             .try_for_each(|source| check::reference("source", source))?;
         let (space, id) = (caller.space.clone(), format!("t_{}", Uuid::now_v7()));
-        let created_at = self.now();
+        let created_at = self.clock.now();
         let fact = Fact {
             space,
             id,
@@ -132,7 +133,7 @@ impl Engine {
             let changes = vec![Change::PutFact(Box::new(fact.clone()))];
             // Fails with `conflict` if another process added it meanwhile; the next attempt finds
             // that one.
-            self.commit(caller, changes)?;
+            self.access.commit(caller, changes)?;
             if is_blind {
                 return Ok(AddedFact::New(fact.clone()));
             }
@@ -152,16 +153,16 @@ impl Engine {
     /// # Errors
     /// `not_found` if there is no such fact (also on a repeated call); `invalid_argument`, naming
     /// `ended`, if all such facts begin after it, and for an invalid name as in
-    /// [`add_fact`](Engine::add_fact); `unavailable` if the store cannot be written.
+    /// [`add_fact`](crate::Graph::add_fact); `unavailable` if the store cannot be written.
     pub fn end_facts(
         &self,
         caller: &Caller,
         triple: [&str; 3],
         ended: Option<Period>,
     ) -> Result<(Vec<Fact>, Period)> {
-        let triple = triple.map(|name| self.redact_written(name).text.into_owned());
+        let triple = triple.map(|name| self.redaction.redact_written(name).text.into_owned());
         let triple = names(triple.each_ref().map(String::as_str))?.map(|name| name.key);
-        let now = self.now();
+        let now = self.clock.now();
         let ended = ended.unwrap_or_else(|| today(now));
         let after =
             Timestamp::from_microseconds(ended.last.max(now).microseconds().saturating_add(1));
@@ -194,7 +195,7 @@ impl Engine {
                 valid_to: ended,
             };
             let changes = begun.iter().map(end).collect();
-            self.commit(caller, changes)?;
+            self.access.commit(caller, changes)?;
             let facts = begun.into_iter().map(|fact| Fact {
                 valid_to: Some(ended),
                 ..fact
@@ -229,7 +230,7 @@ impl Engine {
     /// `offset`, at most [`FACTS_MAX`].
     ///
     /// # Errors
-    /// As for [`facts_about`](Engine::facts_about).
+    /// As for [`facts_about`](crate::Graph::facts_about).
     pub fn timeline(&self, caller: &Caller, entity: Option<&str>, offset: usize) -> Result<Facts> {
         let entity = entity.map(|entity| name("entity", entity)).transpose()?;
         self.known_facts(
@@ -246,7 +247,7 @@ impl Engine {
     /// # Errors
     /// `unavailable` if the store cannot be read.
     pub fn other_open_facts(&self, caller: &Caller, fact: &Fact) -> Result<Vec<Fact>> {
-        let now = self.now();
+        let now = self.clock.now();
         if !caller.principal.scopes.allow(Scope::Read) || !fact.is_open_after(now) {
             return Ok(Vec::new());
         }
@@ -274,7 +275,7 @@ impl Engine {
     /// # Errors
     /// `unavailable` if the store cannot be read.
     pub fn fact_counts(&self, caller: &Caller) -> Result<FactCounts> {
-        self.store.fact_counts(&caller.space, self.now())
+        self.store.fact_counts(&caller.space, self.clock.now())
     }
 
     fn known_facts(

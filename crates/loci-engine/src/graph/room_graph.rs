@@ -11,7 +11,7 @@ use loci_core::{
     Tunnel, TunnelEnd,
 };
 
-use crate::Engine;
+use crate::Graph;
 use crate::listings::names::{alike, nothing_there};
 
 /// The section without a subject, which connects nothing.
@@ -115,7 +115,7 @@ struct Map {
     tunnels: Vec<Tunnel>,
 }
 
-impl Engine {
+impl Graph<'_> {
     /// Traverses the graph from a section, breadth first: by hop, then by memories (most first),
     /// then by name; returns at most [`TRAVERSED_MAX`] nodes, and the total number. Two nodes are
     /// neighbours if they exist in one collection or a tunnel connects them; for a type, only if a
@@ -191,7 +191,7 @@ impl Engine {
     fn newest(&self, caller: &Caller, room: &Room) -> Result<Option<Timestamp>> {
         let filter = Filter {
             sections: vec![room.section.clone()],
-            ..self.places_filter(caller)
+            ..self.access.places_filter(caller)
         };
         let newest = |collections: CollectionFilter| {
             let filter = Filter {
@@ -260,6 +260,7 @@ impl Engine {
     fn map(&self, caller: &Caller) -> Result<Map> {
         let mut rooms: BTreeMap<String, Room> = BTreeMap::new();
         for tally in self
+            .listings
             .places(caller)?
             .into_iter()
             .filter(|tally| tally.section != GENERAL_SECTION)
@@ -333,7 +334,8 @@ impl Map {
             .collect()
     }
 
-    /// Returns the nodes within that many hops of the start, in the order of [`Engine::traverse`].
+    /// Returns the nodes within that many hops of the start, in the order of
+    /// [`Graph::traverse`](crate::Graph::traverse).
     fn walk(&self, start: &str, hops_max: usize) -> (Vec<Step>, usize) {
         let mut members: BTreeMap<&Option<String>, Vec<&str>> = BTreeMap::new();
         for room in self.rooms.values().filter(|room| !is_type(&room.section)) {

@@ -9,9 +9,10 @@ use loci_core::{
 };
 use sha2::{Digest, Sha256};
 
+use crate::Graph;
+use crate::check;
 use crate::graph::room_graph::{GENERAL_SECTION, is_type};
 use crate::listings::names::{alike, nothing_there};
-use crate::{Engine, check};
 
 /// The other end of a connection.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,7 +55,7 @@ fn shown((collection, section): Place<'_>) -> String {
     format!("{}/{section}", collection.unwrap_or("global"))
 }
 
-impl Engine {
+impl Graph<'_> {
     /// Creates a tunnel between two locations. A pair has one tunnel, in either order of the ends;
     /// creating it again replaces the label, unless that is missing or blank, and the memories of
     /// the ends that name one. Its id is 16 hex digits of the SHA-256 of the two ends in sorted
@@ -76,7 +77,7 @@ impl Engine {
         target: TunnelEnd,
         label: Option<&str>,
     ) -> Result<Tunnel> {
-        let label = label.map(|label| self.redact_written(label).text);
+        let label = label.map(|label| self.redaction.redact_written(label).text);
         let label = label.as_deref().filter(|label| !label.trim().is_empty());
         label.map_or(Ok(()), |label| check::reference("label", label))?;
         let ends = [&source, &target];
@@ -106,7 +107,7 @@ impl Engine {
                     return Err(Error::new(ErrorCode::TooLarge, message));
                 }
                 None => {
-                    let (is_common, now) = (self.are_common(caller, ends)?, self.now());
+                    let (is_common, now) = (self.are_common(caller, ends)?, self.clock.now());
                     Tunnel {
                         space: caller.space.clone(),
                         id: if is_common { common } else { own },
@@ -132,7 +133,7 @@ impl Engine {
                 expect,
             };
             let changes = not_wiped.into_iter().chain([put]).collect();
-            self.commit(caller, changes)?;
+            self.access.commit(caller, changes)?;
             Ok(tunnel)
         })?;
         // Another caller may have named the memory of an end.
@@ -191,7 +192,7 @@ impl Engine {
             let is_own = tunnel.owner == caller.principal.subject && !tunnel.is_common;
             caller.trail.note(RecordVerb::Read, id, Some(is_own));
             let changes = vec![Change::DeleteTunnel { id: id.to_owned() }];
-            self.commit(caller, changes)
+            self.access.commit(caller, changes)
         })
     }
 
@@ -211,7 +212,7 @@ impl Engine {
         previews: usize,
     ) -> Result<Vec<Followed>> {
         let start = (collection, section);
-        let places = self.places(caller)?;
+        let places = self.listings.places(caller)?;
         let totals = totals(&places);
         if !totals.contains_key(&start) {
             let all: Vec<String> = totals.keys().map(|place| shown(*place)).collect();
@@ -294,7 +295,7 @@ impl Engine {
     /// Checks that the caller can read something at both ends, and that the memories that they name
     /// are there.
     fn check_ends(&self, caller: &Caller, ends: [&TunnelEnd; 2]) -> Result<()> {
-        let places = self.places(caller)?;
+        let places = self.listings.places(caller)?;
         let totals = totals(&places);
         for end in ends {
             if !totals.contains_key(&place(end)) {
@@ -307,7 +308,7 @@ impl Engine {
             let Some(id) = &end.memory else { continue };
             let found = self
                 .store
-                .locations_of(&self.places_filter(caller), std::slice::from_ref(id))?
+                .locations_of(&self.access.places_filter(caller), std::slice::from_ref(id))?
                 .pop();
             let (_, found) = found
                 .ok_or_else(|| Error::not_found(format!("there is no memory with the id {id}")))?;
@@ -330,7 +331,7 @@ impl Engine {
         };
         let places = self.store.count_by_location(&Filter {
             reader: everyone,
-            ..self.places_filter(caller)
+            ..self.access.places_filter(caller)
         })?;
         let totals = totals(&places);
         Ok(ends.into_iter().all(|end| totals.contains_key(&place(end))))
@@ -356,7 +357,7 @@ impl Engine {
             source: renewed(&before.source),
             target: renewed(&before.target),
             label: label.map_or_else(|| before.label.clone(), str::to_owned),
-            updated_at: self.now(),
+            updated_at: self.clock.now(),
             ..before.clone()
         }
     }
@@ -372,7 +373,7 @@ impl Engine {
         let named: Vec<MemoryId> = ends().filter_map(|end| end.memory.clone()).collect();
         let found = self
             .store
-            .locations_of(&self.places_filter(caller), &named)?;
+            .locations_of(&self.access.places_filter(caller), &named)?;
         let found: BTreeMap<MemoryId, loci_core::Location> = found.into_iter().collect();
         for end in tunnels
             .iter_mut()
@@ -398,7 +399,7 @@ impl Engine {
         let filter = Filter {
             collections,
             sections,
-            ..self.places_filter(caller)
+            ..self.access.places_filter(caller)
         };
         let mut memories = match &end.memory {
             Some(id) => self.store.get_all(&filter, std::slice::from_ref(id))?,

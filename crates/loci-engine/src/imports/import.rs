@@ -8,8 +8,10 @@ use loci_core::{
     Caller, Change, Error, ErrorCode, Expect, Memory, MemoryId, Result, Scope, Timestamp, limits,
 };
 
+use crate::Imports;
 use crate::memories::remember::{Remember, check_request, new_memory};
-use crate::{Engine, SearchMode, check};
+use crate::passages;
+use crate::{SearchMode, check};
 
 /// A memory from another system.
 #[derive(Debug, Clone)]
@@ -64,9 +66,9 @@ impl Import {
     }
 }
 
-impl Engine {
+impl Imports<'_> {
     /// Stores memories in one transaction. Words find them at once, meaning after
-    /// [`embed_pending`](Engine::embed_pending) has embedded them.
+    /// [`embed_pending`](crate::Background::embed_pending) has embedded them.
     ///
     /// Adds the counts to `imported`, even if it fails. If some of the ids exist already, memories
     /// are stored one by one, in order, and a failure keeps those before it.
@@ -117,11 +119,11 @@ impl Engine {
 
     /// Returns the imports without secrets, if the scope covers what callers write.
     fn redacted_imports<'a>(&self, imports: &'a [Import]) -> Cow<'a, [Import]> {
-        if !self.redacts_everything() {
+        if !self.redaction.redacts_everything() {
             return Cow::Borrowed(imports);
         }
         let redacted = |import: &Import| Import {
-            memory: self.redacted_request(import.memory.clone()),
+            memory: self.redaction.redacted_request(import.memory.clone()),
             ..import.clone()
         };
         imports.iter().map(redacted).collect()
@@ -129,7 +131,7 @@ impl Engine {
 
     /// Returns the memory that an import makes.
     fn imported(&self, caller: &Caller, import: &Import) -> Memory {
-        let created_at = import.created_at.unwrap_or_else(|| self.now());
+        let created_at = import.created_at.unwrap_or_else(|| self.clock.now());
         let mut memory = new_memory(caller, import.memory.clone(), created_at);
         memory.id = import.id.clone().unwrap_or(memory.id);
         // An importing admin does not vouch for texts of other authors.
@@ -150,7 +152,7 @@ impl Engine {
         for import in imports {
             let memory = Box::new(self.imported(caller, import));
             owners.extend(memory.owner.clone());
-            let passages = Some(Engine::passages_of(&memory));
+            let passages = Some(passages::of_memory(&memory));
             puts.push(Change::Put {
                 memory,
                 passages,
@@ -162,7 +164,7 @@ impl Engine {
             origin: caller.origin.to_owned(),
             since,
         });
-        self.commit(caller, unwiped.chain(puts).collect())
+        self.access.commit(caller, unwiped.chain(puts).collect())
     }
 
     /// Imports those whose ids do not exist yet.

@@ -9,9 +9,11 @@ use loci_core::{
     Timestamp, Tunnel, limits,
 };
 
+use crate::Imports;
 use crate::memories::remember::named_collection;
 use crate::notes::in_parallel;
-use crate::{Engine, SearchMode, catch_panic, check};
+use crate::passages;
+use crate::{SearchMode, catch_panic, check};
 
 /// The result of an import over all its calls; durable when a call returns.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -64,7 +66,7 @@ fn everything(space: &Space) -> Filter {
     Filter::of(space.clone(), Reader::everything(), Timestamp::MIN)
 }
 
-impl Engine {
+impl Imports<'_> {
     /// Stores records of any space unchanged, with their ids, times, owners and revisions, in order
     /// and in as few transactions as possible. Existing records stay as they are; a record that
     /// exceeds the limits or cannot be stored is added to `brought`, and the import continues. A
@@ -74,10 +76,11 @@ impl Engine {
     ///
     /// The state of a note file that exists replaces the stored state of one that is missing.
     ///
-    /// Words find the memories at once, meaning after [`embed_pending`](Engine::embed_pending) has
-    /// embedded them; memories with a pending enrichment are queued again. Data that was wiped
-    /// since the first call with this `brought` is not restored. A caller that imports note files
-    /// holds the lock of their folder, and has put the files there.
+    /// Words find the memories at once, meaning after
+    /// [`embed_pending`](crate::Background::embed_pending) has embedded them; memories with a
+    /// pending enrichment are queued again. Data that was wiped since the first call with this
+    /// `brought` is not restored. A caller that imports note files holds the lock of their folder,
+    /// and has put the files there.
     ///
     /// # Errors
     /// `forbidden` for every caller but the local user; `too_large` for more than
@@ -187,7 +190,7 @@ impl Engine {
         if brought.by_words_alone {
             return Cow::Borrowed(archived);
         }
-        let (vector, problem) = self.question_vector(&entry.query);
+        let (vector, problem) = self.models.question_vector(&entry.query);
         // A model that is away is waited for only once.
         brought.by_words_alone = problem.is_some();
         let vector = vector.as_ref().map(crate::models::quantised);
@@ -260,11 +263,11 @@ impl Engine {
                     if memory.location.collection.as_deref() == memory.conversation() {
                         memory.location.collection = None;
                     }
-                    passages = Engine::passages_of(&memory);
+                    passages = passages::of_memory(&memory);
                     let is_pending = memory.enrichment == Some(EnrichmentStatus::Pending);
                     job = is_pending.then(|| Change::Enqueue {
                         memory: memory.id.clone(),
-                        due_at: self.now(),
+                        due_at: self.clock.now(),
                     });
                     Record::Memory(memory)
                 }
@@ -277,7 +280,7 @@ impl Engine {
                 record: Box::new(record),
                 passages,
                 since,
-                now: self.now(),
+                now: self.clock.now(),
             };
             Ok([change].into_iter().chain(job).collect())
         })
@@ -388,7 +391,7 @@ impl Engine {
             // An expired decision is replaced.
             Record::Decision(said) => self
                 .store
-                .decision(space, &said.owner, &said.key, self.now())?
+                .decision(space, &said.owner, &said.key, self.clock.now())?
                 .is_some(),
             Record::KeyedAnswer(kept) => {
                 let owner = kept.owner.as_deref();

@@ -4,7 +4,7 @@ use loci_core::{
     Caller, CollectionFilter, FilingOrder, Filter, Memory, OwnerFilter, Page, Result, Tier, limits,
 };
 
-use crate::Engine;
+use crate::Listings;
 
 /// The number of memories that are read at a time if only their beginnings are shown.
 const READ_AT_ONCE: usize = 25;
@@ -39,7 +39,7 @@ pub struct Browsed {
     pub total: u64,
 }
 
-impl Engine {
+impl Listings<'_> {
     /// Returns the memories that the caller may read and that match, and their total number.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl Engine {
     /// Returns the same memories without the total.
     ///
     /// # Errors
-    /// As for [`browse`](Engine::browse).
+    /// As for [`browse`](crate::Listings::browse).
     pub fn list_by_insertion(&self, caller: &Caller, request: &Browse) -> Result<Vec<Memory>> {
         self.filed_under(caller, &self.browsed(caller, request), request)
     }
@@ -78,7 +78,7 @@ impl Engine {
     /// Returns the same memories, of this owner alone.
     ///
     /// # Errors
-    /// As for [`browse`](Engine::browse).
+    /// As for [`browse`](crate::Listings::browse).
     pub fn list_by_author(
         &self,
         caller: &Caller,
@@ -106,7 +106,7 @@ impl Engine {
             sections,
             kinds,
             tiers,
-            ..self.filter(caller, request.collections.clone())
+            ..self.access.filter(caller, request.collections.clone())
         }
     }
 
@@ -149,7 +149,7 @@ impl Engine {
             }
             offset = offset.saturating_add(page.limit);
         }
-        self.hide_references(caller, &mut memories)?;
+        self.access.hide_references(caller, &mut memories)?;
         Ok(memories)
     }
 }

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use loci_core::{Caller, CollectionFilter, Page, Result};
 use loci_search::analysis::Language;
 
-use crate::Engine;
+use crate::Listings;
 
 /// The most pages of memories that are examined, over the whole store.
 const PAGES: usize = 20;
 /// The number of memories on a page.
 const PAGE: usize = 50;
 
-impl Engine {
+impl Listings<'_> {
     /// Returns the number of the caller's memories in each language, by its ISO 639-1 code: of all
     /// of them, or of a sample of 1,000 on 20 pages over the time of their last update. Leaves out
     /// memories whose language is uncertain.
@@ -20,8 +20,8 @@ impl Engine {
     /// # Errors
     /// `unavailable` if the store cannot be read.
     pub fn languages(&self, caller: &Caller) -> Result<BTreeMap<&'static str, usize>> {
-        let filter = self.filter(caller, CollectionFilter::Any);
-        let memories = usize::try_from(self.size()?.memories).unwrap_or(usize::MAX);
+        let filter = self.access.filter(caller, CollectionFilter::Any);
+        let memories = usize::try_from(self.store.size()?.memories).unwrap_or(usize::MAX);
         let step = (memories / PAGES).max(PAGE);
         let mut counts = BTreeMap::new();
         for offset in (0..memories).step_by(step).take(PAGES) {

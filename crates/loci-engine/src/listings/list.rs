@@ -2,7 +2,8 @@
 
 use loci_core::{Caller, CollectionFilter, Delivery, Filter, Memory, Page, Result, limits};
 
-use crate::{Engine, Shown, check};
+use crate::Listings;
+use crate::{Shown, check};
 
 /// The number of memories that are read at a time, before their size is known.
 const READ_AT_ONCE: usize = 16;
@@ -33,7 +34,7 @@ pub struct Listed {
     pub left_out: usize,
 }
 
-impl Engine {
+impl Listings<'_> {
     /// Returns the memories that the caller may read and that match the filters, last updated
     /// first, with their whole texts.
     ///
@@ -42,16 +43,16 @@ impl Engine {
     pub fn list(&self, caller: &Caller, request: List) -> Result<Vec<Memory>> {
         let (filter, page) = self.listed(caller, request)?;
         let mut memories = self.store.list(&filter, page)?;
-        self.hide_references(caller, &mut memories)?;
+        self.access.hide_references(caller, &mut memories)?;
         Ok(memories)
     }
 
     /// Returns the same, cut to a budget of `tokens`, or [of the
-    /// installation](Engine::reply_budget): the beginnings of long texts, and as many memories as
-    /// there is room for, at least one.
+    /// installation](crate::Budgets::reply_budget): the beginnings of long texts, and as many
+    /// memories as there is room for, at least one.
     ///
     /// # Errors
-    /// As for [`list`](Engine::list).
+    /// As for [`list`](crate::Listings::list).
     pub fn list_within(
         &self,
         caller: &Caller,
@@ -59,7 +60,7 @@ impl Engine {
         tokens: Option<usize>,
     ) -> Result<Listed> {
         let (filter, Page { offset, limit }) = self.listed(caller, request)?;
-        let mut budget = self.reply_budget(tokens);
+        let mut budget = self.budgets.reply_budget(tokens);
         let mut shown = Vec::new();
         loop {
             let left = limit - shown.len();
@@ -68,7 +69,7 @@ impl Engine {
                 limit: left.min(READ_AT_ONCE),
             };
             let mut read = self.store.list(&filter, page)?;
-            self.hide_references(caller, &mut read)?;
+            self.access.hide_references(caller, &mut read)?;
             let is_last = read.len() < page.limit || left == page.limit;
             let mut sharing = if is_last { read.len() } else { left };
             for mut memory in read {
@@ -92,7 +93,7 @@ impl Engine {
     /// Returns the filter and the page of a request.
     fn listed(&self, caller: &Caller, request: List) -> Result<(Filter, Page)> {
         check::tags("tags", &request.tags)?;
-        let mut filter = self.filter(caller, request.collections);
+        let mut filter = self.access.filter(caller, request.collections);
         filter.sections = request.sections;
         filter.tags = request.tags;
         filter.delivery = request.delivery;

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use loci_core::{Caller, CollectionFilter, Error, Filter, Result, Scope, Tier};
 
-use crate::{Engine, name_key};
+use crate::Listings;
+use crate::name_key;
 
 /// The most names that a message proposes.
 const ALIKE_MAX: usize = 5;
@@ -32,7 +33,7 @@ pub struct Named {
     pub notice: Option<String>,
 }
 
-impl Engine {
+impl Listings<'_> {
     /// Matches a caller's names of collections and sections with locations where the caller can
     /// read a memory of these tiers. A missing name is replaced by the one that differs from it
     /// only in case, if there is exactly one; otherwise it stays, and matches nothing.
@@ -49,7 +50,7 @@ impl Engine {
     ) -> Result<Named> {
         let everywhere = Filter {
             tiers: tiers.to_vec(),
-            ..self.filter(caller, CollectionFilter::Any)
+            ..self.access.filter(caller, CollectionFilter::Any)
         };
         let mut notices = Vec::new();
         if let CollectionFilter::Only(name) | CollectionFilter::GlobalAnd(name) = &mut collections {
@@ -103,7 +104,7 @@ impl Engine {
         if !caller.principal.scopes.allow(Scope::Read) {
             return Ok(None);
         }
-        let everywhere = self.places_filter(caller);
+        let everywhere = self.access.places_filter(caller);
         let there = collection.map_or(CollectionFilter::Global, |name| {
             CollectionFilter::Only(name.to_owned())
         });

@@ -2,9 +2,9 @@
 
 use loci_core::{Caller, Result, StatusCount};
 
-use crate::Engine;
+use crate::Listings;
 
-impl Engine {
+impl Listings<'_> {
     /// Returns the number of live memories from conversations that the caller owns, by tier and
     /// enrichment status; empty for an anonymous caller.
     ///
@@ -14,6 +14,7 @@ impl Engine {
         let Some(owner) = &caller.principal.subject else {
             return Ok(Vec::new());
         };
-        self.store.count_by_status(&caller.space, owner, self.now())
+        self.store
+            .count_by_status(&caller.space, owner, self.clock.now())
     }
 }

@@ -5,7 +5,7 @@ use loci_core::{
     Result, Scope, Tier,
 };
 
-use crate::Engine;
+use crate::Memories;
 
 /// The most memories that one transaction removes, so that another caller's write never waits long.
 const CLEAR_BATCH_MAX: usize = 256;
@@ -13,7 +13,7 @@ const CLEAR_BATCH_MAX: usize = 256;
 /// removal.
 const PASSES_MAX: usize = 100;
 
-impl Engine {
+impl Memories<'_> {
     /// Permanently removes the caller's own memories of these collections and of its tool set,
     /// including unlisted and forgotten ones, but not those written meanwhile; returns their
     /// number. Not for the tool set of the notes, whose files it ignores. Durable when it returns.
@@ -33,7 +33,7 @@ impl Engine {
             origin: Some(caller.origin.to_owned()),
             tiers: vec![Tier::LongTerm, Tier::Unlisted],
             forgotten: Forgotten::Show,
-            ..self.filter(caller, collections)
+            ..self.access.filter(caller, collections)
         };
         let mut removed = 0;
         for _ in 1..PASSES_MAX {
@@ -61,7 +61,7 @@ impl Engine {
                 revision: *revision,
             };
             let changes = part.iter().map(delete).collect();
-            match self.commit(caller, changes) {
+            match self.access.commit(caller, changes) {
                 Ok(()) => removed += part.len(),
                 Err(error) if error.code == ErrorCode::Conflict => conflict = Some(error),
                 Err(error) => return Err(error),

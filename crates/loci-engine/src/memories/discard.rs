@@ -8,7 +8,8 @@ use loci_core::{
     RecordVerb, Result, Tier, Timestamp,
 };
 
-use crate::{Engine, check};
+use crate::Memories;
+use crate::check;
 
 /// The most memories that one transaction deletes, so that another caller's write never waits long.
 const DISCARD_BATCH_MAX: usize = 256;
@@ -30,13 +31,13 @@ pub struct Discard {
     pub created_until: Option<Timestamp>,
 }
 
-impl Engine {
+impl Memories<'_> {
     /// Soft-deletes memories that belong to the caller: messages, long-term memories and forgotten
     /// ones, but not unlisted ones; returns their number. Notes are
-    /// [forgotten](Engine::forget_softly), and their files stay; if a note cannot be changed, an
-    /// error reports it after all others are deleted. For a caller that merely claims its name,
-    /// only memories of the same tool set are deleted. A message and the long-term memory made from
-    /// it are deleted together, by the id of either, and count as one.
+    /// [forgotten](crate::Memories::forget_softly), and their files stay; if a note cannot be
+    /// changed, an error reports it after all others are deleted. For a caller that merely claims
+    /// its name, only memories of the same tool set are deleted. A message and the long-term memory
+    /// made from it are deleted together, by the id of either, and count as one.
     ///
     /// # Errors
     /// `invalid_argument` without any condition, or for the tags; `forbidden` without the scope
@@ -46,7 +47,7 @@ impl Engine {
     pub fn discard(&self, caller: &Caller, which: &Discard) -> Result<usize> {
         let filter = self.discarded(caller, which)?;
         let only = which.id.as_ref().map(|id| self.message_behind(&filter, id));
-        let (mut discarded, remaining) = self.forget_notes(caller, &filter, only.as_ref())?;
+        let (mut discarded, remaining) = self.notes.forget_notes(caller, &filter, only.as_ref())?;
         let notes = self.store.notes_among(&filter, usize::MAX)?;
         let revisions = self.store.revisions(&filter, usize::MAX)?;
         let mut chosen: Vec<MemoryId> = revisions.into_iter().map(|(id, _)| id).collect();
@@ -57,9 +58,12 @@ impl Engine {
         let known: HashSet<&MemoryId> = chosen.iter().collect();
         along.retain(|id| !known.contains(id));
         loop {
-            let deleted =
-                self.store
-                    .soft_delete(&filter, only.as_ref(), self.now(), DISCARD_BATCH_MAX)?;
+            let deleted = self.store.soft_delete(
+                &filter,
+                only.as_ref(),
+                self.clock.now(),
+                DISCARD_BATCH_MAX,
+            )?;
             discarded += deleted;
             if deleted < DISCARD_BATCH_MAX {
                 break;
@@ -75,7 +79,7 @@ impl Engine {
         }
     }
 
-    /// Returns the number of memories that [`discard`](Engine::discard) would delete.
+    /// Returns the number of memories that [`discard`](crate::Memories::discard) would delete.
     ///
     /// # Errors
     /// As for `discard`.
@@ -84,7 +88,7 @@ impl Engine {
         if let Some(id) = &which.id {
             let found = self.store.get_all(&filter, slice::from_ref(id))?.pop();
             let Some(memory) = found else { return Ok(0) };
-            let stays = memory.forgotten_at.is_some() && self.is_note(&memory)?;
+            let stays = memory.forgotten_at.is_some() && self.notes.is_note(&memory)?;
             return Ok(usize::from(!stays));
         }
         let all: usize = self
@@ -139,7 +143,7 @@ impl Engine {
             created_from: *created_from,
             created_until: *created_until,
             forgotten: Forgotten::Show,
-            ..self.filter(caller, CollectionFilter::Any)
+            ..self.access.filter(caller, CollectionFilter::Any)
         })
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use loci_core::{Caller, ErrorCode, Filter, Memory, MemoryId, Reader, Result, Scope, Timestamp};
 use uuid::Uuid;
 
-use crate::Engine;
+use crate::Memories;
 use crate::memories::remember::{Remember, Remembered};
 
 /// The most ids that are tried for one text.
@@ -20,7 +20,7 @@ pub enum Filed {
     Before(Box<Memory>),
 }
 
-impl Engine {
+impl Memories<'_> {
     /// Stores a memory under the first free one of its ids (`id_of` 0, 1, ...), unless the same
     /// text is in the same location under any of the first sixteen. An id is taken by a memory that
     /// the caller may not read, that was forgotten, or that has another text or location by now; if
@@ -29,7 +29,7 @@ impl Engine {
     /// returns.
     ///
     /// # Errors
-    /// As for [`remember`](Engine::remember).
+    /// As for [`remember`](crate::Memories::remember).
     pub fn file(
         &self,
         caller: &Caller,
@@ -72,7 +72,7 @@ impl Engine {
                 }
                 outcome => {
                     outcome?;
-                    self.embed_soon(&remembered.embedding);
+                    self.models.embed_soon(&remembered.embedding);
                     return Ok(Filed::New(Box::new(Remembered {
                         memory,
                         ..remembered
@@ -85,7 +85,7 @@ impl Engine {
     /// Reports whether a memory has the text and the location of the one that the caller files.
     fn is_filed_as(&self, caller: &Caller, held: &Memory, memory: &Memory) -> bool {
         caller.reader().may_read(held)
-            && held.is_live(self.now())
+            && held.is_live(self.clock.now())
             && held.forgotten_at.is_none()
             && (&held.location, &held.content) == (&memory.location, &memory.content)
     }

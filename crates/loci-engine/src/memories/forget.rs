@@ -2,36 +2,41 @@
 
 use loci_core::{Caller, Change, Forgotten, Memory, MemoryId, RecordVerb, Result, Tier};
 
-use crate::Engine;
+use crate::Memories;
 use crate::notes::in_file_or_store;
 
-impl Engine {
+impl Memories<'_> {
     /// Permanently removes a memory, even a forgotten one, with the message that it was made from;
-    /// a note is [forgotten](Engine::forget_softly), and its file stays. Durable when it returns.
+    /// a note is [forgotten](crate::Memories::forget_softly), and its file stays. Durable when it
+    /// returns.
     ///
     /// # Errors
     /// `not_found` if the caller can read no such memory, `forbidden` if it may only read it,
     /// `unavailable` if the store cannot be written; for a note as for `forget_softly`.
     pub fn forget(&self, caller: &Caller, id: &MemoryId) -> Result<()> {
         let in_file = || {
-            if !self.is_note(&self.writable_among(caller, id, Forgotten::Show)?)? {
+            if !self
+                .notes
+                .is_note(&self.access.writable_among(caller, id, Forgotten::Show)?)?
+            {
                 return Ok(None);
             }
-            self.writable(caller, id)?;
-            Ok(self.forget_note(caller, id)?.map(drop))
+            self.access.writable(caller, id)?;
+            Ok(self.notes.forget(caller, id)?.map(drop))
         };
         let in_store = || {
-            self.change_in_store(caller, id, Forgotten::Show, |memory| {
-                let delete = |memory: Memory| Change::Delete {
-                    id: memory.id,
-                    revision: memory.revision,
-                };
-                let message = self.message_of(caller, &memory)?;
-                Ok((
-                    [memory].into_iter().chain(message).map(delete).collect(),
-                    (),
-                ))
-            })
+            self.notes
+                .change_in_store(caller, id, Forgotten::Show, |memory| {
+                    let delete = |memory: Memory| Change::Delete {
+                        id: memory.id,
+                        revision: memory.revision,
+                    };
+                    let message = self.message_of(caller, &memory)?;
+                    Ok((
+                        [memory].into_iter().chain(message).map(delete).collect(),
+                        (),
+                    ))
+                })
         };
         in_file_or_store(in_file, in_store)
     }

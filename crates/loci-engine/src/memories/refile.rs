@@ -2,8 +2,9 @@
 
 use loci_core::{Caller, Error, Location, Memory, MemoryId, Redactions, Result, Tier};
 
+use crate::Memories;
 use crate::notes::note_body;
-use crate::{Embedding, Engine, check};
+use crate::{Embedding, check};
 
 /// The changes; a field that is `None` stays as it is.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -41,15 +42,15 @@ impl Refile {
     }
 }
 
-impl Engine {
+impl Memories<'_> {
     /// Changes a memory's text and location in one step; its id and kind stay. A new text removes
     /// the summary and sets `updated_at`; a new location alone leaves terms and vectors as they
     /// are. The text of a note changes in its file. An [unlisted](Tier::Unlisted) memory keeps its
     /// location. Durable when it returns; writes nothing if nothing changes.
     ///
     /// # Errors
-    /// As for [`update`](Engine::update); `invalid_argument` for an invalid name of a collection or
-    /// section, or for a new location of an unlisted memory.
+    /// As for [`update`](crate::Memories::update); `invalid_argument` for an invalid name of a
+    /// collection or section, or for a new location of an unlisted memory.
     pub fn refile(&self, caller: &Caller, id: &MemoryId, mut change: Refile) -> Result<Refiled> {
         let Refile {
             content,
@@ -58,7 +59,7 @@ impl Engine {
         } = &mut change;
         let mut found = Redactions::default();
         if let Some(content) = content {
-            let redacted = self.redact_written(content);
+            let redacted = self.redaction.redact_written(content);
             found = redacted.found();
             *content = redacted.text.into_owned();
             check::content("content", content)?;
@@ -70,9 +71,9 @@ impl Engine {
         section
             .as_deref()
             .map_or(Ok(()), |section| check::name("section", section))?;
-        let before = self.writable(caller, id)?;
+        let before = self.access.writable(caller, id)?;
         if let Some(content) = content
-            && self.is_note(&before)?
+            && self.notes.is_note(&before)?
         {
             *content = note_body(content);
         }

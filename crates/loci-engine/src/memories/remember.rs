@@ -1,20 +1,18 @@
 //! Storing a memory.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use loci_core::{
-    Caller, CandidateQuery, Change, Citation, CollectionFilter, Delivery, Error, ErrorCode, Expect,
-    Filter, Location, Memory, MemoryId, Passage, QueryVector, Result, Scope, Tier, Timestamp,
-    Visibility,
+    Caller, Change, Citation, CollectionFilter, Delivery, Error, ErrorCode, Expect, Location,
+    Memory, MemoryId, Passage, Result, Scope, Tier, Timestamp, Visibility,
 };
 use uuid::Uuid;
 
+use crate::Memories;
+use crate::passages;
 use crate::search::compare::{Compared, Similar};
-use crate::{Engine, SearchMode, StartOverflow, check};
+use crate::{StartOverflow, check};
 
-/// The most passages that are embedded before the write is acknowledged. Words find longer content
-/// at once, and the background embeds it.
-pub(crate) const PASSAGES_EMBEDDED_AT_ONCE_MAX: usize = 16;
 /// The name that stands for no collection; no collection has it.
 pub(crate) const GLOBAL: &str = "global";
 /// The weight of a memory that another one supersedes.
@@ -119,7 +117,7 @@ pub struct Remembered {
     pub start_overflow: Option<StartOverflow>,
 }
 
-impl Engine {
+impl Memories<'_> {
     /// Stores a memory, unless `once` is set and it exists. With `supersedes`, the weight of the
     /// old one falls to 0.1 in the same transaction.
     ///
@@ -134,7 +132,7 @@ impl Engine {
         let (memory, compare_in) = self.requested(caller, request)?;
         let (mut remembered, passages) = self.prepared(caller, memory, compare_in)?;
         if let Some(id) = remembered.duplicate_of.as_ref().filter(|_| once)
-            && let Ok(memory) = self.readable(caller, id)
+            && let Ok(memory) = self.access.readable(caller, id)
         {
             remembered = Remembered {
                 memory,
@@ -145,8 +143,8 @@ impl Engine {
             return Ok(remembered);
         }
         self.commit_new(caller, &remembered.memory, passages, since)?;
-        self.embed_soon(&remembered.embedding);
-        remembered.start_overflow = self.start_overflow(caller, &remembered.memory);
+        self.models.embed_soon(&remembered.embedding);
+        remembered.start_overflow = self.context.start_overflow(caller, &remembered.memory);
         Ok(remembered)
     }
 
@@ -156,17 +154,17 @@ impl Engine {
         caller: &Caller,
         request: Remember,
     ) -> Result<(Memory, Option<CollectionFilter>)> {
-        let mut request = self.redacted_request(request);
+        let mut request = self.redaction.redacted_request(request);
         check_request(&request)?;
         if let Some(old) = &request.supersedes
-            && self.writable(caller, old)?.tier != request.tier
+            && self.access.writable(caller, old)?.tier != request.tier
         {
             // A reader of one of the two tiers is not shown the other.
             let problem = "is of a memory that is kept apart from others; what was stored through other tools cannot replace it";
             return Err(Error::invalid("supersedes", problem));
         }
         let compare_in = request.compare_in.take();
-        Ok((new_memory(caller, request, self.now()), compare_in))
+        Ok((new_memory(caller, request, self.clock.now()), compare_in))
     }
 
     /// Embeds and compares a new memory; returns it with the passages for the index.
@@ -176,15 +174,18 @@ impl Engine {
         memory: Memory,
         compare_in: Option<CollectionFilter>,
     ) -> Result<(Remembered, Vec<Passage>)> {
-        let mut passages = Engine::passages_of(&memory);
+        let mut passages = passages::of_memory(&memory);
         let (embedding, vectors) =
-            self.embed_at_once(memory.title.as_deref(), &memory.content, &mut passages);
+            self.models
+                .embed_at_once(memory.title.as_deref(), &memory.content, &mut passages);
         // A caller without the scope `read` must not learn of memories by storing similar ones.
         let Compared {
             duplicate,
             contradicted,
         } = match compare_in.filter(|_| caller.principal.scopes.allow(Scope::Read)) {
-            Some(collections) => self.compared(caller, &memory, collections, &vectors)?,
+            Some(collections) => self
+                .search
+                .compared(caller, &memory, collections, &vectors)?,
             None => Compared::default(),
         };
         let duplicate_of = duplicate.map(|duplicate| duplicate.id);
@@ -220,11 +221,11 @@ impl Engine {
         });
         // No other writer knows a new id, so only a wipe can cause a conflict.
         let Some(old) = supersedes else {
-            return self.commit(caller, new);
+            return self.access.commit(caller, new);
         };
 
         let _exclusive = self.locks.lock(&old);
-        let mut latest = self.writable(caller, &old)?;
+        let mut latest = self.access.writable(caller, &old)?;
         loop {
             let revision = latest.revision;
             latest.weight = latest.weight.min(SUPERSEDED_WEIGHT);
@@ -234,12 +235,12 @@ impl Engine {
                 passages: None,
                 expect: Expect::Revision(revision),
             };
-            match self.commit(
+            match self.access.commit(
                 caller,
                 std::iter::once(fade).chain(new.iter().cloned()).collect(),
             ) {
                 Err(error) if error.code == ErrorCode::Conflict => {
-                    latest = self.writable(caller, &old)?;
+                    latest = self.access.writable(caller, &old)?;
                     // The old memory has not changed, so the data was wiped, or the id is taken.
                     if latest.revision == revision {
                         return Err(error);
@@ -248,68 +249,6 @@ impl Engine {
                 outcome => return outcome,
             }
         }
-    }
-
-    /// Embeds a text before the write is acknowledged, if it is short enough. If the model does not
-    /// answer, the memory is stored with its words only, and the reply says so.
-    pub(crate) fn embed_at_once(
-        &self,
-        title: Option<&str>,
-        content: &str,
-        passages: &mut [Passage],
-    ) -> (Embedding, Vec<QueryVector>) {
-        if self.search_mode == SearchMode::Words {
-            return (Embedding::Done, Vec::new());
-        }
-        if passages.len() > PASSAGES_EMBEDDED_AT_ONCE_MAX {
-            let reason = format!(
-                "it is long ({} passages) and is being embedded in the background",
-                passages.len()
-            );
-            return (Embedding::Pending(reason), Vec::new());
-        }
-        match self.embed(title, content, passages) {
-            Ok(vectors) => (Embedding::Done, vectors),
-            Err(error) => {
-                tracing::warn!(%error, "a memory is stored without its embedding");
-                (Embedding::Pending(error.message), Vec::new())
-            }
-        }
-    }
-
-    /// Signals the background if a memory waits for its embedding.
-    pub(crate) fn embed_soon(&self, embedding: &Embedding) {
-        if matches!(embedding, Embedding::Pending(_)) {
-            self.embed_waiting();
-        }
-    }
-
-    /// Returns the memories nearest to any of these vectors with their cosine similarities, at
-    /// least `limit` if so many exist, nearest first, ties by id.
-    pub(crate) fn nearest(
-        &self,
-        filter: &Filter,
-        vectors: &[QueryVector],
-        limit: usize,
-    ) -> Result<Vec<(f32, MemoryId)>> {
-        let mut nearest: HashMap<MemoryId, f32> = HashMap::new();
-        for vector in vectors {
-            let query = CandidateQuery {
-                vector: Some(vector),
-                ..CandidateQuery::of(filter, limit)
-            };
-            for hit in self.store.candidates(&query)?.hits {
-                let cosine = nearest.entry(hit.id).or_insert(f32::MIN);
-                // Rounding makes the cosine of equal vectors slightly greater than 1.
-                *cosine = cosine.max(hit.cosine.map_or(f32::MIN, |cosine| cosine.min(1.0)));
-            }
-        }
-        let mut near: Vec<(f32, MemoryId)> = nearest
-            .into_iter()
-            .map(|(id, cosine)| (cosine, id))
-            .collect();
-        near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-        Ok(near)
     }
 }
 

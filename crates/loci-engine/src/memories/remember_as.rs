@@ -2,11 +2,12 @@
 
 use loci_core::{Caller, Change, Error, ErrorCode, Expect, Memory, MemoryId, Result};
 
-use crate::Engine;
+use crate::Memories;
 use crate::memories::remember::{Remember, Remembered, check_request, new_memory, not_wiped};
 use crate::notes::not_note;
+use crate::passages;
 
-impl Engine {
+impl Memories<'_> {
     /// Stores a memory under this id, or replaces the caller's memory with that id, whose owner,
     /// visibility and creation time stay. `supersedes`, `compare_in` and `once` are ignored.
     /// Durable when it returns.
@@ -24,16 +25,16 @@ impl Engine {
         request: Remember,
     ) -> Result<Remembered> {
         let since = self.store.version()?;
-        let request = self.redacted_request(request);
+        let request = self.redaction.redacted_request(request);
         check_request(&request)?;
         let new = Memory {
             id: id.clone(),
-            ..new_memory(caller, request, self.now())
+            ..new_memory(caller, request, self.clock.now())
         };
-        let mut passages = Engine::passages_of(&new);
+        let mut passages = passages::of_memory(&new);
         // Checked before the model is called, which takes longer.
         self.replaced(caller, &new)?;
-        let (embedding, _) = self.embed_at_once(None, &new.content, &mut passages);
+        let (embedding, _) = self.models.embed_at_once(None, &new.content, &mut passages);
         let memory = self.locks.change(id, || {
             let (memory, expect) = match self.replaced(caller, &new)? {
                 None => (new.clone(), Expect::Absent),
@@ -53,7 +54,7 @@ impl Engine {
                 .chain(not_note)
                 .chain([put])
                 .collect();
-            match self.commit(caller, changes) {
+            match self.access.commit(caller, changes) {
                 // No other process has stored it meanwhile, so a retry will not help.
                 Err(error) if error.code == ErrorCode::Conflict && expect == Expect::Absent => {
                     if self.store.get(&caller.space, id)?.is_some() {
@@ -70,7 +71,7 @@ impl Engine {
             );
             return Err(Error::new(ErrorCode::Conflict, message));
         };
-        self.embed_soon(&embedding);
+        self.models.embed_soon(&embedding);
         Ok(Remembered {
             memory,
             duplicate_of: None,
@@ -91,7 +92,7 @@ impl Engine {
                 new.id
             )));
         }
-        if (&old.kind, old.tier) != (&new.kind, new.tier) || self.is_note(&old)? {
+        if (&old.kind, old.tier) != (&new.kind, new.tier) || self.notes.is_note(&old)? {
             let message = format!(
                 "the id {} is of a memory that is no {}, or of a note; leave `id` out",
                 new.id, new.kind

@@ -4,14 +4,14 @@ use loci_core::{
     Caller, CollectionFilter, Error, Filter, Forgotten, Memory, MemoryId, Result, Scope, Tier,
 };
 
-use crate::Engine;
+use crate::Memories;
 
 /// The least characters of a part of an id, which must belong to a single id.
 const ID_PART_CHARACTERS_MIN: usize = 8;
 /// The most ids that are named if several have the same part.
 const CANDIDATES_MAX: usize = 5;
 
-impl Engine {
+impl Memories<'_> {
     /// Returns the id that an argument means: a whole id, or the first or last 8 or more characters
     /// of one that the caller may read, as texts show it. A part that matches no id counts as a
     /// whole id. An id that exceeds the limits, as former imports stored some, means the memory
@@ -25,7 +25,7 @@ impl Engine {
             tiers: Vec::new(),
             apart_origin: None,
             forgotten: Forgotten::Show,
-            ..self.filter(caller, CollectionFilter::Any)
+            ..self.access.filter(caller, CollectionFilter::Any)
         };
         let id = match MemoryId::parse(argument, text) {
             Err(error) if caller.principal.scopes.allow(Scope::Read) => {
@@ -85,26 +85,28 @@ impl Engine {
     /// `not_found`, with the same message, if there is none or the caller may not read it;
     /// `unavailable` if the store cannot be read.
     pub fn show(&self, caller: &Caller, id: &MemoryId) -> Result<Memory> {
-        self.without_hidden(caller, self.readable(caller, id)?)
+        self.access
+            .without_hidden(caller, self.access.readable(caller, id)?)
     }
 
     /// Returns the same, with forgotten memories if `forgotten` shows them.
     ///
     /// # Errors
-    /// As for [`show`](Engine::show).
+    /// As for [`show`](crate::Memories::show).
     pub fn show_among(
         &self,
         caller: &Caller,
         id: &MemoryId,
         forgotten: Forgotten,
     ) -> Result<Memory> {
-        self.without_hidden(caller, self.readable_among(caller, id, forgotten)?)
+        self.access
+            .without_hidden(caller, self.access.readable_among(caller, id, forgotten)?)
     }
 
     /// Returns the same for these tiers alone, which can include messages of conversations.
     ///
     /// # Errors
-    /// As for [`show`](Engine::show).
+    /// As for [`show`](crate::Memories::show).
     pub fn show_of(
         &self,
         caller: &Caller,
@@ -112,15 +114,9 @@ impl Engine {
         tiers: &[Tier],
         forgotten: Forgotten,
     ) -> Result<Memory> {
-        self.without_hidden(caller, self.readable_of(caller, id, tiers, forgotten)?)
-    }
-
-    /// Returns the memory without references that the caller may not follow.
-    ///
-    /// # Errors
-    /// `unavailable` if the store cannot be read.
-    pub(crate) fn without_hidden(&self, caller: &Caller, mut memory: Memory) -> Result<Memory> {
-        self.hide_references(caller, [&mut memory])?;
-        Ok(memory)
+        self.access.without_hidden(
+            caller,
+            self.access.readable_of(caller, id, tiers, forgotten)?,
+        )
     }
 }

@@ -6,11 +6,13 @@ use loci_core::{
 };
 use loci_search::document;
 
+use crate::Memories;
 use crate::memories::remember::GLOBAL;
 use crate::notes::{Embedded, cannot_change, in_file_or_store, note_body};
-use crate::{Embedding, Engine, Refile, check};
+use crate::passages;
+use crate::{Embedding, Refile, check};
 
-impl Engine {
+impl Memories<'_> {
     /// Replaces the content of a memory, sets `updated_at`, and sets whether it is shared if
     /// `shared` is given. Removes its summary; everything else stays. The text of a note changes in
     /// its file. Durable when it returns.
@@ -28,16 +30,16 @@ impl Engine {
         content: &str,
         shared: Option<bool>,
     ) -> Result<(Memory, Embedding)> {
-        let content = self.redact_written(content);
+        let content = self.redaction.redact_written(content);
         check::content("content", &content.text)?;
-        let before = self.writable(caller, id)?;
+        let before = self.access.writable(caller, id)?;
         let found = content.found();
         let change = Refile {
             content: Some(content.text.into_owned()),
             ..Refile::default()
         };
         let (memory, embedding) = self.revise(caller, &before, &change, shared, &found)?;
-        Ok((self.without_hidden(caller, memory)?, embedding))
+        Ok((self.access.without_hidden(caller, memory)?, embedding))
     }
 
     /// Makes these changes to a memory, or to the file of a note, and sets whether it is shared.
@@ -54,7 +56,7 @@ impl Engine {
             check::cited_content("content", content, &before.citations)?;
         }
         let in_file = || {
-            if self.is_note(before)? {
+            if self.notes.is_note(before)? {
                 self.revise_note(caller, before, change, shared)
             } else {
                 Ok(None)
@@ -76,46 +78,49 @@ impl Engine {
     ) -> Result<Option<(Memory, Embedding)>> {
         let metadata = before.metadata();
         let marks = document::marks_of_origin(before.source_path(), before.is_tool_output());
-        let now = self.now();
+        let now = self.clock.now();
         let text = change.content.as_deref().map(|content| {
-            let mut passages = Engine::passages(content, &metadata, &marks, now);
+            let mut passages = passages::of_text(content, &metadata, &marks, now);
             let (embedding, _) =
-                self.embed_at_once(before.title.as_deref(), content, &mut passages);
+                self.models
+                    .embed_at_once(before.title.as_deref(), content, &mut passages);
             (content, passages, embedding)
         });
-        let revised = self.change_in_store(caller, &before.id, Forgotten::Hide, |mut memory| {
-            share(&mut memory, shared)?;
-            memory.location = change.place_after(&memory.location);
-            let passages = text.as_ref().map(|(content, passages, _)| {
-                (*content).clone_into(&mut memory.content);
-                found.write_to(&mut memory.attributes);
-                memory.set_writer(caller);
-                // It belongs to the former text.
-                memory.summary = None;
-                // A faster writer may have set a later time.
-                memory.updated_at = memory.updated_at.max(now);
-                // Another writer may have replaced it by one with other tags.
-                if memory.metadata() == metadata {
-                    return passages.clone();
-                }
-                let indexed = Engine::passages(content, &memory.metadata(), &marks, now)
-                    .into_iter()
-                    .zip(passages);
-                indexed
-                    .map(|(text, passage)| Passage {
-                        vector: passage.vector.clone(),
-                        ..text
-                    })
-                    .collect()
-            });
-            let (change, memory) = put_next(memory, passages);
-            Ok((vec![change], memory))
-        })?;
+        let revised =
+            self.notes
+                .change_in_store(caller, &before.id, Forgotten::Hide, |mut memory| {
+                    share(&mut memory, shared)?;
+                    memory.location = change.place_after(&memory.location);
+                    let passages = text.as_ref().map(|(content, passages, _)| {
+                        (*content).clone_into(&mut memory.content);
+                        found.write_to(&mut memory.attributes);
+                        memory.set_writer(caller);
+                        // It belongs to the former text.
+                        memory.summary = None;
+                        // A faster writer may have set a later time.
+                        memory.updated_at = memory.updated_at.max(now);
+                        // Another writer may have replaced it by one with other tags.
+                        if memory.metadata() == metadata {
+                            return passages.clone();
+                        }
+                        let indexed = passages::of_text(content, &memory.metadata(), &marks, now)
+                            .into_iter()
+                            .zip(passages);
+                        indexed
+                            .map(|(text, passage)| Passage {
+                                vector: passage.vector.clone(),
+                                ..text
+                            })
+                            .collect()
+                    });
+                    let (change, memory) = put_next(memory, passages);
+                    Ok((vec![change], memory))
+                })?;
         let Some(memory) = revised else {
             return Ok(None);
         };
         let embedding = text.map_or(Embedding::Done, |(_, _, embedding)| embedding);
-        self.embed_soon(&embedding);
+        self.models.embed_soon(&embedding);
         Ok(Some((memory, embedding)))
     }
 
@@ -129,10 +134,12 @@ impl Engine {
     ) -> Result<Option<(Memory, Embedding)>> {
         let body = change.content.as_deref().map(note_body);
         let (embedding, embedded) = match &body {
-            Some(body) => self.embed_ahead(caller, before.title.as_deref(), body),
+            Some(body) => self
+                .notes
+                .embed_ahead(caller, before.title.as_deref(), body),
             None => (Embedding::Done, Embedded::default()),
         };
-        let revised = self.change_note(
+        let revised = self.notes.change(
             caller,
             &before.id,
             Forgotten::Hide,
@@ -146,7 +153,7 @@ impl Engine {
                         ));
                     }
                     note.body.clone_from(body);
-                    note.updated_at = Some(self.note_time());
+                    note.updated_at = Some(self.notes.note_time());
                 }
                 if let Some(collection) = &change.collection {
                     // No line of a file is ever removed.
@@ -170,11 +177,11 @@ impl Engine {
     pub fn set_shared(&self, caller: &Caller, id: &MemoryId, shared: bool) -> Result<Memory> {
         // The file of a note does not record this.
         self.locks.change(id, || {
-            let mut memory = self.writable(caller, id)?;
+            let mut memory = self.access.writable(caller, id)?;
             share(&mut memory, Some(shared))?;
             let (change, memory) = put_next(memory, None);
-            self.commit(caller, vec![change])?;
-            self.without_hidden(caller, memory)
+            self.access.commit(caller, vec![change])?;
+            self.access.without_hidden(caller, memory)
         })
     }
 }

@@ -8,8 +8,8 @@ use sha2::{Digest, Sha256};
 use uuid::{Builder, Uuid};
 
 use crate::memories::remember::{distinct, not_wiped};
-use crate::notes::{Embedded, Extent, Notes, memory_of, no_folder, note_body};
-use crate::{Embedding, Engine, KeyedRequest, check};
+use crate::notes::{Embedded, Extent, FolderState, Notes, memory_of, no_folder, note_body};
+use crate::{Embedding, KeyedRequest, check};
 
 /// A note to write.
 pub struct AppendNote<'a> {
@@ -47,7 +47,7 @@ pub enum Appended {
     Before(String),
 }
 
-impl Engine {
+impl Notes<'_> {
     /// Writes a note of the kind `note` into the folder of notes, with common visibility in its
     /// space. Its links are known after the next reconciliation.
     ///
@@ -56,33 +56,15 @@ impl Engine {
     /// `tags`, `idempotency_key`); `conflict` if the key was used for another request; `forbidden`
     /// outside the default space; `unavailable` if there is no folder of notes, it is away, or it
     /// or the store cannot be written.
-    pub fn append_note(&self, caller: &Caller, request: AppendNote<'_>) -> Result<Appended> {
+    pub fn append(&self, caller: &Caller, request: AppendNote<'_>) -> Result<Appended> {
         let since = self.store.version()?;
         if caller.space != Space::default() {
             let message = format!("notes are kept in the space `{}` alone", Space::default());
             return Err(Error::new(ErrorCode::Forbidden, message));
         }
-        let AppendNote {
-            title,
-            body,
-            tags,
-            keyed,
-        } = request;
-        let (title, body) = (self.redacted_text(title), self.redacted_text(body));
-        let tags: Vec<String> = tags
-            .into_iter()
-            .map(|tag| self.redacted_text(tag))
-            .collect();
-        check::name("title", &title)?;
-        check::content("body", &body)?;
-        check::tags("tags", &tags)?;
-        let mut note = Note {
-            title: Some(title),
-            body: note_body(&body),
-            tags: bare(&tags)?,
-            ..Note::default()
-        };
-        let notes = self.notes.as_ref().ok_or_else(no_folder)?;
+        let keyed = request.keyed;
+        let mut note = self.new_file(request.title, request.body, request.tags)?;
+        let folder = self.folder.ok_or_else(no_folder)?;
         let request = request_of(&note);
         let answer = keyed.map(|keyed| keyed.answer);
         let keyed = keyed.map(|KeyedNote { operation, key, .. }| KeyedRequest {
@@ -93,7 +75,7 @@ impl Engine {
         let kept = || {
             keyed
                 .as_ref()
-                .map_or(Ok(None), |keyed| self.kept(caller, keyed))
+                .map_or(Ok(None), |keyed| self.idempotency.kept(caller, keyed))
         };
         if let Some(before) = kept()? {
             return Ok(Appended::Before(before.answer));
@@ -101,24 +83,28 @@ impl Engine {
         // Before taking the lock, for which others wait.
         let (embedding, embedded) = self.embed_ahead(caller, note.title.as_deref(), &note.body);
 
-        let _lock = notes.folder.lock()?;
+        let _lock = folder.files.lock()?;
         // Another caller may have been faster.
         if let Some(before) = kept()? {
             return Ok(Appended::Before(before.answer));
         }
-        let is_other_folder = self.is_other_folder(notes)?;
+        let is_other_folder = self.is_other_folder(folder)?;
         let now = self.note_time();
         (note.created_at, note.updated_at) = (Some(now), Some(now));
-        let (path, read) = self.create_note(notes, caller, note, keyed.as_ref())?;
+        let (path, read) = self.create_note(folder, caller, note, keyed.as_ref())?;
         let mut changes = Vec::new();
         if is_other_folder {
-            let identity = notes.folder.identity().ok().flatten();
+            let identity = folder.files.identity().ok().flatten();
             changes.extend(identity.map(|identity| Change::PutNoteFolder { identity }));
         }
-        let written = Written::of(notes, path, read, changes)?;
+        let written = Written::of(folder, path, read, changes)?;
         // The reply contains only the caller's own text, so it depends on no memory.
-        let keep =
-            |note: &Memory| Some(self.keep(caller, keyed.as_ref()?, answer?(note), Vec::new()));
+        let keep = |note: &Memory| {
+            Some(
+                self.idempotency
+                    .keep(caller, keyed.as_ref()?, answer?(note), Vec::new()),
+            )
+        };
         let (note, failure) = self.index_written(caller, since, &written, &embedded, keep);
         caller
             .trail
@@ -128,9 +114,28 @@ impl Engine {
             None => Appended::New(note, embedding),
             Some(error) => {
                 tracing::warn!(%error, "a note is written and not indexed yet");
-                notes.bell.ring();
+                folder.bell.ring();
                 Appended::Unindexed(note, error.message)
             }
+        })
+    }
+
+    /// Returns a note with this title, text and tags, without their secrets, if these are valid.
+    fn new_file(&self, title: String, body: String, tags: Vec<String>) -> Result<Note> {
+        let title = self.redaction.redacted_text(title);
+        let body = self.redaction.redacted_text(body);
+        let tags: Vec<String> = tags
+            .into_iter()
+            .map(|tag| self.redaction.redacted_text(tag))
+            .collect();
+        check::name("title", &title)?;
+        check::content("body", &body)?;
+        check::tags("tags", &tags)?;
+        Ok(Note {
+            title: Some(title),
+            body: note_body(&body),
+            tags: bare(&tags)?,
+            ..Note::default()
         })
     }
 
@@ -145,7 +150,7 @@ impl Engine {
         keep: impl Fn(&Memory) -> Option<Change>,
     ) -> (Memory, Option<Error>) {
         let Written {
-            notes,
+            folder,
             id,
             row,
             content,
@@ -154,7 +159,7 @@ impl Engine {
         let attempt = |is_named: bool| {
             let known = self.store.get(&Space::default(), id);
             let before = known.as_ref().ok().and_then(Option::as_ref);
-            let mut note = memory_of(row, content, before, self.new_note(notes, id.clone()));
+            let mut note = memory_of(row, content, before, self.new_note(folder, id.clone()));
             let mut changes = changes.clone();
             note.by_admin = false;
             if is_named {
@@ -202,15 +207,15 @@ impl Engine {
     ///
     /// # Errors
     /// `unavailable` if it is away: a note written now would be in another place when it is back.
-    fn is_other_folder(&self, notes: &Notes) -> Result<bool> {
-        let (space, identity) = (Space::default(), notes.folder.identity()?);
+    fn is_other_folder(&self, folder: &FolderState) -> Result<bool> {
+        let (space, identity) = (Space::default(), folder.files.identity()?);
         let noted = self.store.note_folder(&space)?;
         if identity.is_some() && identity == noted {
             return Ok(false);
         }
-        let away = notes.away(
+        let away = folder.away(
             &self.store.note_files(&space)?,
-            &notes.folder.scan()?,
+            &folder.files.scan()?,
             noted.as_ref(),
         );
         // A caller does not learn the path of the folder.
@@ -224,13 +229,13 @@ impl Engine {
     /// Creates the file, or finds the one that an earlier attempt under the same key created.
     fn create_note(
         &self,
-        notes: &Notes,
+        folder: &FolderState,
         caller: &Caller,
         mut note: Note,
         keyed: Option<&KeyedRequest<'_>>,
     ) -> Result<(String, FileRead)> {
         note.id = Some(self.note_id(caller, keyed));
-        match notes.folder.create(&note, keyed.is_some())? {
+        match folder.files.create(&note, keyed.is_some())? {
             Created::New(path, read) => Ok((path, read)),
             Created::Before(path, read) => {
                 let says = |note: &Note| (note.title.clone(), note.body.clone(), note.tags.clone());
@@ -239,7 +244,7 @@ impl Engine {
                     if written.is_some_and(|written| says(written) == says(&note)) {
                         // A reconciliation may have indexed it meanwhile, perhaps under another
                         // name.
-                        self.reconcile_folder(notes, Extent::Everything, Some(&path))?;
+                        self.reconcile_folder(folder, Extent::Everything, Some(&path))?;
                         return Ok((path, read));
                     }
                     let message = "`idempotency_key` was used for another note, or the note has changed since; take a \
@@ -247,7 +252,7 @@ impl Engine {
                     return Err(Error::new(ErrorCode::Conflict, message));
                 }
                 note.id = Some(self.note_id(caller, None));
-                match notes.folder.create(&note, false)? {
+                match folder.files.create(&note, false)? {
                     Created::New(path, read) | Created::Before(path, read) => Ok((path, read)),
                 }
             }
@@ -279,7 +284,7 @@ impl Engine {
         let mut bits = [0; 10];
         bits.copy_from_slice(&hasher.finalize()[..10]);
         let milliseconds =
-            u64::try_from(self.now().microseconds().div_euclid(1_000)).unwrap_or_default();
+            u64::try_from(self.clock.now().microseconds().div_euclid(1_000)).unwrap_or_default();
         MemoryId::new(
             Builder::from_unix_timestamp_millis(milliseconds, &bits)
                 .into_uuid()
@@ -293,7 +298,7 @@ impl Engine {
             .id
             .as_ref()
             .and_then(|id| Uuid::try_parse(id.as_str()).ok()?.get_timestamp());
-        let age = self.now().microseconds() / 1_000_000
+        let age = self.clock.now().microseconds() / 1_000_000
             - made.map_or(0, |made| made.to_unix().0.cast_signed());
         age < i64::try_from(self.policy.keyed_answer_ttl_seconds).unwrap_or(i64::MAX)
     }
@@ -301,7 +306,7 @@ impl Engine {
 
 /// A note whose file is written.
 struct Written<'a> {
-    notes: &'a Notes,
+    folder: &'a FolderState,
     id: MemoryId,
     row: NoteFile,
     content: NoteContent,
@@ -310,7 +315,12 @@ struct Written<'a> {
 }
 
 impl<'a> Written<'a> {
-    fn of(notes: &'a Notes, path: String, read: FileRead, changes: Vec<Change>) -> Result<Self> {
+    fn of(
+        folder: &'a FolderState,
+        path: String,
+        read: FileRead,
+        changes: Vec<Change>,
+    ) -> Result<Self> {
         let FileRead {
             stamp,
             is_settled: _,
@@ -341,7 +351,7 @@ impl<'a> Written<'a> {
             missing_since: None,
         };
         Ok(Written {
-            notes,
+            folder,
             id,
             row,
             content,

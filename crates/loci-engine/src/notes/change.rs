@@ -1,12 +1,12 @@
 //! Changes of notes through their files.
 
 use loci_core::{
-    Caller, Change, Error, ErrorCode, FileProblemKind, Filter, Forgotten, Memory, MemoryId, Note,
-    NoteFile, RecordVerb, Result, Space,
+    Caller, Change, ContentHash, Error, ErrorCode, FileProblemKind, FileRead, Filter, Forgotten,
+    Memory, MemoryId, Note, NoteFile, RecordVerb, Result, Space,
 };
 
-use super::{Embedded, Extent, Reading};
-use crate::Engine;
+use super::{Embedded, Extent, FolderState, Reading};
+use crate::Notes;
 
 /// Attempts at a change of one file during concurrent changes.
 const ATTEMPTS_MAX: usize = 10;
@@ -53,7 +53,7 @@ pub(crate) fn in_file_or_store<T>(
     ))
 }
 
-impl Engine {
+impl Notes<'_> {
     /// Returns true if a memory that was read is a note. It takes the memory rather than an id,
     /// since a file that is indexed meanwhile would change the answer.
     ///
@@ -69,8 +69,8 @@ impl Engine {
     /// is a note.
     ///
     /// # Errors
-    /// Those of [`writable_among`](Engine::writable_among) and of `change`; `unavailable` if the
-    /// store cannot be written.
+    /// Those of [`writable_among`](crate::access::Access::writable_among) and of `change`;
+    /// `unavailable` if the store cannot be written.
     pub(crate) fn change_in_store<T>(
         &self,
         caller: &Caller,
@@ -79,7 +79,7 @@ impl Engine {
         mut change: impl FnMut(Memory) -> Result<(Vec<Change>, T)>,
     ) -> Result<Option<T>> {
         self.locks.change(id, || {
-            let memory = self.writable_among(caller, id, forgotten)?;
+            let memory = self.access.writable_among(caller, id, forgotten)?;
             if self.is_note(&memory)? {
                 return Ok(None);
             }
@@ -89,7 +89,7 @@ impl Engine {
                     .into_iter()
                     .chain(changes)
                     .collect();
-                self.commit(caller, changes)?;
+                self.access.commit(caller, changes)?;
             }
             Ok(Some(done))
         })
@@ -100,10 +100,10 @@ impl Engine {
     /// something to write. Returns `None` if the memory is not a note.
     ///
     /// # Errors
-    /// Those of [`writable_among`](Engine::writable_among) and of `change`; `conflict` if the file
-    /// cannot be rewritten, or changes too often; `unavailable` if the store or the folder cannot
-    /// be written, or the folder is away.
-    pub(crate) fn change_note(
+    /// Those of [`writable_among`](crate::access::Access::writable_among) and of `change`;
+    /// `conflict` if the file cannot be rewritten, or changes too often; `unavailable` if the store
+    /// or the folder cannot be written, or the folder is away.
+    pub(crate) fn change(
         &self,
         caller: &Caller,
         id: &MemoryId,
@@ -111,13 +111,13 @@ impl Engine {
         embedded: &Embedded,
         mut change: impl FnMut(&Memory, &mut Note) -> Result<bool>,
     ) -> Result<Option<Memory>> {
-        if !self.is_note(&self.writable_among(caller, id, forgotten)?)? {
+        if !self.is_note(&self.access.writable_among(caller, id, forgotten)?)? {
             return Ok(None);
         }
-        let notes = self.notes.as_ref().ok_or_else(no_folder)?;
-        let _lock = notes.folder.lock()?;
+        let folder = self.folder.ok_or_else(no_folder)?;
+        let _lock = folder.files.lock()?;
         for _ in 0..ATTEMPTS_MAX {
-            let memory = self.writable_among(caller, id, forgotten)?;
+            let memory = self.access.writable_among(caller, id, forgotten)?;
             let Some(row) = self.store.note_file_of(&caller.space, id)? else {
                 return Ok(None);
             };
@@ -131,7 +131,7 @@ impl Engine {
                 return Ok(Some(changed));
             }
             if self
-                .reconcile_folder(notes, Extent::Everything, Some(&path))?
+                .reconcile_folder(folder, Extent::Everything, Some(&path))?
                 .away
                 .is_some()
             {
@@ -161,8 +161,8 @@ impl Engine {
         embedded: &Embedded,
         change: &mut impl FnMut(&Memory, &mut Note) -> Result<bool>,
     ) -> Result<Option<Memory>> {
-        let notes = self.notes.as_ref().ok_or_else(no_folder)?;
-        let Some(read) = notes.folder.read(&row.path)? else {
+        let folder = self.folder.ok_or_else(no_folder)?;
+        let Some(read) = folder.files.read(&row.path)? else {
             return Ok(None);
         };
         match &read.problem {
@@ -186,17 +186,8 @@ impl Engine {
         if !change(&memory, &mut note)? {
             return Ok(Some(memory));
         }
-        let written = match notes.folder.rewrite(&row.path, &read.hash, &note) {
-            Err(error) if error.code == ErrorCode::NotFound => return Ok(None),
-            Err(error) if error.code == ErrorCode::Conflict => {
-                // If the file is unchanged, it does not allow the rewrite.
-                let is_unchanged = notes
-                    .folder
-                    .read(&row.path)?
-                    .is_some_and(|now| now.hash == read.hash);
-                return if is_unchanged { Err(error) } else { Ok(None) };
-            }
-            outcome => outcome?,
+        let Some(written) = rewrite(folder, &row.path, &read.hash, &note)? else {
+            return Ok(None);
         };
         // The file is the truth, even if it cannot be indexed now.
         caller
@@ -219,7 +210,7 @@ impl Engine {
             content: written.content,
             ..Reading::of(row)
         };
-        let indexed = self.index(notes, &mut reading, embedded);
+        let indexed = self.index(folder, &mut reading, embedded);
         indexed.map_err(|error| {
             let message = format!(
                 "the file of the note was changed, and searches will show it later: {}",
@@ -234,8 +225,8 @@ impl Engine {
     /// those that cannot be changed now with their errors. Their files stay.
     ///
     /// # Errors
-    /// As for [`forget_softly`](Engine::forget_softly), but not for a single file; notes that were
-    /// forgotten before the error stay so.
+    /// As for [`forget_softly`](crate::Memories::forget_softly), but not for a single file; notes
+    /// that were forgotten before the error stay so.
     pub(crate) fn forget_notes(
         &self,
         caller: &Caller,
@@ -255,7 +246,7 @@ impl Engine {
             .into_iter()
             .filter(|id| only.is_none_or(|only| only == id))
         {
-            match self.forget_note(caller, &id) {
+            match self.forget(caller, &id) {
                 Ok(note) => forgotten += usize::from(note.is_some()),
                 // Its file was removed meanwhile.
                 Err(error) if error.code == ErrorCode::NotFound => {}
@@ -272,13 +263,35 @@ impl Engine {
 
     /// Returns true if this is a note whose file exists but cannot be read.
     fn has_unreadable_file(&self, id: &MemoryId) -> Result<bool> {
-        let Some(notes) = &self.notes else {
+        let Some(folder) = self.folder else {
             return Ok(false);
         };
         let Some(row) = self.store.note_file_of(&Space::default(), id)? else {
             return Ok(false);
         };
-        let problem = notes.folder.read(&row.path)?.and_then(|read| read.problem);
+        let problem = folder.files.read(&row.path)?.and_then(|read| read.problem);
         Ok(problem.is_some_and(|problem| problem.kind == FileProblemKind::Unreadable))
+    }
+}
+
+/// Writes a note in the place of the file with the content `known`. Returns `None` if the file has
+/// changed or is gone.
+fn rewrite(
+    folder: &FolderState,
+    path: &str,
+    known: &ContentHash,
+    note: &Note,
+) -> Result<Option<FileRead>> {
+    match folder.files.rewrite(path, known, note) {
+        Err(error) if error.code == ErrorCode::NotFound => Ok(None),
+        Err(error) if error.code == ErrorCode::Conflict => {
+            // If the file is unchanged, it does not allow the rewrite.
+            let is_unchanged = folder
+                .files
+                .read(path)?
+                .is_some_and(|now| now.hash == *known);
+            if is_unchanged { Err(error) } else { Ok(None) }
+        }
+        outcome => outcome.map(Some),
     }
 }

@@ -105,7 +105,7 @@ impl Reconciliation<'_> {
         if !self.waiting.contains(other) {
             return said;
         }
-        match self.notes.folder.read(other).ok().flatten() {
+        match self.folder.files.read(other).ok().flatten() {
             Some(FileRead {
                 content: Some(content),
                 ..

@@ -10,9 +10,10 @@ use loci_core::{
 };
 use uuid::Uuid;
 
-use super::{Notes, everything};
+use super::{FolderState, Notes, everything};
 use crate::memories::remember::named_collection;
-use crate::{Embedding, Engine, SearchMode, catch_panic, check};
+use crate::passages;
+use crate::{Embedding, SearchMode, catch_panic, check};
 
 /// The [kind](Memory::kind) of every note.
 pub const NOTE_KIND: &str = "note";
@@ -269,7 +270,7 @@ fn tags(content: &NoteContent) -> Vec<String> {
     tags
 }
 
-impl Engine {
+impl Notes<'_> {
     /// Returns the memories with these ids, in any state.
     fn known(&self, ids: &[MemoryId]) -> Result<HashMap<MemoryId, Memory>> {
         if ids.is_empty() {
@@ -289,8 +290,8 @@ impl Engine {
         title: Option<&str>,
         content: &str,
     ) -> (Embedding, Embedded) {
-        let mut passages = Engine::passages(content, &[], &[], self.now());
-        let (embedding, _) = self.embed_at_once(title, content, &mut passages);
+        let mut passages = passages::of_text(content, &[], &[], self.clock.now());
+        let (embedding, _) = self.models.embed_at_once(title, content, &mut passages);
         let vectors = passages
             .into_iter()
             .filter_map(|passage| passage.vector)
@@ -308,11 +309,11 @@ impl Engine {
     }
 
     /// Creates the memory of a new note.
-    pub(crate) fn new_note(&self, notes: &Notes, id: MemoryId) -> Memory {
-        let new = Memory::new(Space::default(), id, "", NOTE_KIND, self.now());
+    pub(crate) fn new_note(&self, folder: &FolderState, id: MemoryId) -> Memory {
+        let new = Memory::new(Space::default(), id, "", NOTE_KIND, self.clock.now());
         Memory {
             weight: WEIGHT,
-            origin: notes.origin.to_owned(),
+            origin: folder.origin.to_owned(),
             ..new
         }
     }
@@ -342,9 +343,9 @@ impl Engine {
     /// # Errors
     /// `unavailable` if the store cannot be read.
     pub(crate) fn keep_vectors(&self, memory: &Memory, passages: &mut [Passage]) -> Result<()> {
-        let vectors = self
-            .store
-            .vectors(&memory.space, &memory.id, self.active().model())?;
+        let vectors =
+            self.store
+                .vectors(&memory.space, &memory.id, self.models.active().model())?;
         set_vectors(passages, vectors);
         Ok(())
     }
@@ -365,7 +366,7 @@ impl Engine {
         if is_same_text && known.is_some_and(is_as_stored) {
             return Ok(None);
         }
-        let mut passages = Engine::passages_with(note, &metadata);
+        let mut passages = passages::with_metadata(note, &metadata);
         if embedded.content == note.content && embedded.title == note.title {
             set_vectors(&mut passages, embedded.vectors.clone());
         } else if is_same_text {
@@ -403,14 +404,14 @@ impl Engine {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
-    pub(super) fn index_all(&self, notes: &Notes, readings: &mut [Reading]) -> Result<()> {
+    pub(super) fn index_all(&self, folder: &FolderState, readings: &mut [Reading]) -> Result<()> {
         let none = Embedded::default();
-        match catch_panic(|| self.try_index(notes, readings, &none)) {
+        match catch_panic(|| self.try_index(folder, readings, &none)) {
             Err(error) if !error.is_unavailable() => {}
             outcome => return outcome,
         }
         for reading in readings {
-            match catch_panic(|| self.index(notes, reading, &none)) {
+            match catch_panic(|| self.index(folder, reading, &none)) {
                 Err(error) if !error.is_unavailable() => {
                     tracing::warn!(%error, "a note is not indexed");
                 }
@@ -426,13 +427,13 @@ impl Engine {
     /// `unavailable` if the store cannot be written.
     pub(super) fn index(
         &self,
-        notes: &Notes,
+        folder: &FolderState,
         reading: &mut Reading,
         embedded: &Embedded,
     ) -> Result<()> {
         let mut vacancies = 0;
         for _ in 1..ATTEMPTS_MAX {
-            match self.try_index(notes, slice::from_ref(reading), embedded) {
+            match self.try_index(folder, slice::from_ref(reading), embedded) {
                 Err(error) if error.code == ErrorCode::Conflict => {}
                 outcome => return outcome,
             }
@@ -447,10 +448,15 @@ impl Engine {
                 reading.part();
             }
         }
-        self.try_index(notes, slice::from_ref(reading), embedded)
+        self.try_index(folder, slice::from_ref(reading), embedded)
     }
 
-    fn try_index(&self, notes: &Notes, readings: &[Reading], embedded: &Embedded) -> Result<()> {
+    fn try_index(
+        &self,
+        folder: &FolderState,
+        readings: &[Reading],
+        embedded: &Embedded,
+    ) -> Result<()> {
         let ids: Vec<MemoryId> = readings
             .iter()
             .flat_map(|reading| reading.written().into_iter().chain(&reading.left))
@@ -466,7 +472,7 @@ impl Engine {
                     &reading.row,
                     content,
                     known,
-                    self.new_note(notes, id.clone()),
+                    self.new_note(folder, id.clone()),
                 );
                 let is_new_text = known.is_none_or(|known| known.content != note.content);
                 if let Some(writer) = embedded

@@ -2,10 +2,11 @@
 
 use loci_core::Result;
 
+use crate::Notes;
+use crate::Reconciled;
 use crate::notes::Extent;
-use crate::{Engine, Reconciled};
 
-impl Engine {
+impl Notes<'_> {
     /// Compares every file of the folder of notes with the index, reads those whose size or time
     /// has changed, and brings the index up to date. Does nothing without such a folder. One
     /// process at a time does this, and no note is written meanwhile. A folder that is missing, or
@@ -23,7 +24,7 @@ impl Engine {
     /// path.
     ///
     /// # Errors
-    /// As for [`reconcile`](Engine::reconcile).
+    /// As for [`reconcile`](crate::Notes::reconcile).
     pub fn reconcile_known(&self) -> Result<Reconciled> {
         self.reconcile_notes(Extent::Known)
     }
@@ -32,7 +33,7 @@ impl Engine {
     /// as away.
     ///
     /// # Errors
-    /// As for [`reconcile`](Engine::reconcile).
+    /// As for [`reconcile`](crate::Notes::reconcile).
     pub fn reconcile_accepting_missing(&self) -> Result<Reconciled> {
         self.reconcile_notes(Extent::AcceptingMissing)
     }

@@ -10,8 +10,8 @@ use loci_core::{
 use super::identity::Identity;
 use super::index::duplicate_uid;
 use super::names::{Names, name_key};
-use super::{Notes, Reading, everything, row_at};
-use crate::{Engine, Reconciled};
+use super::{FolderState, Notes, Reading, everything, row_at};
+use crate::Reconciled;
 
 /// Files that one transaction indexes, so that other writers do not wait long.
 const INDEX_BATCH_MAX: usize = 256;
@@ -38,8 +38,8 @@ pub(crate) enum Extent {
 
 /// The state of one pass: the known rows, the scan, and the results so far.
 pub(super) struct Reconciliation<'a> {
-    pub(super) engine: &'a Engine,
-    pub(super) notes: &'a Notes,
+    pub(super) notes: Notes<'a>,
+    pub(super) folder: &'a FolderState,
     extent: Extent,
     now: Timestamp,
     scan: FolderScan,
@@ -71,7 +71,7 @@ pub(super) struct Reconciliation<'a> {
     report: Reconciled,
 }
 
-impl Engine {
+impl Notes<'_> {
     /// Brings the index up to date with the folder, whose lock the caller holds. The file at
     /// `suspect` is read even if it seems unchanged.
     ///
@@ -79,18 +79,18 @@ impl Engine {
     /// `unavailable` if the store or the folder cannot be read or written.
     pub(crate) fn reconcile_folder(
         &self,
-        notes: &Notes,
+        folder: &FolderState,
         extent: Extent,
         suspect: Option<&str>,
     ) -> Result<Reconciled> {
         let space = Space::default();
         let before = self.store.note_files(&space)?;
-        let scan = notes.folder.scan()?;
+        let scan = folder.files.scan()?;
         let noted = self.store.note_folder(&space)?;
-        let away = notes
+        let away = folder
             .away(&before, &scan, noted.as_ref())
             .filter(|_| extent != Extent::AcceptingMissing);
-        notes.found(away.as_ref());
+        folder.found(away.as_ref());
         if away.is_some() {
             return Ok(Reconciled {
                 away,
@@ -102,10 +102,10 @@ impl Engine {
             .clone()
             .filter(|identity| Some(identity) != noted.as_ref());
         let mut look = Reconciliation {
-            engine: self,
-            notes,
+            notes: *self,
+            folder,
             extent,
-            now: self.now(),
+            now: self.clock.now(),
             scan,
             before,
             after: BTreeMap::new(),
@@ -122,7 +122,7 @@ impl Engine {
             bytes: 0,
             relinked: BTreeSet::new(),
             unlinked: BTreeSet::new(),
-            linked: std::mem::take(&mut notes.state().linked),
+            linked: std::mem::take(&mut folder.state().linked),
             new_problems: BTreeMap::new(),
             report: Reconciled::default(),
         };
@@ -138,7 +138,7 @@ impl Engine {
                 .into_iter()
                 .collect(),
         )?;
-        notes.state().linked = look.linked_unsettled();
+        folder.state().linked = look.linked_unsettled();
         look.log();
         Ok(look.report)
     }
@@ -200,7 +200,7 @@ impl Reconciliation<'_> {
         }
         while let Some(path) = self.queue.pop_front() {
             self.waiting.remove(&path);
-            match self.notes.folder.read(&path) {
+            match self.folder.files.read(&path) {
                 Ok(Some(read)) => self.apply_read(path, read),
                 // The file was removed meanwhile: the next pass finds it missing.
                 Ok(None) => {}
@@ -386,7 +386,7 @@ impl Reconciliation<'_> {
             .iter()
             .map(|reading| reading.row.memory.clone())
             .collect();
-        self.engine.index_all(self.notes, &mut readings)?;
+        self.notes.index_all(self.folder, &mut readings)?;
         // A reading gets another id if its own was taken.
         let parted = readings
             .into_iter()
@@ -460,7 +460,7 @@ impl Reconciliation<'_> {
                 self.flush()?;
             }
         }
-        self.engine.commit_notes(changes)?;
+        self.notes.commit_notes(changes)?;
         self.flush()
     }
 
@@ -496,12 +496,12 @@ impl Reconciliation<'_> {
             Vec::new()
         };
         for part in links.chunks(LINK_BATCH_MAX) {
-            self.engine.link_notes(part)?;
+            self.notes.link_notes(part)?;
         }
         let unlinked: Vec<String> = std::mem::take(&mut self.unlinked).into_iter().collect();
         for part in unlinked.chunks(INDEX_BATCH_MAX) {
             let rows = part.iter().filter_map(|path| self.row(path).cloned());
-            self.engine
+            self.notes
                 .commit_notes(rows.map(|row| Change::PutNoteFile(Box::new(row))).collect())?;
         }
         Ok(())

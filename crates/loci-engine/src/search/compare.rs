@@ -9,7 +9,7 @@ use loci_core::{
 use loci_search::dates;
 use loci_search::query::Query;
 
-use crate::Engine;
+use crate::Search;
 use crate::contradiction::Judge;
 
 /// A memory that is similar to a new text.
@@ -39,7 +39,7 @@ pub(crate) struct Compared {
     pub(crate) contradicted: Vec<Similar>,
 }
 
-impl Engine {
+impl Search<'_> {
     /// Compares a new memory with those nearest to it by words and by meaning, except the one that
     /// it supersedes.
     pub(crate) fn compared(
@@ -49,7 +49,7 @@ impl Engine {
         collections: CollectionFilter,
         vectors: &[QueryVector],
     ) -> Result<Compared> {
-        let mut filter = self.filter(caller, collections);
+        let mut filter = self.access.filter(caller, collections);
         filter.superseded = Superseded::Hide;
         let cosines = self.near_in_words_or_meaning(&filter, &memory.content, vectors)?;
         let model: Option<&ModelId> = vectors.first().map(|vector| &vector.model);
@@ -116,7 +116,7 @@ impl Engine {
 
     fn same_texts(&self, caller: &Caller, memory: &Memory) -> Result<Vec<Memory>> {
         let collection = memory.location.collection.clone();
-        let mut filter = self.filter(
+        let mut filter = self.access.filter(
             caller,
             collection.map_or(CollectionFilter::Global, CollectionFilter::Only),
         );

@@ -8,8 +8,9 @@ use loci_core::{
 use loci_search::query::Query;
 use loci_search::{dates, document, passages::passages};
 
-use crate::memories::remember::PASSAGES_EMBEDDED_AT_ONCE_MAX;
-use crate::{Engine, SearchMode, Similar, SimilarQuery, check};
+use crate::Search;
+use crate::models::PASSAGES_EMBEDDED_AT_ONCE_MAX;
+use crate::{SearchMode, Similar, SimilarQuery, check};
 
 /// The number of nearest memories of each passage that are examined.
 const CANDIDATES_PER_PASSAGE: usize = 64;
@@ -29,7 +30,7 @@ pub struct Duplicates {
     pub degraded: Option<String>,
 }
 
-impl Engine {
+impl Search<'_> {
     /// Returns long-term memories that are near duplicates of the text. For a text of several
     /// passages, the similarity is the mean over its passages of each one's best match in a memory,
     /// so that a beginning which many texts share does not make them duplicates. An identical text
@@ -46,7 +47,7 @@ impl Engine {
         query: &SimilarQuery,
     ) -> Result<Duplicates> {
         check::content("content", content)?;
-        let mut filter = self.filter(caller, query.collections.clone());
+        let mut filter = self.access.filter(caller, query.collections.clone());
         filter.superseded = Superseded::Hide;
         self.await_search(self.begin_search())?;
         let (mut similar, has_words) = self.same_by_words(&filter, content)?;
@@ -58,9 +59,9 @@ impl Engine {
             .map(|range| document::titled_text(None, content, range.clone()))
             .collect();
         let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
-        let vectors = match self.search_mode {
+        let vectors = match self.mode {
             SearchMode::Words => Err("search is set to go by words alone".to_owned()),
-            _ => self.vectors(&texts).map_err(|error| {
+            _ => self.models.vectors(&texts).map_err(|error| {
                 tracing::warn!(%error, "comparing a text without its embedding");
                 error.message
             }),
@@ -131,7 +132,7 @@ impl Engine {
             for hit in candidates.hits {
                 let cosine = hit
                     .cosine
-                    .map_or(0.0, |cosine| self.comparable(&vector.model, cosine));
+                    .map_or(0.0, |cosine| self.models.comparable(&vector.model, cosine));
                 *near.entry(hit.id).or_default() += cosine.max(0.0) / vectors.len() as f32;
             }
         }

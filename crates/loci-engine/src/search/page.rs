@@ -20,8 +20,9 @@ use loci_core::{Caller, Error, Forgotten, MemoryId, Result, limits};
 use loci_search::analysis::query_terms;
 use sha2::Sha256;
 
-use crate::search::recall::Paging;
-use crate::{Engine, Hit, Recall, check};
+use crate::Search;
+use crate::search::order::Paging;
+use crate::{Hit, Recall, check};
 
 const VERSION: u8 = 1;
 const HEAD_BYTES: usize = 2;
@@ -45,7 +46,8 @@ pub struct PageRequest<'a> {
     pub limit: usize,
     /// The cursor of the previous page; `None` for the first page.
     pub cursor: Option<&'a str>,
-    /// The token budget of the page; that [of the installation](Engine::reply_budget) if `None`.
+    /// The token budget of the page; that [of the installation](crate::Budgets::reply_budget) if
+    /// `None`.
     pub budget_tokens: Option<usize>,
 }
 
@@ -153,7 +155,7 @@ fn cut<const BYTES: usize>(hash: Hmac<Sha256>) -> [u8; BYTES] {
     std::array::from_fn(|index| hash[index])
 }
 
-impl Engine {
+impl Search<'_> {
     /// Returns the results after those of the earlier pages: none twice and none left out, even if
     /// other data changed meanwhile, unless `degraded` gives a reason. Long texts show the passages
     /// that answer. A page ends where its budget ends, so it can have fewer results than requested,
@@ -201,7 +203,8 @@ impl Engine {
         let is_quoted = ranking.is_quoted;
         let mut notices: Vec<String> = ranking.degraded().into_iter().collect();
         let (mut hits, is_cut) = self.fitting(hits, request, limit)?;
-        self.hide_references(caller, hits.iter_mut().map(|hit| &mut hit.memory))?;
+        self.access
+            .hide_references(caller, hits.iter_mut().map(|hit| &mut hit.memory))?;
         let has_more = has_more || is_cut;
 
         // A result represents all memories with its text.
@@ -234,7 +237,7 @@ impl Engine {
         request: &PageRequest<'_>,
         limit: usize,
     ) -> Result<(Vec<Hit>, bool)> {
-        let mut budget = self.reply_budget(request.budget_tokens);
+        let mut budget = self.budgets.reply_budget(request.budget_tokens);
         let terms = query_terms(request.query);
         let all = found.len().min(limit);
         let mut hits = Vec::with_capacity(all);
@@ -262,7 +265,7 @@ mod tests {
     use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore, Random};
 
     use super::*;
-    use crate::{Conversation, Message, Remember, Role, SearchMode};
+    use crate::{Conversation, Engine, Message, Remember, Role, SearchMode};
 
     const REQUEST: PageRequest<'_> = PageRequest {
         query: "tea",
@@ -317,6 +320,7 @@ mod tests {
         let local = Caller::local();
         for number in 0..5 {
             engine
+                .memories()
                 .remember(&local, Remember::new(format!("tea {number}"), "fact"))
                 .unwrap();
         }
@@ -324,6 +328,7 @@ mod tests {
         for (left, expected, is_told) in [(2, 2, true), (5, 5, false), (6, 5, false)] {
             let cursor = cursors.write(&returned(limits::PAGED_RESULTS_MAX - left));
             let page = engine
+                .search()
                 .page(
                     &local,
                     &PageRequest {
@@ -366,6 +371,7 @@ mod tests {
                 tags: Vec::new(),
             }];
             engine
+                .conversations()
                 .store_messages(
                     &local,
                     Conversation {
@@ -390,6 +396,7 @@ mod tests {
                 forgotten,
             };
             let hits = engine
+                .search()
                 .first_hits(&local, &recall, 100, Some(&paging))
                 .unwrap()
                 .0;

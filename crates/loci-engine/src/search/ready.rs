@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use loci_core::Result;
 
-use crate::Engine;
+use crate::Search;
 
-impl Engine {
+impl Search<'_> {
     /// Starts the preparation of the store for search, while the question is embedded. Returns the
     /// time by which it must be ready.
     pub(crate) fn begin_search(&self) -> Option<Instant> {
-        self.search_wait.map(|wait| {
+        self.wait.map(|wait| {
             // Its progress only matters at the end.
             let _ = self.store.prepare_search(Duration::ZERO);
             Instant::now() + wait

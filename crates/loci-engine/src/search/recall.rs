@@ -1,43 +1,24 @@
 //! Search for memories by a question in natural language.
 
-use std::borrow::Cow;
-use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::vec;
 
 use loci_core::{
-    Access, Caller, Candidate, CandidateQuery, Candidates, CollectionFilter, Filter, Forgotten,
-    Memory, MemoryId, QueryVector, Result, Superseded, Tier, Timestamp,
+    Access, Caller, Candidate, CandidateQuery, Candidates, CollectionFilter, Filter, Memory,
+    MemoryId, QueryVector, Result, Superseded, Tier,
 };
 use loci_search::dates;
 use loci_search::fusion::{Fused, fuse, reciprocal_rank};
-use loci_search::paths::NamedPath;
 use loci_search::query::Query;
-use loci_search::query::identifiers::Identifier;
 
+use crate::Search;
 use crate::models::QueryReading;
 use crate::search::fusion_input::{FusionInput, Marks, cut_at, input};
+use crate::search::literal::Pool;
+use crate::search::order::{Paging, candidates_for, in_order, ranked};
 
-use crate::{Engine, FusionWeights, SearchMode, check};
-
-/// Candidates that are scored for each result, so that the caller's own ranking has a choice and
-/// enough remain after pairs are removed.
-pub(super) const CANDIDATES_PER_RESULT: usize = 4;
-/// The least number of candidates that are scored.
-pub(super) const CANDIDATES_MIN: usize = 50;
-/// The most candidates that are requested to find the text that a query quotes.
-const QUOTING_CANDIDATES_MAX: usize = 3_200;
-/// The most candidates that are requested to find an identifier: the texts that contain it whole
-/// are among the best by words.
-const IDENTIFIED_CANDIDATES_MAX: usize = 800;
-/// The number of identifiers that a memory of a file counts for if the query names the file: the
-/// file comes before texts about it.
-const FILE_COUNTS_AS: usize = 2;
-/// The most bytes of text that are read to find literal matches.
-const HOLDERS_BYTES_MAX: usize = 64 << 20;
-/// The number of texts that are read at a time.
-const HOLDERS_READ: usize = 64;
+use crate::{FusionWeights, SearchMode, check};
 
 /// A question.
 pub struct Recall<'a> {
@@ -166,18 +147,6 @@ pub struct Recalled {
     pub degraded: Option<String>,
 }
 
-/// The state from which a paged search continues.
-pub(crate) struct Paging<'a> {
-    /// The number of results on the earlier pages.
-    pub(crate) returned: usize,
-    /// Returns true if a memory was among them.
-    pub(crate) is_returned: &'a dyn Fn(&MemoryId) -> bool,
-    /// [`Ranking::is_quoted`] of the first page; `None` on the first page itself.
-    pub(crate) is_quoted: Option<bool>,
-    /// The treatment of forgotten memories.
-    pub(crate) forgotten: Forgotten,
-}
-
 /// The ranked candidates of a search, before their texts are read.
 pub(crate) struct Ranking {
     /// The filter that they matched.
@@ -237,30 +206,7 @@ impl Ranking {
     }
 }
 
-/// The search in which memories with a literal match are looked for.
-struct Pool<'a> {
-    filter: &'a Filter,
-    limit: usize,
-    paging: Option<&'a Paging<'a>>,
-    /// Finds so many candidates that have all of these terms.
-    find: &'a dyn Fn(&[String], usize) -> Result<Candidates>,
-}
-
-/// The memories with a literal match.
-struct Holders {
-    candidates: Candidates,
-    /// The candidates that match, each with the number of its matches.
-    held: HashMap<MemoryId, usize>,
-    /// True if more of them may exist that were not examined.
-    is_cut: bool,
-}
-
-/// A candidate with its score.
-type Ranked<'a> = (f64, Signals, &'a Candidate);
-/// The candidates in the order of results, and the candidates that were returned before.
-type InOrder = (Vec<(f64, Signals, MemoryId)>, Vec<(Signals, MemoryId)>);
-
-impl Engine {
+impl Search<'_> {
     /// Returns the best memories for a question among those that the caller may read, with their
     /// whole texts. Leaves out memories that a live one supersedes, and the lower-ranked one of a
     /// message and the memory made from it. Equal texts are one result.
@@ -277,7 +223,7 @@ impl Engine {
     /// alone.
     ///
     /// # Errors
-    /// As for [`recall`](Engine::recall).
+    /// As for [`recall`](crate::Search::recall).
     pub(crate) fn rank(
         &self,
         caller: &Caller,
@@ -291,7 +237,7 @@ impl Engine {
         let is_behind = ranking
             .lacking
             .as_ref()
-            .is_some_and(|lacking| self.active_model_changed(&lacking.question));
+            .is_some_and(|lacking| self.models.active_model_changed(&lacking.question));
         if is_behind {
             self.rank_once(caller, request, limit, paging)
         } else {
@@ -321,45 +267,13 @@ impl Engine {
         let find = |required: &[String], wanted| {
             self.find(&filter, &query, &marks, required, vector.as_ref(), wanted)
         };
-        let quotes = self.weights.phrases && query.quotes();
-        // Later pages show the same kind of results as the first page, quoted or not.
-        let was_quoted = paging.and_then(|paging| paging.is_quoted);
         let pool = Pool {
             filter: &filter,
             limit,
             paging,
             find: &find,
         };
-        let quoting = if quotes && was_quoted != Some(false) {
-            let holds = |memory: &Memory| usize::from(holds_all(memory, &query));
-            Some(self.holders(&pool, &query.required(), QUOTING_CANDIDATES_MAX, &holds)?)
-        } else {
-            None
-        };
-        let (mut candidates, holders) = match quoting {
-            Some(quoting) if !quoting.held.is_empty() || was_quoted == Some(true) => {
-                if quoting.is_cut && paging.is_some() {
-                    notices.push(
-                        "not all texts with the words of the quotation were looked through"
-                            .to_owned(),
-                    );
-                }
-                (quoting.candidates, Some(quoting.held))
-            }
-            _ => {
-                if quotes {
-                    let phrases = query
-                        .phrases
-                        .iter()
-                        .map(|phrase| format!("\u{201c}{}\u{201d}", phrase.text()));
-                    let phrases = phrases.collect::<Vec<_>>().join(" and ");
-                    notices.push(format!(
-                        "no text was found that holds {phrases} word for word; these come near"
-                    ));
-                }
-                (find(&[], wanted)?, None)
-            }
-        };
+        let (mut candidates, holders) = self.quoting(&pool, &query, wanted, &mut notices)?;
         let identified = self.identified(&pool, &query, &mut candidates)?;
         let lacking = vector
             .as_ref()
@@ -370,16 +284,7 @@ impl Engine {
                 candidates.passages_without_vector, candidates.passages
             ));
         }
-        // Read before the store, here and for the hits, so that a flush in between hides no access.
-        let unwritten = self.unwritten_accesses(
-            &caller.space,
-            candidates.hits.iter().map(|candidate| &candidate.id),
-        );
-        let accesses = if request.counts_access {
-            self.accesses(caller, &candidates.hits, &unwritten)?
-        } else {
-            Vec::new()
-        };
+        let (accesses, unwritten) = self.accesses(caller, request, &candidates.hits)?;
         // A scale that begins at the last candidate would differ from page to page.
         let depth = if paging.is_some() { usize::MAX } else { wanted };
         let fused = self.fused(&candidates, &query, &marks, reading, depth);
@@ -399,25 +304,19 @@ impl Engine {
         });
         let (ranked, returned) = in_order(ranked, paging);
         // If fewer memories than requested contain the quotation, they are all there are.
-        let is_cut = holders
-            .as_ref()
-            .is_none_or(|holders| holders.len() >= limit);
-        let cut_at = if is_cut {
-            cut_at(&candidates.hits, wanted)
-        } else {
-            [None, None]
+        let cut_at = match &holders {
+            Some(holders) if holders.len() < limit => [None, None],
+            _ => cut_at(&candidates.hits, wanted),
         };
-        let lacking = lacking.map(|question| self.lacking(caller, question, &ranked));
-        let (ranked, is_quoted) = (ranked.into_iter(), holders.is_some());
         Ok(Ranking {
+            lacking: lacking.map(|question| self.lacking(caller, question, &ranked)),
             filter,
-            ranked,
+            ranked: ranked.into_iter(),
             returned,
             cut_at,
             unwritten,
-            is_quoted,
+            is_quoted: holders.is_some(),
             notices,
-            lacking,
         })
     }
 
@@ -455,7 +354,7 @@ impl Engine {
         vector: Option<&QueryVector>,
         wanted: usize,
     ) -> Result<Candidates> {
-        let by_words = self.search_mode != SearchMode::Vector;
+        let by_words = self.mode != SearchMode::Vector;
         self.store.candidates(&CandidateQuery {
             terms: if by_words { &query.terms } else { &[] },
             required,
@@ -464,131 +363,6 @@ impl Engine {
             with_context: by_words,
             ..CandidateQuery::of(filter, wanted)
         })
-    }
-
-    /// Returns the candidates for a literal match, and those that match and were not returned
-    /// before. The index knows which texts have all the terms; the order of the terms and the signs
-    /// between them are known from the text alone.
-    fn holders(
-        &self,
-        pool: &Pool<'_>,
-        required: &[String],
-        wanted_max: usize,
-        held_by: &dyn Fn(&Memory) -> usize,
-    ) -> Result<Holders> {
-        let (mut looked_at, mut held, mut bytes) = (HashSet::new(), HashMap::new(), 0);
-        let returned = pool.paging.map_or(0, |paging| paging.returned);
-        let is_returned =
-            |id: &MemoryId| pool.paging.is_some_and(|paging| (paging.is_returned)(id));
-        let wanted_max = wanted_max + returned;
-        let mut wanted = candidates_for(pool.limit) + returned;
-        loop {
-            let mut candidates = (pool.find)(required, wanted)?;
-            candidates.hits.sort_by(|left, right| {
-                right
-                    .bm25
-                    .total_cmp(&left.bm25)
-                    .then_with(|| left.id.cmp(&right.id))
-            });
-            let new = candidates.hits.iter().map(|candidate| &candidate.id);
-            let new: Vec<MemoryId> = new
-                .filter(|id| !looked_at.contains(*id) && !is_returned(id))
-                .cloned()
-                .collect();
-            for ids in new.chunks(HOLDERS_READ) {
-                if bytes < HOLDERS_BYTES_MAX {
-                    for memory in self.store.get_all(pool.filter, ids)? {
-                        bytes += memory.text_bytes();
-                        let much = held_by(&memory);
-                        if much > 0 {
-                            held.insert(memory.id, much);
-                        }
-                    }
-                }
-            }
-            // A message and the memory made from it count as one.
-            let origins = candidates
-                .hits
-                .iter()
-                .filter(|candidate| held.contains_key(&candidate.id));
-            let origins: HashSet<_> = origins
-                .map(|candidate| candidate.source.as_ref().unwrap_or(&candidate.id))
-                .collect();
-            let is_enough = origins.len() >= pool.limit;
-            let is_cut = bytes >= HOLDERS_BYTES_MAX
-                || candidates.hits.len() >= wanted && wanted >= wanted_max;
-            if is_enough || is_cut || candidates.hits.len() < wanted {
-                return Ok(Holders {
-                    candidates,
-                    held,
-                    is_cut: is_cut && !is_enough,
-                });
-            }
-            looked_at.extend(new);
-            wanted = (wanted * 4).min(wanted_max);
-        }
-    }
-
-    /// Returns the number of identifiers and files of the query that each memory contains, for
-    /// those not returned before that contain any, and adds these to the candidates.
-    fn identified(
-        &self,
-        pool: &Pool<'_>,
-        query: &Query,
-        candidates: &mut Candidates,
-    ) -> Result<HashMap<MemoryId, usize>> {
-        let mut identified = HashMap::new();
-        let held_by = |memory: &Memory| {
-            let texts = searched_texts(memory);
-            let is_held =
-                |identifier: &&Identifier| texts.iter().any(|text| identifier.is_in(text));
-            let is_of =
-                |path: &&NamedPath| memory.source_path().is_some_and(|file| path.is_of(file));
-            query.identifiers.iter().filter(is_held).count()
-                + FILE_COUNTS_AS * query.paths.iter().filter(is_of).count()
-        };
-        let mut add = |found: Holders| {
-            let known: HashSet<&MemoryId> = candidates
-                .hits
-                .iter()
-                .map(|candidate| &candidate.id)
-                .collect();
-            let is_new = |candidate: &Candidate| {
-                found.held.contains_key(&candidate.id) && !known.contains(&candidate.id)
-            };
-            let mut new: Vec<Candidate> =
-                found.candidates.hits.into_iter().filter(is_new).collect();
-            for place in new
-                .iter_mut()
-                .filter_map(|candidate| candidate.place_in_thread.as_mut())
-            {
-                place.thread += candidates.threads.len();
-            }
-            if !new.is_empty() {
-                candidates.threads.extend(found.candidates.threads);
-                candidates.hits.extend(new);
-            }
-            identified.extend(found.held);
-        };
-        for identifier in &query.identifiers {
-            add(self.holders(
-                pool,
-                identifier.terms(),
-                IDENTIFIED_CANDIDATES_MAX,
-                &held_by,
-            )?);
-        }
-        for path in &query.paths {
-            for mark in path.marks() {
-                let found = self.holders(pool, &[mark], IDENTIFIED_CANDIDATES_MAX, &held_by)?;
-                let is_found = !found.held.is_empty();
-                add(found);
-                if is_found {
-                    break;
-                }
-            }
-        }
-        Ok(identified)
     }
 
     /// Returns the fused scores of each candidate.
@@ -600,7 +374,7 @@ impl Engine {
         reading: QueryReading,
         depth: usize,
     ) -> Vec<Fused> {
-        if self.search_mode == SearchMode::Vector {
+        if self.mode == SearchMode::Vector {
             let meaning = |hit: &Candidate| f64::from(hit.cosine.unwrap_or(0.0).max(0.0));
             let of = |meaning| Fused {
                 meaning,
@@ -611,14 +385,14 @@ impl Engine {
             return candidates.hits.iter().map(meaning).map(of).collect();
         }
         let input = input(candidates, query, marks, reading);
-        fuse(&input.of(), &self.weights, depth)
+        fuse(&input.of(), self.weights, depth)
     }
 
     /// Returns the candidates of a question in the form in which the fusion reads them, for fitting
     /// its weights.
     ///
     /// # Errors
-    /// As for [`recall`](Engine::recall).
+    /// As for [`recall`](crate::Search::recall).
     pub fn fusion_input(&self, caller: &Caller, request: &Recall<'_>) -> Result<FusionInput> {
         check::query("query", request.query)?;
         let filter = self.recall_filter(caller, request)?;
@@ -646,7 +420,7 @@ impl Engine {
 
     /// Returns the filter for memories that may answer the question.
     fn recall_filter(&self, caller: &Caller, request: &Recall<'_>) -> Result<Filter> {
-        let mut filter = self.filter(caller, request.collections.clone());
+        let mut filter = self.access.filter(caller, request.collections.clone());
         (filter.tiers, filter.thread) = (request.tiers.clone(), request.thread.clone());
         filter.sections.clone_from(&request.sections);
         check::tags("tags", &request.tags)?;
@@ -655,26 +429,26 @@ impl Engine {
         Ok(filter)
     }
 
-    /// Returns the number of times that each candidate was returned before.
+    /// Returns the number of times that each candidate was returned before, if the request counts
+    /// accesses, and the accesses that are not in the store yet.
     fn accesses(
         &self,
         caller: &Caller,
+        request: &Recall<'_>,
         candidates: &[Candidate],
-        unwritten: &HashMap<MemoryId, Access>,
-    ) -> Result<Vec<u64>> {
-        let ids: Vec<MemoryId> = candidates
-            .iter()
-            .map(|candidate| candidate.id.clone())
-            .collect();
-        let written = self.store.accesses(&caller.space, &ids)?;
-        let unwritten = ids
-            .iter()
-            .map(|id| unwritten.get(id).map_or(0, |access| access.count));
-        Ok(written
-            .into_iter()
-            .zip(unwritten)
-            .map(|(written, unwritten)| written + unwritten)
-            .collect())
+    ) -> Result<(Vec<u64>, HashMap<MemoryId, Access>)> {
+        let ids = candidates.iter().map(|candidate| &candidate.id);
+        // Read before the store, here and for the hits, so that a flush in between hides no access.
+        let unwritten = self.audit.unwritten_accesses(&caller.space, ids.clone());
+        if !request.counts_access {
+            return Ok((Vec::new(), unwritten));
+        }
+        let ids: Vec<MemoryId> = ids.cloned().collect();
+        let mut counts = self.store.accesses(&caller.space, &ids)?;
+        for (count, id) in counts.iter_mut().zip(&ids) {
+            *count += unwritten.get(id).map_or(0, |access| access.count);
+        }
+        Ok((counts, unwritten))
     }
 
     /// Returns the query's vector and how to read its model's cosines; no vector, but the reason,
@@ -683,12 +457,12 @@ impl Engine {
         &self,
         query: &str,
     ) -> Result<(Option<QueryVector>, QueryReading, Option<String>)> {
-        if self.search_mode == SearchMode::Words {
+        if self.mode == SearchMode::Words {
             return Ok((None, QueryReading::default(), None));
         }
-        match self.embed_query(query) {
+        match self.models.embed_query(query) {
             Ok((vector, reading)) => Ok((Some(vector), reading, None)),
-            Err(error) if self.search_mode == SearchMode::Vector => Err(error),
+            Err(error) if self.mode == SearchMode::Vector => Err(error),
             Err(error) => {
                 tracing::warn!(%error, "searching by words alone");
                 Ok((
@@ -699,157 +473,4 @@ impl Engine {
             }
         }
     }
-}
-
-/// Reports whether the memory contains all quotations of the query.
-fn holds_all(memory: &Memory, query: &Query) -> bool {
-    let texts = searched_texts(memory);
-    query
-        .phrases
-        .iter()
-        .all(|phrase| texts.iter().any(|text| phrase.is_in(text)))
-}
-
-/// Returns the texts of a memory that are searched.
-fn searched_texts(memory: &Memory) -> Vec<Cow<'_, str>> {
-    let texts = std::iter::once(&memory.content)
-        .chain(&memory.summary)
-        .map(|text| Cow::from(text.as_str()));
-    texts
-        .chain(memory.metadata().into_iter().map(Cow::from))
-        .collect()
-}
-
-/// Returns the number of candidates to score for so many results.
-fn candidates_for(limit: usize) -> usize {
-    (limit * CANDIDATES_PER_RESULT).max(CANDIDATES_MIN)
-}
-
-fn ranked<'a>(
-    candidates: &'a [Candidate],
-    fused: &[Fused],
-    accesses: &[u64],
-    held: &dyn Fn(&Candidate) -> usize,
-    now: Timestamp,
-    ranking: &dyn Fn(&Signals) -> f64,
-) -> Vec<Ranked<'a>> {
-    let by_words = ranks(
-        candidates,
-        |index| fused[index].words_in_context,
-        |index| fused[index].words_in_context > 0.0,
-    );
-    let by_meaning = ranks(
-        candidates,
-        |index| fused[index].meaning_in_context,
-        |index| candidates[index].cosine.is_some(),
-    );
-    let rank = |(index, (candidate, fused)): (usize, (&'a Candidate, &Fused))| {
-        let signals = Signals {
-            relevance: fused.relevance,
-            bm25: candidate.bm25,
-            cosine: candidate.cosine,
-            coverage: fused.coverage,
-            words_weight: fused.words_weight,
-            context: fused.context,
-            asked_for: fused.signals,
-            identifiers: held(candidate),
-            passage: candidate.passage,
-            rank_by_words: by_words[index],
-            rank_by_meaning: by_meaning[index],
-            access_count: accesses.get(index).copied().unwrap_or(0),
-            weight: candidate.weight,
-            age_days: now.days_since(candidate.updated_at).max(0.0),
-            collection: candidate.collection.clone(),
-        };
-        (ranking(&signals), signals, candidate)
-    };
-    candidates.iter().zip(fused).enumerate().map(rank).collect()
-}
-
-/// Returns the rank of each candidate by its score, from 1, ties by id; `None` for those without a
-/// score.
-fn ranks(
-    candidates: &[Candidate],
-    score: impl Fn(usize) -> f64,
-    has: impl Fn(usize) -> bool,
-) -> Vec<Option<usize>> {
-    let mut scored: Vec<usize> = (0..candidates.len()).filter(|index| has(*index)).collect();
-    scored.sort_by(|a, b| {
-        score(*b)
-            .total_cmp(&score(*a))
-            .then_with(|| among_equals(&candidates[*a], &candidates[*b]))
-    });
-    let mut ranks = vec![None; candidates.len()];
-    for (place, index) in scored.into_iter().enumerate() {
-        ranks[index] = Some(place + 1);
-    }
-    ranks
-}
-
-/// A memory made from a message goes before that message, since it holds more; otherwise by id.
-fn among_equals(left: &Candidate, right: &Candidate) -> Ordering {
-    left.source
-        .is_none()
-        .cmp(&right.source.is_none())
-        .then_with(|| left.id.cmp(&right.id))
-}
-
-/// Sorts the candidates, best first. Removes those that were returned before, those that pair with
-/// them, and the lower-ranked one of each pair of a memory and its source. Raises each score to at
-/// least that of the next result, so that identifiers keep the scores in order. Also returns the
-/// candidates that were returned before.
-fn in_order(mut ranked: Vec<Ranked<'_>>, paging: Option<&Paging<'_>>) -> InOrder {
-    let (mut ids, mut sources, mut before) = (HashSet::new(), HashSet::new(), Vec::new());
-    if let Some(paging) = paging {
-        let is_new = |(_, _, candidate): &Ranked<'_>| {
-            let mut origins = std::iter::once(&candidate.id).chain(&candidate.source);
-            !origins.any(|id| (paging.is_returned)(id))
-        };
-        let (new, returned): (Vec<_>, Vec<_>) = ranked.into_iter().partition(is_new);
-        for (_, signals, candidate) in returned {
-            ids.insert(&candidate.id);
-            sources.extend(&candidate.source);
-            before.push((signals, candidate.id.clone()));
-        }
-        ranked = new;
-    }
-    let among_equals = if paging.is_some() {
-        by_id
-    } else {
-        among_equals
-    };
-    // A ranking excludes a candidate by negative infinity.
-    let identifiers = |one: &Ranked<'_>| {
-        if one.0 > f64::NEG_INFINITY {
-            one.1.identifiers
-        } else {
-            0
-        }
-    };
-    ranked.sort_by(|a, b| {
-        let by_score = || b.0.total_cmp(&a.0).then_with(|| among_equals(a.2, b.2));
-        identifiers(b).cmp(&identifiers(a)).then_with(by_score)
-    });
-    ranked.retain(|(_, _, candidate)| {
-        let is_single = !sources.contains(&candidate.id)
-            && candidate.source.as_ref().is_none_or(|id| !ids.contains(id));
-        if is_single {
-            ids.insert(&candidate.id);
-            sources.extend(&candidate.source);
-        }
-        is_single
-    });
-    let mut least = f64::NEG_INFINITY;
-    for one in ranked.iter_mut().rev() {
-        least = one.0.max(least);
-        one.0 = least;
-    }
-    let ranked = ranked
-        .into_iter()
-        .map(|(score, signals, candidate)| (score, signals, candidate.id.clone()));
-    (ranked.collect(), before)
-}
-
-fn by_id(left: &Candidate, right: &Candidate) -> Ordering {
-    left.id.cmp(&right.id)
 }

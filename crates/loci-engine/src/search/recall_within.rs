@@ -3,22 +3,23 @@
 use loci_core::{Caller, Result, limits};
 use loci_search::analysis::query_terms;
 
-use crate::{Engine, Hit, Recall, Recalled, ReplyBudget};
+use crate::Search;
+use crate::{Hit, Recall, Recalled, ReplyBudget};
 
-impl Engine {
-    /// Does the same as [`recall`](Engine::recall), cut to a budget of `tokens`, or [of the
-    /// installation](Engine::reply_budget): the relevant passages of long texts, and as many
-    /// results as there is room for, best first, at least one.
+impl Search<'_> {
+    /// Does the same as [`recall`](crate::Search::recall), cut to a budget of `tokens`, or [of the
+    /// installation](crate::Budgets::reply_budget): the relevant passages of long texts, and as
+    /// many results as there is room for, best first, at least one.
     ///
     /// # Errors
-    /// As for [`recall`](Engine::recall).
+    /// As for [`recall`](crate::Search::recall).
     pub fn recall_within(
         &self,
         caller: &Caller,
         request: &Recall<'_>,
         tokens: Option<usize>,
     ) -> Result<Recalled> {
-        self.recall_as(caller, request, Some(self.reply_budget(tokens)))
+        self.recall_as(caller, request, Some(self.budgets.reply_budget(tokens)))
     }
 
     pub(crate) fn recall_as(
@@ -50,12 +51,13 @@ impl Engine {
             }
             hits.push(hit);
         }
-        self.hide_references(caller, hits.iter_mut().map(|hit| &mut hit.memory))?;
+        self.access
+            .hide_references(caller, hits.iter_mut().map(|hit| &mut hit.memory))?;
         let left_out = all - hits.len() + ranking.len().min(limit - all);
         if request.counts_access {
             for hit in &mut hits {
                 hit.memory.access.count = hit.signals.access_count;
-                self.count_access(&caller.space, &hit.memory.id);
+                self.audit.count_access(&caller.space, &hit.memory.id);
             }
         }
         Ok(Recalled {

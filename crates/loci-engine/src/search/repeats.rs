@@ -2,8 +2,10 @@
 
 use loci_core::{Caller, Memory, MemoryId, Result};
 
-use crate::search::recall::{CANDIDATES_MIN, CANDIDATES_PER_RESULT, Paging, Ranking};
-use crate::{Engine, Hit, Recall, Signals};
+use crate::Search;
+use crate::search::order::{CANDIDATES_MIN, CANDIDATES_PER_RESULT, Paging};
+use crate::search::recall::Ranking;
+use crate::{Hit, Recall, Signals};
 
 /// The number of results that are read at a time, before their size is known.
 const HITS_READ: usize = 16;
@@ -45,12 +47,12 @@ impl Ranking {
     }
 }
 
-impl Engine {
+impl Search<'_> {
     /// Returns the first results, no two with the same text, and the rest of the ranking. There are
     /// `limit` results unless fewer were found, or their texts exceed the size limit of a reply.
     ///
     /// # Errors
-    /// As for [`recall`](Engine::recall).
+    /// As for [`recall`](crate::Search::recall).
     pub(crate) fn first_hits(
         &self,
         caller: &Caller,

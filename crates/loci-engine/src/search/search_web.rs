@@ -2,9 +2,10 @@
 
 use loci_core::{Result, WebPage};
 
-use crate::{Engine, check};
+use crate::Search;
+use crate::check;
 
-impl Engine {
+impl Search<'_> {
     /// Returns the pages that answer a query, best first; `None` if no service is configured.
     /// Stores nothing.
     ///
@@ -13,9 +14,6 @@ impl Engine {
     /// [`WebSearch::search`](loci_core::WebSearch::search).
     pub fn search_web(&self, query: &str) -> Result<Option<Vec<WebPage>>> {
         check::query("query", query)?;
-        self.web_search
-            .as_ref()
-            .map(|web| web.search(query))
-            .transpose()
+        self.web.as_ref().map(|web| web.search(query)).transpose()
     }
 }

@@ -1,6 +1,7 @@
 //! Filing the parts that were read from a source file.
 
 mod filing;
+mod plan;
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,8 @@ use loci_core::{
     Batch, Caller, Change, Error, MemoryId, Result, SourceFile, Timestamp, Visibility,
 };
 
-use crate::{Engine, check};
+use crate::Sources;
+use crate::check;
 use filing::Filing;
 
 /// A part of a file.
@@ -131,14 +133,14 @@ pub struct SourceFiled {
 /// file), larger numbers are tried.
 pub type SourceId<'a> = &'a dyn Fn(&SourceFile, &SourcePart, u64) -> MemoryId;
 
-impl Engine {
+impl Sources<'_> {
     /// Files the parts of a file as memories of the caller, which words find at once and meaning
-    /// finds after [`embed_pending`](Engine::embed_pending) has embedded them. A part whose thread
-    /// and text were filed from this file before is the same memory, whatever its position and
-    /// section were; a part with the same text elsewhere is another one. Commits everything, with
-    /// the state of the file, in one transaction. A large file takes several, with the state in the
-    /// last, so that reading it again adds no duplicate. Durable when it returns; writes nothing if
-    /// nothing changes.
+    /// finds after [`embed_pending`](crate::Background::embed_pending) has embedded them. A part
+    /// whose thread and text were filed from this file before is the same memory, whatever its
+    /// position and section were; a part with the same text elsewhere is another one. Commits
+    /// everything, with the state of the file, in one transaction. A large file takes several, with
+    /// the state in the last, so that reading it again adds no duplicate. Durable when it returns;
+    /// writes nothing if nothing changes.
     ///
     /// # Errors
     /// `conflict` if another process read the file meanwhile (read its state again), or the
@@ -154,9 +156,9 @@ impl Engine {
         outcome.unwrap_or_else(|| Err(Error::internal("a file was filed without an outcome")))
     }
 
-    /// Files several files like [`file_source`](Engine::file_source), small ones together in as few
-    /// transactions as possible, each whole file in one. Returns the result of each, in order; a
-    /// file that fails does not stop the others.
+    /// Files several files like [`file_source`](crate::Sources::file_source), small ones together
+    /// in as few transactions as possible, each whole file in one. Returns the result of each, in
+    /// order; a file that fails does not stop the others.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written; the files filed until then stay.
@@ -169,7 +171,8 @@ impl Engine {
         Filing::new(self, caller, id_of)?.file(&reads)
     }
 
-    /// Returns the result that [`file_source`](Engine::file_source) would have. Writes nothing.
+    /// Returns the result that [`file_source`](crate::Sources::file_source) would have. Writes
+    /// nothing.
     ///
     /// # Errors
     /// `invalid_argument` or `too_large` for a part beyond the limits; `unavailable` if the store

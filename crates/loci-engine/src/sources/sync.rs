@@ -10,7 +10,7 @@ use loci_core::{
 };
 use loci_search::passages::passages;
 
-use crate::Engine;
+use crate::Sources;
 use crate::sources::file_source::SOURCE_FILE;
 
 /// The number of memories that are read at a time.
@@ -66,7 +66,7 @@ pub struct Synced {
     pub away: Vec<String>,
 }
 
-impl Engine {
+impl Sources<'_> {
     /// Checks the files that memories were made from (the attribute [`SOURCE_FILE`]). If `apply` is
     /// set, removes the memories of ignored or missing files, and the state of these files. Notes
     /// are never touched. Durable when it returns; the memories of each file are removed in one
@@ -79,7 +79,7 @@ impl Engine {
     /// is no source tree, or if the store cannot be written: memories removed until then stay
     /// removed.
     pub fn sync(&self, caller: &Caller, request: &Sync) -> Result<Synced> {
-        let tree = self.source_tree.as_deref();
+        let tree = self.source_tree;
         let tree = tree
             .ok_or_else(|| Error::unavailable("nothing here looks after files on this machine"))?;
         let root = request.root.as_deref();
@@ -93,7 +93,7 @@ impl Engine {
         let root = root.and_then(|root| Path::new(root).components().as_path().to_str());
         let filter = Filter {
             collections: request.collections.clone(),
-            ..self.places_filter(caller)
+            ..self.access.places_filter(caller)
         };
         let mut synced = Synced::default();
         let mut files = self.sourced(&filter, root, &mut synced)?;
@@ -280,7 +280,7 @@ impl Engine {
                 expect: Box::new(row),
             });
             let changes = memories.iter().map(delete).chain(forget).collect();
-            self.commit(caller, changes)?;
+            self.access.commit(caller, changes)?;
             let passages: usize = memories
                 .iter()
                 .map(|memory| passages(&memory.content).len())

@@ -6,6 +6,7 @@ use super::*;
 
 fn ask(engine: &Engine, caller: &Caller, query: &str, cosine_min: Option<f32>) -> Option<String> {
     engine
+        .conversations()
         .cached_answer(caller, query, cosine_min)
         .unwrap()
         .0
@@ -21,6 +22,7 @@ fn an_answer_serves_questions_that_are_near_enough() {
         None
     );
     engine
+        .conversations()
         .cache_answer(
             &ann,
             mint(),
@@ -29,6 +31,7 @@ fn an_answer_serves_questions_that_are_near_enough() {
         )
         .unwrap();
     engine
+        .conversations()
         .cache_answer(&ann, mint(), "who keeps the keys", "Bob")
         .unwrap();
     let rows = [
@@ -59,6 +62,7 @@ fn an_answer_serves_questions_that_are_near_enough() {
         );
     }
     let (answer, degraded) = engine
+        .conversations()
         .cached_answer(&ann, "who keeps the keys", None)
         .unwrap();
     assert_eq!(
@@ -82,6 +86,7 @@ fn an_installation_sets_the_threshold_and_the_time() {
     });
     let ann = caller("ann", &WRITER);
     engine
+        .conversations()
         .cache_answer(&ann, mint(), "red green blue", "colours")
         .unwrap();
     assert!(ask(&engine, &ann, "red green shoes", None).is_some());
@@ -100,10 +105,14 @@ fn without_a_model_the_same_words_are_found() {
         let engine = bench_with(Arc::new(FailingEmbedder::default()), mode).engine;
         let ann = caller("ann", &WRITER);
         engine
+            .conversations()
             .cache_answer(&ann, mint(), "red green blue", "colours")
             .unwrap();
         for (query, is_hit) in [("red green blue", true), ("blue green red", false)] {
-            let (answer, degraded) = engine.cached_answer(&ann, query, Some(0.5)).unwrap();
+            let (answer, degraded) = engine
+                .conversations()
+                .cached_answer(&ann, query, Some(0.5))
+                .unwrap();
             assert_eq!(
                 (answer.is_some(), degraded.is_some()),
                 (is_hit, is_degraded),
@@ -125,6 +134,7 @@ fn long_questions_are_found_by_the_same_words_alone() {
         )
     };
     engine
+        .conversations()
         .cache_answer(&ann, mint(), &long("It adds a lock."), "good")
         .unwrap();
     assert_eq!(
@@ -162,24 +172,29 @@ fn answers_are_forgotten_by_a_pattern() {
             "wer wohnt in Köln 50667",
         ] {
             engine
+                .conversations()
                 .cache_answer(&ann, mint(), query, "an answer")
                 .unwrap();
             engine
+                .conversations()
                 .cache_answer(&bob, mint(), query, "an answer")
                 .unwrap();
         }
         assert_eq!(
-            engine.forget_answers(&ann, pattern),
+            engine.conversations().forget_answers(&ann, pattern),
             Ok(expected),
             "{pattern:?}"
         );
         assert_eq!(
-            engine.forget_answers(&ann, None),
+            engine.conversations().forget_answers(&ann, None),
             Ok(3 - expected),
             "{pattern:?}"
         );
-        assert_eq!(engine.forget_answers(&anonymous(), None), Ok(0));
-        assert_eq!(engine.forget_answers(&bob, None), Ok(3));
+        assert_eq!(
+            engine.conversations().forget_answers(&anonymous(), None),
+            Ok(0)
+        );
+        assert_eq!(engine.conversations().forget_answers(&bob, None), Ok(3));
     }
 }
 
@@ -197,6 +212,7 @@ fn answers_have_limits() {
     ];
     for (query, response, code, beginning) in rows {
         let error = engine
+            .conversations()
             .cache_answer(&ann, mint(), query, response)
             .unwrap_err();
         assert_eq!(
@@ -208,21 +224,34 @@ fn answers_have_limits() {
     }
     assert_eq!(
         engine
+            .conversations()
             .cache_answer(&anonymous(), mint(), "q", "r")
             .unwrap_err()
             .code,
         ErrorCode::Forbidden
     );
     assert_eq!(
-        engine.cached_answer(&ann, " ", None).unwrap_err().code,
+        engine
+            .conversations()
+            .cached_answer(&ann, " ", None)
+            .unwrap_err()
+            .code,
         ErrorCode::InvalidArgument
     );
 
     let long_pattern = "x".repeat(limits::PATTERN_BYTES_MAX + 1);
     for pattern in [" ", &long_pattern, r"(\w{100}){100}"] {
-        let error = engine.forget_answers(&ann, Some(pattern)).unwrap_err();
+        let error = engine
+            .conversations()
+            .forget_answers(&ann, Some(pattern))
+            .unwrap_err();
         assert_eq!(error.code, ErrorCode::InvalidArgument);
         assert!(error.message.starts_with("`pattern` "), "{}", error.message);
     }
-    assert_eq!(engine.forget_answers(&ann, Some(&long_pattern[1..])), Ok(0));
+    assert_eq!(
+        engine
+            .conversations()
+            .forget_answers(&ann, Some(&long_pattern[1..])),
+        Ok(0)
+    );
 }

@@ -78,6 +78,7 @@ fn recall(engine: &Engine, caller: &Caller, query: &str) -> Vec<u64> {
         ..question(query)
     };
     engine
+        .search()
         .recall(caller, &recall)
         .unwrap()
         .hits
@@ -90,17 +91,18 @@ fn recall(engine: &Engine, caller: &Caller, query: &str) -> Vec<u64> {
 fn notes_are_written_in_their_order_by_a_flush_and_before_the_log_is_read() {
     let (engine, store) = faulty();
     for tool in 0..3 {
-        engine.audit(call(&engine, "ann", tool));
+        engine.audit().record(call(&engine, "ann", tool));
     }
-    assert_eq!((written(&store).len(), engine.buffered()), (0, 3));
-    engine.flush().unwrap();
+    assert_eq!((written(&store).len(), engine.audit().buffered()), (0, 3));
+    engine.audit().flush().unwrap();
     assert_eq!(
-        (written(&store), engine.buffered()),
+        (written(&store), engine.audit().buffered()),
         (["0", "1", "2"].map(str::to_owned).to_vec(), 0)
     );
-    engine.audit(call(&engine, "bob", 3));
+    engine.audit().record(call(&engine, "bob", 3));
     let read = engine
-        .audited(&AuditQuery {
+        .audit()
+        .entries(&AuditQuery {
             user: Some("bob".to_owned()),
             ..all()
         })
@@ -117,19 +119,19 @@ fn notes_are_written_in_their_order_by_a_flush_and_before_the_log_is_read() {
 fn a_flush_of_nothing_touches_no_store() {
     let (engine, store) = faulty();
     store.before(|method| down(method, &["touch", "append_audit"]));
-    assert_eq!(engine.flush(), Ok(()));
+    assert_eq!(engine.audit().flush(), Ok(()));
 }
 
 #[test]
 fn the_bell_rings_for_the_first_note_and_for_every_full_buffer() {
     let (engine, _) = faulty();
     let rings = || {
-        engine.audit(call(&engine, "ann", "any"));
-        engine.audit_wakeup().wait(Duration::ZERO)
+        engine.audit().record(call(&engine, "ann", "any"));
+        engine.audit().wakeup().wait(Duration::ZERO)
     };
     let rung: Vec<bool> = (0..7).map(|_| rings()).collect();
     assert_eq!(rung, [true, false, true, false, false, true, false]);
-    engine.flush().unwrap();
+    engine.audit().flush().unwrap();
     assert!(rings());
 }
 
@@ -138,6 +140,7 @@ fn what_cannot_be_written_is_kept_in_its_order() {
     let (engine, store) = faulty();
     let ann = caller("ann", &WRITER);
     let id = engine
+        .memories()
         .remember(&ann, fact("the kettle is blue", Visibility::Private))
         .unwrap()
         .memory
@@ -149,14 +152,17 @@ fn what_cannot_be_written_is_kept_in_its_order() {
     ];
     for (tool, broken) in rows {
         store.before(move |method| down(method, broken));
-        engine.audit(call(&engine, "ann", tool));
+        engine.audit().record(call(&engine, "ann", tool));
         recall(&engine, &ann, "kettle");
-        assert_eq!(engine.flush().unwrap_err().code, ErrorCode::Unavailable);
+        assert_eq!(
+            engine.audit().flush().unwrap_err().code,
+            ErrorCode::Unavailable
+        );
     }
     store.before(|_| Ok(()));
-    engine.audit(call(&engine, "ann", "d"));
-    engine.flush().unwrap();
-    engine.flush().unwrap();
+    engine.audit().record(call(&engine, "ann", "d"));
+    engine.audit().flush().unwrap();
+    engine.audit().flush().unwrap();
     assert_eq!(written(&store), ["a", "b", "c", "d"]);
     assert_eq!(store.inner.accesses(&ann.space, &[id]).unwrap(), [3]);
 }
@@ -166,6 +172,7 @@ fn returns_are_counted_before_during_and_after_a_flush() {
     let (engine, store) = faulty();
     let ann = caller("ann", &WRITER);
     let id = engine
+        .memories()
         .remember(&ann, fact("the kettle is blue", Visibility::Private))
         .unwrap()
         .memory
@@ -193,16 +200,18 @@ fn returns_are_counted_before_during_and_after_a_flush() {
         Ok(())
     });
     thread::scope(|scope| {
-        let flush = scope.spawn(|| engine.flush());
+        let flush = scope.spawn(|| engine.audit().flush());
         is_entered.recv_timeout(Duration::from_mins(1)).unwrap();
         assert_eq!(recall(&engine, &ann, "kettle"), [2]);
-        engine.audit(call(&engine, "ann", "while it writes"));
+        engine
+            .audit()
+            .record(call(&engine, "ann", "while it writes"));
         open.send(()).unwrap();
         flush.join().unwrap().unwrap();
     });
     assert_eq!(recall(&engine, &ann, "kettle"), [3]);
     store.before(|_| Ok(()));
-    engine.flush().unwrap();
+    engine.audit().flush().unwrap();
     assert_eq!(recall(&engine, &ann, "kettle"), [4]);
     assert_eq!(store.inner.accesses(&ann.space, &[id]).unwrap(), [4]);
 }
@@ -217,8 +226,10 @@ fn concurrent_flushes_write_everything_once() {
             let engine = &engine;
             scope.spawn(move || {
                 for number in 0..CALLS {
-                    engine.audit(call(engine, "ann", format!("{thread}-{number:03}")));
-                    engine.flush().unwrap();
+                    engine
+                        .audit()
+                        .record(call(engine, "ann", format!("{thread}-{number:03}")));
+                    engine.audit().flush().unwrap();
                 }
             });
         }
@@ -241,23 +252,25 @@ fn concurrent_flushes_write_everything_once() {
 #[test]
 fn a_full_buffer_is_written_by_its_caller_or_loses_the_oldest() {
     let (engine, store) = faulty();
-    let fill =
-        || (0..=limits::BUFFERED_MAX).for_each(|number| engine.audit(call(&engine, "ann", number)));
+    let fill = || {
+        (0..=limits::BUFFERED_MAX)
+            .for_each(|number| engine.audit().record(call(&engine, "ann", number)));
+    };
     fill();
     assert_eq!(
-        (engine.buffered(), written(&store).len()),
+        (engine.audit().buffered(), written(&store).len()),
         (0, limits::BUFFERED_MAX + 1)
     );
 
     store.before(|method| down(method, &["append_audit"]));
     fill();
-    let kept = engine.buffered();
+    let kept = engine.audit().buffered();
     assert!(
         kept > limits::BUFFERED_MAX / 2 && kept < limits::BUFFERED_MAX,
         "{kept}"
     );
     store.before(|_| Ok(()));
-    engine.flush().unwrap();
+    engine.audit().flush().unwrap();
     let written = written(&store);
     let newest: Vec<String> = (limits::BUFFERED_MAX + 1 - kept..=limits::BUFFERED_MAX)
         .map(|n| n.to_string())
@@ -269,7 +282,7 @@ fn a_full_buffer_is_written_by_its_caller_or_loses_the_oldest() {
 #[test]
 fn a_flush_that_fails_fails_for_those_who_wait_for_it() {
     let (engine, store) = faulty();
-    engine.audit(call(&engine, "ann", "any"));
+    engine.audit().record(call(&engine, "ann", "any"));
     let is_spared = || {
         let (entered, is_entered) = mpsc::channel();
         let (comes, second) = mpsc::channel();
@@ -288,10 +301,13 @@ fn a_flush_that_fails_fails_for_those_who_wait_for_it() {
             down(method, &["append_audit"])
         });
         thread::scope(|scope| {
-            let first = scope.spawn(|| engine.flush());
+            let first = scope.spawn(|| engine.audit().flush());
             is_entered.recv_timeout(Duration::from_mins(1)).unwrap();
             comes.send(()).unwrap();
-            assert_eq!(engine.flush().unwrap_err().code, ErrorCode::Unavailable);
+            assert_eq!(
+                engine.audit().flush().unwrap_err().code,
+                ErrorCode::Unavailable
+            );
             assert_eq!(
                 first.join().unwrap().unwrap_err().code,
                 ErrorCode::Unavailable
@@ -301,7 +317,7 @@ fn a_flush_that_fails_fails_for_those_who_wait_for_it() {
     };
     // The second one may come too late to wait, but not every time.
     assert!((0..1_000).any(|_| is_spared()));
-    assert_eq!(engine.buffered(), 1);
+    assert_eq!(engine.audit().buffered(), 1);
 }
 
 /// A busy store does not delay a shutdown twice.
@@ -310,19 +326,23 @@ fn a_flush_ends_at_the_first_write_that_fails() {
     let (engine, store) = faulty();
     let ann = caller("ann", &WRITER);
     engine
+        .memories()
         .remember(&ann, fact("the kettle is blue", Visibility::Private))
         .unwrap();
     recall(&engine, &ann, "kettle");
-    engine.audit(call(&engine, "ann", "any"));
+    engine.audit().record(call(&engine, "ann", "any"));
     let writes = Arc::new(Mutex::new(Vec::new()));
     let seen = writes.clone();
     store.before(move |method| {
         seen.lock().unwrap().push(method.to_owned());
         down(method, &["touch", "append_audit"])
     });
-    assert_eq!(engine.flush().unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(
+        engine.audit().flush().unwrap_err().code,
+        ErrorCode::Unavailable
+    );
     assert_eq!(*writes.lock().unwrap(), ["append_audit"]);
-    assert_eq!(engine.buffered(), 2);
+    assert_eq!(engine.audit().buffered(), 2);
 }
 
 /// A wipe also covers entries that no process has written yet, unless the call began after it.
@@ -340,25 +360,27 @@ fn a_wipe_takes_the_notes_of_earlier_calls_alone() {
         ))
     };
     let (engine, elsewhere, ann) = (engine(), engine(), caller("ann", &WRITER));
-    engine.audit(call(&engine, "ann", "before"));
-    elsewhere.audit(call(&elsewhere, "ann", "before, elsewhere"));
+    engine.audit().record(call(&engine, "ann", "before"));
+    elsewhere
+        .audit()
+        .record(call(&elsewhere, "ann", "before, elsewhere"));
     let begun = call(&engine, "ann", "begun before");
     clock.advance(1);
     let (noting, moving) = (Arc::downgrade(&engine), clock.clone());
     store.before(move |method| {
         if method == "wipe" {
             let engine = noting.upgrade().unwrap();
-            engine.audit(begun.clone());
-            engine.audit(call(&engine, "bob", "meanwhile"));
+            engine.audit().record(begun.clone());
+            engine.audit().record(call(&engine, "bob", "meanwhile"));
             moving.advance(1);
-            engine.audit(call(&engine, "ann", "after"));
+            engine.audit().record(call(&engine, "ann", "after"));
         }
         Ok(())
     });
     assert_eq!(engine.wipe(&ann).unwrap().audit_entries, 1);
-    engine.audit(call(&engine, "ann", "wipe"));
-    elsewhere.flush().unwrap();
-    let read = engine.audited(&all()).unwrap();
+    engine.audit().record(call(&engine, "ann", "wipe"));
+    elsewhere.audit().flush().unwrap();
+    let read = engine.audit().entries(&all()).unwrap();
     assert_eq!(
         read.into_iter()
             .map(|(_, entry)| entry.tool)

@@ -80,12 +80,16 @@ fn no_text_of_others_looks_like_a_part_of_a_session_start() {
             ..Remember::new(content, "bootstrap")
         };
         engine
+            .memories()
             .remember(&ann, directive("her own".to_owned()))
             .unwrap();
         for _ in 0..=random.below(2) {
-            engine.remember(&bob, directive(text(random))).unwrap();
+            engine
+                .memories()
+                .remember(&bob, directive(text(random)))
+                .unwrap();
         }
-        let markdown = engine.bootstrap(&ann, None).unwrap().markdown;
+        let markdown = engine.context().bootstrap(&ann, None).unwrap().markdown;
         let frame = [
             "# Global",
             "",
@@ -135,9 +139,15 @@ fn an_author_is_trusted_by_one_reader_or_by_all() {
         visibility: Visibility::Common,
         ..Remember::new("use tabs", "bootstrap")
     };
-    let id = engine.remember(&bob, directive).unwrap().memory.id;
+    let id = engine
+        .memories()
+        .remember(&bob, directive)
+        .unwrap()
+        .memory
+        .id;
     let takes = |engine: &loci_engine::Engine, reader: &Caller| {
         engine
+            .context()
             .bootstrap(reader, None)
             .unwrap()
             .markdown
@@ -148,14 +158,14 @@ fn an_author_is_trusted_by_one_reader_or_by_all() {
         readers.map(|reader| takes(&engine, reader)),
         [false, true, false, false]
     );
-    assert_eq!(engine.set_trusted(&ann, "bob", true), Ok(true));
-    assert_eq!(engine.set_trusted(&ann, "bob", true), Ok(false));
-    assert_eq!(engine.trusted_authors(&ann).unwrap(), ["bob"]);
+    assert_eq!(engine.settings().set_trusted(&ann, "bob", true), Ok(true));
+    assert_eq!(engine.settings().set_trusted(&ann, "bob", true), Ok(false));
+    assert_eq!(engine.settings().trusted_authors(&ann).unwrap(), ["bob"]);
     assert_eq!(
         readers.map(|reader| takes(&engine, reader)),
         [true, true, false, false]
     );
-    assert_eq!(engine.set_trusted(&ann, "bob", false), Ok(true));
+    assert_eq!(engine.settings().set_trusted(&ann, "bob", false), Ok(true));
     assert!(!takes(&engine, &ann));
     let embedder = std::sync::Arc::new(loci_testkit::FailingEmbedder::default());
     let all = loci_engine::Engine::new(store, embedder, clock, loci_engine::SearchMode::Words)
@@ -164,10 +174,12 @@ fn an_author_is_trusted_by_one_reader_or_by_all() {
 
     // The text of an administrator counts for all, also in the memory of another owner.
     engine
+        .memories()
         .update(&Caller::local(), &id, "use spaces", None)
         .unwrap();
     assert!(
         engine
+            .context()
             .bootstrap(&carl, None)
             .unwrap()
             .markdown

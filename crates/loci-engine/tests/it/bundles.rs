@@ -45,6 +45,7 @@ fn names(names: &[&str]) -> Vec<String> {
 fn bundle(engine: &Engine, phases: &[&str], budget_tokens: usize) -> Bundle {
     let phases = names(phases);
     engine
+        .context()
         .bundle(
             &Caller::local(),
             &BundleRequest {
@@ -102,7 +103,7 @@ fn what_every_session_needs_comes_first_and_then_what_fits_the_phases() {
     let local = Caller::local();
     let remember = |request: Remember| {
         clock.advance(1);
-        engine.remember(&local, request).unwrap().memory
+        engine.memories().remember(&local, request).unwrap().memory
     };
     // A memory for every session of one project is one of many here.
     let wing = Remember {
@@ -169,6 +170,7 @@ fn a_name_that_is_not_known_is_its_own_query() {
     let engine = engine();
     for content in ["the parser of dates", "tea at four"] {
         engine
+            .memories()
             .remember(&Caller::local(), fact(content, Visibility::Common))
             .unwrap();
     }
@@ -191,14 +193,20 @@ fn tags_of_the_phase_count() {
             tags: vec![tag.to_owned()],
             ..fact(content, Visibility::Common)
         };
-        let id = engine.remember(&local, request).unwrap().memory.id;
+        let id = engine
+            .memories()
+            .remember(&local, request)
+            .unwrap()
+            .memory
+            .id;
         // The best one determines the scale.
         engine
+            .memories()
             .remember(&local, fact("kettle stove", Visibility::Common))
             .unwrap();
         let found = bundle(&engine, &["work"], 4_096).included;
         let score = found.iter().find(|bundled| bundled.id == id).unwrap().score;
-        engine.forget(&local, &id).unwrap();
+        engine.memories().forget(&local, &id).unwrap();
         score
     };
     // A tag is also an indexed word, so the other text is as long.
@@ -214,9 +222,11 @@ fn forgotten_and_private_memories_are_left_out() {
     let engine = engine().with_phases(phases());
     let ann = caller("ann", &WRITER);
     engine
+        .memories()
         .remember(&ann, fact("ann's kettle", Visibility::Private))
         .unwrap();
     engine
+        .memories()
         .remember(
             &ann,
             Remember {
@@ -239,10 +249,21 @@ fn forgotten_and_private_memories_are_left_out() {
         degraded: None,
     };
     assert_eq!(
-        engine.bundle(&caller("bob", &WRITER), &request).unwrap(),
+        engine
+            .context()
+            .bundle(&caller("bob", &WRITER), &request)
+            .unwrap(),
         nothing
     );
-    assert_eq!(engine.bundle(&ann, &request).unwrap().included.len(), 2);
+    assert_eq!(
+        engine
+            .context()
+            .bundle(&ann, &request)
+            .unwrap()
+            .included
+            .len(),
+        2
+    );
 }
 
 #[test]
@@ -262,7 +283,10 @@ fn phases_have_limits() {
             phases: &phases,
             budget_tokens: 10,
         };
-        let error = engine.bundle(&Caller::local(), &request).unwrap_err();
+        let error = engine
+            .context()
+            .bundle(&Caller::local(), &request)
+            .unwrap_err();
         assert_eq!(error.code, ErrorCode::InvalidArgument);
         assert!(error.message.starts_with(argument), "{error}");
     }
@@ -271,7 +295,11 @@ fn phases_have_limits() {
         budget_tokens: usize::MAX,
     };
     assert_eq!(
-        engine.bundle(&Caller::local(), &request).unwrap().markdown,
+        engine
+            .context()
+            .bundle(&Caller::local(), &request)
+            .unwrap()
+            .markdown,
         ""
     );
 }
@@ -284,13 +312,16 @@ fn what_does_not_fit_is_left_out_whole() {
         .with_token_counter(Arc::new(Pieces));
     let local = Caller::local();
     engine
+        .memories()
         .remember(&local, fact("kettle stove", Visibility::Common))
         .unwrap();
     engine
+        .memories()
         .remember(&local, fact("kettle and pan and cup", Visibility::Common))
         .unwrap();
     let large = format!("kettle stove {}", "kettle stove ".repeat(2_000));
     engine
+        .memories()
         .remember(&local, fact(&large, Visibility::Common))
         .unwrap();
     let all = bundle(&engine, &["work"], 1_000_000);
@@ -331,6 +362,7 @@ fn what_says_nothing_of_the_phase_is_no_part_of_it() {
         "Bees swarm in May.",
     ] {
         engine
+            .memories()
             .remember(&local, fact(content, Visibility::Common))
             .unwrap();
     }
@@ -338,7 +370,7 @@ fn what_says_nothing_of_the_phase_is_no_part_of_it() {
         tags: names(&["cooking"]),
         ..fact("Wash your hands.", Visibility::Common)
     };
-    engine.remember(&local, tagged).unwrap();
+    engine.memories().remember(&local, tagged).unwrap();
     let found = bundle(&engine, &["work"], 4_096);
     assert_eq!(
         titles(&found),
@@ -361,9 +393,11 @@ fn a_long_note_is_there_with_its_best_passages() {
     let answer = "The kettle belongs on the stove.\nIts handle points to the wall.";
     paragraphs[120] = answer.to_owned();
     engine
+        .memories()
         .remember(&local, fact(&paragraphs.join("\n\n"), Visibility::Common))
         .unwrap();
     engine
+        .memories()
         .remember(
             &local,
             fact(
@@ -431,6 +465,7 @@ fn what_did_not_fit_is_named_best_first() {
             "It is red. ".repeat(number)
         );
         engine
+            .memories()
             .remember(&local, fact(content.trim_end(), Visibility::Common))
             .unwrap();
     }
@@ -520,7 +555,11 @@ fn a_bundle_never_has_more_tokens_than_its_budget() {
             } else {
                 fact(&text, Visibility::Common)
             };
-            let memory = engine.remember(&Caller::local(), request).unwrap().memory;
+            let memory = engine
+                .memories()
+                .remember(&Caller::local(), request)
+                .unwrap()
+                .memory;
             memories.insert(memory.id.clone(), memory);
         }
         let whole = bundle(&engine, &["work", "review"], 1_000_000);
@@ -601,6 +640,7 @@ fn a_bundle_of_many_notes_fills_its_budget() {
     let engine = engine().with_token_counter(Arc::new(Pieces));
     for number in 0..300 {
         engine
+            .memories()
             .remember(
                 &Caller::local(),
                 always(&format!("Rule {number}:\nkettles go on the stove.")),
@@ -630,6 +670,7 @@ fn a_bundle_of_many_notes_fills_its_budget() {
 fn a_missing_model_is_told_once() {
     let engine = engine_with(Arc::new(FailingEmbedder::default()));
     engine
+        .memories()
         .remember(&Caller::local(), fact("how to release", Visibility::Common))
         .unwrap();
     let notice = bundle(&engine, &["work", "release", "review"], 4_096)
@@ -649,11 +690,13 @@ fn a_memory_without_a_vector_matters_by_its_words() {
     for number in 0..30 {
         let content = format!("The visitor of room {number} gets a green badge at the front desk.");
         engine
+            .memories()
             .remember(&Caller::local(), fact(&content, Visibility::Common))
             .unwrap();
     }
     let runbook = "Publish from main alone; a rollback takes the tag back.";
     engine
+        .memories()
         .remember(&Caller::local(), fact(runbook, Visibility::Common))
         .unwrap();
     let found = bundle(&engine, &["release"], 4_096);
@@ -693,6 +736,7 @@ fn a_title_stands_before_its_text() {
         ("Be brief", "Be brief"),
     ] {
         let memory = engine
+            .memories()
             .remember(&Caller::local(), always(content))
             .unwrap()
             .memory;
@@ -714,7 +758,11 @@ fn a_title_stands_before_its_text() {
             })
             .unwrap();
     }
-    let start = engine.bootstrap(&Caller::local(), None).unwrap().markdown;
+    let start = engine
+        .context()
+        .bootstrap(&Caller::local(), None)
+        .unwrap()
+        .markdown;
     for item in [
         "- **Pushing**\n  \n  Never push to main.\n  Ask first.\n",
         "- Be brief\n",

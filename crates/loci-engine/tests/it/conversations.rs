@@ -87,7 +87,12 @@ fn a_message_is_working_memory_and_what_a_person_says_a_candidate() {
             .unwrap(),
         []
     );
-    assert!(engine.enrich_wakeup().wait(std::time::Duration::ZERO));
+    assert!(
+        engine
+            .background()
+            .enrich_wakeup()
+            .wait(std::time::Duration::ZERO)
+    );
     let jobs = store
         .lease_jobs(now, now.plus_seconds(1), "lease", 10)
         .unwrap();
@@ -100,7 +105,12 @@ fn a_message_is_working_memory_and_what_a_person_says_a_candidate() {
     let more = say(&engine, &ann, "c1", vec![human("yes")]).unwrap();
     let third = store.get(&ann.space, &more.ids[0]).unwrap().unwrap();
     assert_eq!(third.thread.map(|thread| thread.position), Some(2));
-    assert!(!engine.enrich_wakeup().wait(std::time::Duration::ZERO));
+    assert!(
+        !engine
+            .background()
+            .enrich_wakeup()
+            .wait(std::time::Duration::ZERO)
+    );
 }
 
 #[test]
@@ -141,7 +151,10 @@ fn a_conversation_is_no_collection() {
                 (None, Some(name))
             );
         }
-        assert_eq!(engine.collections(&ann).unwrap(), Vec::<String>::new());
+        assert_eq!(
+            engine.listings().collections(&ann).unwrap(),
+            Vec::<String>::new()
+        );
     }
 }
 
@@ -233,6 +246,7 @@ fn messages_expire_and_what_was_made_from_them_does_not() {
     let said = say(&engine, &ann, "c1", vec![human(LONG)]).unwrap();
     let both = || {
         engine
+            .search()
             .recall(
                 &ann,
                 &Recall {
@@ -261,12 +275,14 @@ fn messages_are_absent_where_nobody_asks_for_them() {
         .ids
         .remove(0);
     for error in [
-        engine.show(&ann, &id).unwrap_err(),
-        engine.forget(&ann, &id).unwrap_err(),
+        engine.memories().show(&ann, &id).unwrap_err(),
+        engine.memories().forget(&ann, &id).unwrap_err(),
         engine
+            .memories()
             .update(&ann, &id, "something else", None)
             .unwrap_err(),
         engine
+            .memories()
             .remember(
                 &ann,
                 Remember {
@@ -279,10 +295,17 @@ fn messages_are_absent_where_nobody_asks_for_them() {
         assert_eq!(error.code, ErrorCode::NotFound);
     }
     assert!(listed(&engine, &ann).is_empty());
-    assert!(engine.count_by_location(&ann).unwrap().is_empty());
-    assert!(engine.collections(&ann).unwrap().is_empty());
     assert!(
         engine
+            .listings()
+            .count_by_location(&ann)
+            .unwrap()
+            .is_empty()
+    );
+    assert!(engine.listings().collections(&ann).unwrap().is_empty());
+    assert!(
+        engine
+            .context()
             .bootstrap(&ann, Some("c1"))
             .unwrap()
             .markdown
@@ -291,6 +314,7 @@ fn messages_are_absent_where_nobody_asks_for_them() {
     assert!(found(&engine, &ann, LONG).is_empty());
     let compare_in = Some(CollectionFilter::Any);
     let remembered = engine
+        .memories()
         .remember(
             &ann,
             Remember {

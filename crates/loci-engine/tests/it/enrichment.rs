@@ -79,7 +79,7 @@ impl Shop {
 
 /// Runs jobs until none is left.
 fn enrich_all(engine: &Engine) -> usize {
-    std::iter::from_fn(|| engine.enrich().unwrap().then_some(())).count()
+    std::iter::from_fn(|| engine.background().enrich().unwrap().then_some(())).count()
 }
 
 fn done() -> JobCounts {
@@ -113,7 +113,7 @@ fn a_candidate_gets_its_judgement_and_keeps_everything_else() {
         ..before
     };
     assert_eq!((after, shop.jobs()), (expected, done()));
-    assert_eq!(engine.enrich(), Ok(false));
+    assert_eq!(engine.background().enrich(), Ok(false));
 }
 
 #[test]
@@ -233,6 +233,7 @@ fn the_three_nearest_are_linked_nearest_first_and_the_nearest_gains() {
     });
     // Not Ann's, though she may read it.
     engine
+        .memories()
         .remember(
             &caller("bob", &WRITER),
             Remember {
@@ -274,7 +275,11 @@ fn a_weight_that_a_person_set_stays() {
         weight: 0.5,
         ..fact(TEA, Visibility::Common)
     };
-    let known = engine.remember(&shop.ann, request).unwrap().memory;
+    let known = engine
+        .memories()
+        .remember(&shop.ann, request)
+        .unwrap()
+        .memory;
     let new = shop.say(&[TEA]).pop().unwrap();
     enrich_all(&engine);
     let links = shop.get(&new).links;
@@ -295,7 +300,7 @@ fn what_is_superseded_before_it_is_judged_stays_light() {
         supersedes: Some(known.clone()),
         ..fact("I drink coffee now", Visibility::Common)
     };
-    engine.remember(&shop.ann, successor).unwrap();
+    engine.memories().remember(&shop.ann, successor).unwrap();
     enrich_all(&engine);
     let judged = shop.get(&known);
     assert_eq!(
@@ -342,7 +347,10 @@ fn the_order_of_judging_makes_no_difference() {
                 .unwrap();
         }
         for index in order {
-            assert_eq!((engine.enrich(), engine.enrich()), (Ok(true), Ok(false)));
+            assert_eq!(
+                (engine.background().enrich(), engine.background().enrich()),
+                (Ok(true), Ok(false))
+            );
             assert_eq!(
                 shop.get(&ids[index]).enrichment,
                 Some(EnrichmentStatus::Completed)
@@ -423,17 +431,23 @@ fn a_job_of_a_process_that_ended_is_done_once_by_another() {
             Ok(())
         }
     });
-    assert_eq!(ended.enrich().unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(
+        ended.background().enrich().unwrap_err().code,
+        ErrorCode::Unavailable
+    );
     shop.store.before(|_| Ok(()));
     assert_eq!(shop.get(&known), before);
 
     let other = shop.engine();
-    assert_eq!(other.enrich(), Ok(false));
+    assert_eq!(other.background().enrich(), Ok(false));
     shop.clock.advance(LONG_SECONDS);
     assert_eq!(enrich_all(&other), 1);
     assert_eq!(shop.get(&new).enrichment, Some(EnrichmentStatus::Completed));
     assert_eq!(shop.get(&known).revision, before.revision + 1);
-    assert_eq!((shop.jobs(), ended.enrich()), (done(), Ok(false)));
+    assert_eq!(
+        (shop.jobs(), ended.background().enrich()),
+        (done(), Ok(false))
+    );
 }
 
 /// A process that was presumed dead returns with its result, which is rejected as a whole.
@@ -457,7 +471,7 @@ fn a_lease_that_ran_out_settles_nothing() {
         }
         Ok(())
     });
-    assert_eq!(shop.engine().enrich(), Ok(false));
+    assert_eq!(shop.engine().background().enrich(), Ok(false));
     assert!(late.load(Ordering::SeqCst));
     store.before(|_| Ok(()));
     assert_eq!((shop.get(&known).revision, shop.jobs()), (3, done()));
@@ -515,7 +529,7 @@ fn a_change_of_the_reinforced_memory_is_not_lost() {
         }
         Ok(())
     });
-    assert_eq!(shop.engine().enrich(), Ok(true));
+    assert_eq!(shop.engine().background().enrich(), Ok(true));
     let after = shop.get(&known);
     assert!((after.weight - 0.28).abs() < 1e-9, "{}", after.weight);
     assert_eq!(
@@ -540,6 +554,7 @@ fn a_text_that_changes_meanwhile_is_read_again() {
             let time = times.fetch_add(1, Ordering::SeqCst);
             if time < 10 {
                 engine
+                    .memories()
                     .update(
                         &ann,
                         &memory,
@@ -579,19 +594,23 @@ fn a_busy_store_uses_up_no_attempts() {
         for _ in 0..10 {
             shop.clock.advance(LONG_SECONDS);
             assert_eq!(
-                engine.enrich().unwrap_err().code,
+                engine.background().enrich().unwrap_err().code,
                 ErrorCode::Unavailable,
                 "{step}"
             );
         }
         shop.store.before(|_| Ok(()));
         assert_eq!(
-            engine.enrich(),
+            engine.background().enrich(),
             Ok(false),
             "{step}: not at once, so that others go first"
         );
         shop.clock.advance(LONG_SECONDS);
-        assert_eq!((engine.enrich(), shop.jobs()), (Ok(true), done()), "{step}");
+        assert_eq!(
+            (engine.background().enrich(), shop.jobs()),
+            (Ok(true), done()),
+            "{step}"
+        );
         assert_eq!(
             shop.get(&id).enrichment,
             Some(EnrichmentStatus::Completed),
@@ -617,9 +636,12 @@ fn a_job_that_others_outrun_is_released() {
         }
         Ok(())
     });
-    assert_eq!(engine.enrich(), Ok(false));
+    assert_eq!(engine.background().enrich(), Ok(false));
     shop.clock.advance(LONG_SECONDS);
-    assert_eq!((engine.enrich(), shop.jobs()), (Ok(true), done()));
+    assert_eq!(
+        (engine.background().enrich(), shop.jobs()),
+        (Ok(true), done())
+    );
 }
 
 /// A job whose data cannot be read stays behind the others.
@@ -633,7 +655,10 @@ fn a_job_that_cannot_be_done_holds_up_no_other() {
         "vectors" if first.swap(false, Ordering::SeqCst) => Err(Error::unavailable("damaged")),
         _ => Ok(()),
     });
-    assert_eq!(engine.enrich().unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(
+        engine.background().enrich().unwrap_err().code,
+        ErrorCode::Unavailable
+    );
     assert_eq!((enrich_all(&engine), shop.jobs().waiting), (1, 1));
     assert_eq!(
         ids.iter()
@@ -650,6 +675,7 @@ fn a_wipe_of_a_memory_in_work_leaves_nothing() {
         let shop = Shop::new();
         let engine = shop.engine();
         engine
+            .memories()
             .remember(
                 &shop.ann,
                 Remember {
@@ -676,7 +702,7 @@ fn a_wipe_of_a_memory_in_work_leaves_nothing() {
             }
             Ok(())
         });
-        assert_eq!(engine.enrich(), Ok(false), "{step}");
+        assert_eq!(engine.background().enrich(), Ok(false), "{step}");
         let left = listed(&engine, &shop.ann);
         assert_eq!(
             (left.len(), left[0].owner.as_deref(), left[0].weight),
@@ -699,7 +725,10 @@ fn jobs_wait_without_using_up_their_attempts_while_the_model_is_away() {
     let ids = shop.say(&[TEA, TEA]);
     for _ in 0..20 {
         shop.clock.advance(LONG_SECONDS);
-        assert_eq!(engine.enrich().unwrap_err().code, ErrorCode::Unavailable);
+        assert_eq!(
+            engine.background().enrich().unwrap_err().code,
+            ErrorCode::Unavailable
+        );
     }
     shop.clock.advance(LONG_SECONDS);
     assert_eq!(
@@ -711,7 +740,10 @@ fn jobs_wait_without_using_up_their_attempts_while_the_model_is_away() {
     // The first one was embedded by its job, so that the second one found it.
     let links: usize = ids.iter().map(|id| shop.get(id).links.len()).sum();
     assert_eq!((links, shop.jobs()), (1, done()));
-    let recalled = engine.recall(&shop.ann, &question("lemon")).unwrap();
+    let recalled = engine
+        .search()
+        .recall(&shop.ann, &question("lemon"))
+        .unwrap();
     assert!(recalled.degraded.is_none() && recalled.hits[0].signals.cosine.is_some());
 }
 
@@ -724,7 +756,7 @@ fn poison_is_parked_and_holds_up_no_other() {
     while let Some(due_at) = shop.store.inner.next_job_at(shop.clock.now()).unwrap() {
         waits.push((due_at.days_since(shop.clock.now()) * 86_400.0).round());
         shop.clock.set(due_at.max(shop.clock.now()));
-        engine.enrich().unwrap();
+        engine.background().enrich().unwrap();
     }
     // Both are due at first.
     assert_eq!(waits, [0.0, 0.0, 10.0, 20.0, 40.0, 80.0]);
@@ -766,7 +798,7 @@ fn a_job_that_no_process_survives_is_parked() {
         );
     }
     shop.clock.advance(LONG_SECONDS);
-    assert_eq!(shop.engine().enrich(), Ok(true));
+    assert_eq!(shop.engine().background().enrich(), Ok(true));
     assert_eq!(shop.get(&id).enrichment, Some(EnrichmentStatus::Failed));
     assert_eq!(
         shop.jobs(),
@@ -777,10 +809,16 @@ fn a_job_that_no_process_survives_is_parked() {
     );
     // Until a user requests another attempt.
     assert_eq!(
-        (shop.engine().retry_failed(), shop.engine().retry_failed()),
+        (
+            shop.engine().background().retry_failed(),
+            shop.engine().background().retry_failed()
+        ),
         (Ok(1), Ok(0))
     );
-    assert_eq!((shop.engine().enrich(), shop.jobs()), (Ok(true), done()));
+    assert_eq!(
+        (shop.engine().background().enrich(), shop.jobs()),
+        (Ok(true), done())
+    );
     assert_eq!(shop.get(&id).enrichment, Some(EnrichmentStatus::Completed));
 }
 
@@ -801,7 +839,7 @@ fn what_is_retried_meanwhile_is_judged_once() {
         );
     }
     shop.clock.advance(LONG_SECONDS);
-    assert_eq!(shop.engine().enrich(), Ok(true));
+    assert_eq!(shop.engine().background().enrich(), Ok(true));
     assert_eq!(
         shop.jobs(),
         JobCounts {
@@ -818,11 +856,17 @@ fn what_is_retried_meanwhile_is_judged_once() {
     let is_first = AtomicBool::new(true);
     shop.store.before(move |method| {
         if method == "get_all" && is_first.swap(false, Ordering::SeqCst) {
-            assert_eq!((other.retry_failed(), other.enrich()), (Ok(1), Ok(true)));
+            assert_eq!(
+                (
+                    other.background().retry_failed(),
+                    other.background().enrich()
+                ),
+                (Ok(1), Ok(true))
+            );
         }
         Ok(())
     });
-    assert_eq!(shop.engine().retry_failed(), Ok(0));
+    assert_eq!(shop.engine().background().retry_failed(), Ok(0));
     assert_eq!(
         (shop.jobs(), shop.get(&id).enrichment),
         (done(), Some(EnrichmentStatus::Completed))
@@ -857,7 +901,7 @@ fn a_job_that_panics_fails_and_holds_up_no_other() {
     );
     for _ in 1..5 {
         shop.clock.advance(LONG_SECONDS);
-        assert_eq!(engine.enrich(), Ok(true));
+        assert_eq!(engine.background().enrich(), Ok(true));
     }
     assert_eq!(shop.get(&ids[0]).enrichment, Some(EnrichmentStatus::Failed));
     assert_eq!(
@@ -1021,9 +1065,9 @@ fn an_end_hands_the_job_back() {
     };
     let ending = shop.engine().with_enricher(Arc::new(enricher));
     thread::scope(|scope| {
-        let late = scope.spawn(|| ending.enrich());
+        let late = scope.spawn(|| ending.background().enrich());
         entering.recv().unwrap();
-        ending.end_rounds();
+        ending.background().end_rounds();
         assert_eq!(
             enrich_all(&shop.engine()),
             1,
@@ -1038,7 +1082,7 @@ fn an_end_hands_the_job_back() {
     );
     shop.say(&[TEA]);
     assert_eq!(
-        (ending.enrich(), enrich_all(&shop.engine())),
+        (ending.background().enrich(), enrich_all(&shop.engine())),
         (Ok(false), 1),
         "an end takes no further job"
     );
@@ -1057,7 +1101,7 @@ fn new_words_of_a_summary_are_found() {
     let id = shop.say(&[TEA]).pop().unwrap();
     assert_eq!(enrich_all(&engine), 1);
     for query in ["beverage", "lemon"] {
-        let recalled = engine.recall(&shop.ann, &question(query)).unwrap();
+        let recalled = engine.search().recall(&shop.ann, &question(query)).unwrap();
         let hit = &recalled.hits[0];
         assert_eq!(
             (
@@ -1084,7 +1128,7 @@ fn a_long_text_is_judged_and_keeps_its_passages() {
     let known = shop.say(&[TEA]).pop().unwrap();
     enrich_all(&engine);
     let id = shop.say(&[&long]).pop().unwrap();
-    while engine.embed_pending().unwrap() > 0 {}
+    while engine.background().embed_pending().unwrap() > 0 {}
     assert_eq!(enrich_all(&engine), 1);
     let memory = shop.get(&id);
     assert_eq!(
@@ -1094,6 +1138,7 @@ fn a_long_text_is_judged_and_keeps_its_passages() {
     assert!(memory.summary.unwrap().len() < 1_000);
     assert_eq!(
         engine
+            .search()
             .recall(&shop.ann, &question("lemon"))
             .unwrap()
             .degraded,
@@ -1126,13 +1171,16 @@ fn words_alone_are_judged_without_the_model() {
             (Some(EnrichmentStatus::Completed), vec![])
         );
     }
-    assert_eq!(words().embed_pending(), Ok(0));
+    assert_eq!(words().background().embed_pending(), Ok(0));
 }
 
 #[test]
 fn a_deleted_memory_needs_no_judgement() {
     let shop = Shop::new();
     let id = shop.say(&[TEA]).pop().unwrap();
-    shop.engine().forget(&shop.ann, &id).unwrap();
-    assert_eq!((shop.engine().enrich(), shop.jobs()), (Ok(false), done()));
+    shop.engine().memories().forget(&shop.ann, &id).unwrap();
+    assert_eq!(
+        (shop.engine().background().enrich(), shop.jobs()),
+        (Ok(false), done())
+    );
 }

@@ -20,7 +20,7 @@ impl TokenCounter for Expensive {
 #[test]
 fn a_short_text_is_whole_and_a_long_one_shows_what_answers() {
     let engine = engine();
-    let whole = engine.excerpt(FILLER, &[], None, 18);
+    let whole = engine.budgets().excerpt(FILLER, &[], None, 18);
     assert_eq!(
         (&*whole.text, whole.is_whole, whole.tokens),
         (FILLER, true, 18)
@@ -30,7 +30,7 @@ fn a_short_text_is_whole_and_a_long_one_shows_what_answers() {
         FILLER.repeat(10_000),
         FILLER.repeat(4_000)
     );
-    let excerpt = engine.excerpt(
+    let excerpt = engine.budgets().excerpt(
         &content,
         &query_terms("which colour has the safe?"),
         None,
@@ -47,7 +47,9 @@ fn what_has_more_tokens_than_estimated_is_made_shorter() {
     let engine = engine().with_token_counter(Arc::new(Expensive));
     let content = FILLER.repeat(1_000);
     for tokens_max in [60, 100, 1_000, 9_999] {
-        let excerpt = engine.excerpt(&content, &query_terms("fox"), None, tokens_max);
+        let excerpt = engine
+            .budgets()
+            .excerpt(&content, &query_terms("fox"), None, tokens_max);
         assert!(
             !excerpt.is_whole && (1..=tokens_max).contains(&excerpt.tokens),
             "{excerpt:?} of {tokens_max}"
@@ -82,6 +84,7 @@ fn megabytes_are_shown_in_part_and_never_counted_whole() {
             &filler, FILLER
         );
         engine
+            .memories()
             .remember(&local, fact(&content, Visibility::Common))
             .unwrap();
     }
@@ -89,7 +92,10 @@ fn megabytes_are_shown_in_part_and_never_counted_whole() {
         limit: 12,
         ..question("which honey is sold?")
     };
-    let recalled = engine.recall_within(&local, &request, None).unwrap();
+    let recalled = engine
+        .search()
+        .recall_within(&local, &request, None)
+        .unwrap();
     assert_eq!((recalled.hits.len(), recalled.left_out), (12, 0));
     let shown: usize = recalled
         .hits
@@ -107,13 +113,18 @@ fn megabytes_are_shown_in_part_and_never_counted_whole() {
         "{shown} {counter:?}"
     );
 
-    let listed = engine.list_within(&local, everything(1_000), None).unwrap();
+    let listed = engine
+        .listings()
+        .list_within(&local, everything(1_000), None)
+        .unwrap();
     assert_eq!((listed.shown.len(), listed.left_out), (12, 0));
     let few = engine
+        .listings()
         .list_within(&local, everything(1_000), Some(1_000))
         .unwrap();
     assert_eq!((few.shown.len() + few.left_out, few.shown.len()), (12, 3));
     let rest = engine
+        .listings()
         .list_within(
             &local,
             List {
@@ -140,6 +151,7 @@ fn the_first_result_is_always_shown() {
     for number in 0..40 {
         let content = format!("The honey of hive {number}.\n\n{}", FILLER.repeat(number));
         engine
+            .memories()
             .remember(&local, fact(&content, Visibility::Common))
             .unwrap();
     }
@@ -150,6 +162,7 @@ fn the_first_result_is_always_shown() {
             ..question("honey")
         };
         let recalled = engine
+            .search()
             .recall_within(&local, &request, Some(tokens))
             .unwrap();
         let hits = recalled.hits.len();
@@ -160,13 +173,14 @@ fn the_first_result_is_always_shown() {
         let shown: usize = recalled
             .hits
             .iter()
-            .map(|hit| engine.count_tokens(&hit.memory.content))
+            .map(|hit| engine.budgets().count_tokens(&hit.memory.content))
             .sum();
         assert!(shown <= tokens.max(200), "{shown} of {tokens}");
         before = hits;
     }
     assert_eq!(before, 40);
     let whole = engine
+        .search()
         .recall(
             &local,
             &Recall {
@@ -190,6 +204,7 @@ fn pages_are_the_text_word_for_word() {
     ];
     for text in texts {
         let memory = engine
+            .memories()
             .remember(
                 &Caller::local(),
                 fact(&format!("-{text}"), Visibility::Common),
@@ -200,9 +215,10 @@ fn pages_are_the_text_word_for_word() {
             let (mut read, mut offset, mut pages) = (String::new(), Some(0), 0);
             while let Some(from) = offset {
                 let page = engine
+                    .budgets()
                     .text_page(memory.clone(), from, Some(tokens))
                     .unwrap();
-                assert!(engine.count_tokens(&page.memory.content) <= tokens.max(200));
+                assert!(engine.budgets().count_tokens(&page.memory.content) <= tokens.max(200));
                 assert_eq!(page.length.is_some(), page.memory.content != memory.content);
                 read += &page.memory.content;
                 offset = page.next_offset;
@@ -214,7 +230,10 @@ fn pages_are_the_text_word_for_word() {
             );
         }
         let length = memory.content.chars().count();
-        let beyond = engine.text_page(memory, length, None).unwrap_err();
+        let beyond = engine
+            .budgets()
+            .text_page(memory, length, None)
+            .unwrap_err();
         assert_eq!(
             (beyond.code, beyond.argument.as_deref()),
             (ErrorCode::InvalidArgument, Some("offset"))
@@ -251,6 +270,7 @@ fn a_result_of_a_file_is_the_part_that_answers() {
     mine.file(read).unwrap();
     // The same text, filed by hand, is shown whole if there is room.
     mine.engine
+        .memories()
         .remember(
             &mine.ann,
             fact(&format!("{content}by hand"), Visibility::Common),
@@ -262,6 +282,7 @@ fn a_result_of_a_file_is_the_part_that_answers() {
     };
     let hits = mine
         .engine
+        .search()
         .recall_within(&mine.ann, &request, None)
         .unwrap()
         .hits;
@@ -293,6 +314,10 @@ fn a_result_of_a_file_is_the_part_that_answers() {
         shown.trim_matches(['\u{2026}', '\n'])
     );
     // A read by id returns the whole text.
-    let whole = mine.engine.show(&mine.ann, &of_file[0].memory.id).unwrap();
+    let whole = mine
+        .engine
+        .memories()
+        .show(&mine.ann, &of_file[0].memory.id)
+        .unwrap();
     assert_eq!(whole.content, content);
 }

@@ -47,7 +47,7 @@ fn relate(
 }
 
 fn added(engine: &Engine, request: NewFact) -> Fact {
-    match engine.add_fact(&Caller::local(), request).unwrap() {
+    match engine.graph().add_fact(&Caller::local(), request).unwrap() {
         AddedFact::New(fact) => fact,
         AddedFact::Before(fact) => panic!("{fact:?} was there before"),
     }
@@ -55,6 +55,7 @@ fn added(engine: &Engine, request: NewFact) -> Fact {
 
 fn about(engine: &Engine, entity: &str, as_of: Option<Period>) -> Vec<Fact> {
     engine
+        .graph()
         .facts_about(&Caller::local(), entity, Direction::Both, as_of, 0)
         .unwrap()
         .facts
@@ -84,7 +85,7 @@ fn names_are_one_however_they_are_spelled_and_shown_as_at_first() {
         None,
     );
     assert_eq!(
-        engine.add_fact(&Caller::local(), again).unwrap(),
+        engine.graph().add_fact(&Caller::local(), again).unwrap(),
         AddedFact::Before(first.clone())
     );
     // A predicate and an entity with the same name are independent.
@@ -151,7 +152,10 @@ fn what_is_no_fact_is_refused() {
         ),
     ];
     for (request, argument, code) in rows {
-        let error = engine.add_fact(&Caller::local(), request).unwrap_err();
+        let error = engine
+            .graph()
+            .add_fact(&Caller::local(), request)
+            .unwrap_err();
         assert_eq!(
             (error.code, &error.message[..argument.len()]),
             (code, argument)
@@ -160,9 +164,11 @@ fn what_is_no_fact_is_refused() {
     for entity in ["", "\u{7}", "--"] {
         let errors = [
             engine
+                .graph()
                 .facts_about(&Caller::local(), entity, Direction::Both, None, 0)
                 .unwrap_err(),
             engine
+                .graph()
                 .timeline(&Caller::local(), Some(entity), 0)
                 .unwrap_err(),
         ];
@@ -173,11 +179,15 @@ fn what_is_no_fact_is_refused() {
             );
         }
         let error = engine
+            .graph()
             .end_facts(&Caller::local(), ["Max", "loves", entity], None)
             .unwrap_err();
         assert!(error.message.starts_with("`object`"), "{error}");
     }
-    assert_eq!(engine.fact_counts(&Caller::local()).unwrap().facts, 0);
+    assert_eq!(
+        engine.graph().fact_counts(&Caller::local()).unwrap().facts,
+        0
+    );
     // With the longest texts, within one day, and a blank source.
     let longest = &long[1..];
     let fact = added(
@@ -236,12 +246,14 @@ fn an_ended_fact_is_over_at_once_and_ended_once() {
     let fact = added(&engine, relate(MAX_LOVES, None, None));
     let counts = || {
         engine
+            .graph()
             .fact_counts(&local)
             .map(|counts| (counts.facts, counts.open))
             .unwrap()
     };
     assert_eq!(counts(), (1, 1));
     let (ended, end) = engine
+        .graph()
         .end_facts(&local, ["MAX", "Loves", "tea"], None)
         .unwrap();
     assert_eq!(
@@ -261,9 +273,13 @@ fn an_ended_fact_is_over_at_once_and_ended_once() {
     assert_eq!(counts(), (1, 0));
     assert_eq!(about(&engine, "Max", None), ended);
     clock.advance(1);
-    let error = engine.end_facts(&local, MAX_LOVES, None).unwrap_err();
+    let error = engine
+        .graph()
+        .end_facts(&local, MAX_LOVES, None)
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::NotFound);
     let error = engine
+        .graph()
         .end_facts(&local, ["Max", "loves", "Coffee"], None)
         .unwrap_err();
     assert_eq!(error.code, ErrorCode::NotFound);
@@ -274,12 +290,19 @@ fn an_ended_fact_is_over_at_once_and_ended_once() {
     );
     assert_eq!(ids(&about(&engine, "Max", None)), [&fact.id, &again.id]);
     // With an end in the future it stays current, until an earlier end is set.
-    engine.end_facts(&local, MAX_LOVES, Some(day(105))).unwrap();
+    engine
+        .graph()
+        .end_facts(&local, MAX_LOVES, Some(day(105)))
+        .unwrap();
     assert_eq!(counts(), (2, 1));
-    let (ended, _) = engine.end_facts(&local, MAX_LOVES, Some(day(104))).unwrap();
+    let (ended, _) = engine
+        .graph()
+        .end_facts(&local, MAX_LOVES, Some(day(104)))
+        .unwrap();
     assert_eq!(ids(&ended), [&again.id]);
     assert_eq!(
         engine
+            .graph()
             .end_facts(&local, MAX_LOVES, Some(day(104)))
             .unwrap_err()
             .code,
@@ -302,6 +325,7 @@ fn a_fact_is_noted_once_with_one_beginning_and_end() {
     for (from, to) in rows {
         let fact = added(&engine, relate(MAX_LOVES, from, to));
         let again = engine
+            .graph()
             .add_fact(&Caller::local(), relate(["max", "LOVES", "tea"], from, to))
             .unwrap();
         assert_eq!(again, AddedFact::Before(fact));
@@ -318,7 +342,12 @@ fn a_fact_that_ended_before_is_told_from_none() {
     let engine = engine();
     let local = Caller::local();
     added(&engine, relate(MAX_LOVES, None, Some(day(3))));
-    let of = |triple| engine.end_facts(&local, triple, Some(day(5))).unwrap_err();
+    let of = |triple| {
+        engine
+            .graph()
+            .end_facts(&local, triple, Some(day(5)))
+            .unwrap_err()
+    };
     let (over, none) = (of(MAX_LOVES), of(["Max", "loves", "Coffee"]));
     assert_eq!(
         (over.code, none.code),
@@ -337,13 +366,17 @@ fn a_fact_that_begins_later_is_not_ended() {
     added(&engine, relate(MAX_LOVES, Some(day(10)), None));
     let later = added(&engine, relate(MAX_LOVES, Some(day(12)), Some(day(15))));
     for ended in [None, Some(day(9)), Some(moment(10 * DAY - 1))] {
-        let error = engine.end_facts(&local, MAX_LOVES, ended).unwrap_err();
+        let error = engine
+            .graph()
+            .end_facts(&local, MAX_LOVES, ended)
+            .unwrap_err();
         assert_eq!(
             (error.code, &error.message[..7]),
             (ErrorCode::InvalidArgument, "`ended`")
         );
     }
     let (ended, _) = engine
+        .graph()
         .end_facts(&local, MAX_LOVES, Some(moment(10 * DAY)))
         .unwrap();
     assert_eq!(ended.len(), 1);
@@ -358,18 +391,26 @@ fn spaces_have_graphs_of_their_own() {
         ..Caller::local()
     };
     added(&engine, relate(MAX_LOVES, None, None));
-    assert_eq!(engine.timeline(&there, None, 0).unwrap().facts, []);
+    assert_eq!(engine.graph().timeline(&there, None, 0).unwrap().facts, []);
     assert_eq!(
-        engine.end_facts(&there, MAX_LOVES, None).unwrap_err().code,
+        engine
+            .graph()
+            .end_facts(&there, MAX_LOVES, None)
+            .unwrap_err()
+            .code,
         ErrorCode::NotFound
     );
     assert!(matches!(
         engine
+            .graph()
             .add_fact(&there, relate(["max", "LOVES", "tea"], None, None))
             .unwrap(),
         AddedFact::New(_)
     ));
-    assert_eq!(engine.fact_counts(&there).unwrap().predicates, ["LOVES"]);
+    assert_eq!(
+        engine.graph().fact_counts(&there).unwrap().predicates,
+        ["LOVES"]
+    );
 }
 
 #[test]
@@ -377,18 +418,25 @@ fn more_facts_than_a_reply_holds_are_cut() {
     let engine = engine();
     let numbers = 0..=limits::FACTS_MAX;
     for number in numbers {
-        let Facts { facts, is_cut } = engine.timeline(&Caller::local(), None, 0).unwrap();
+        let Facts { facts, is_cut } = engine.graph().timeline(&Caller::local(), None, 0).unwrap();
         assert_eq!((facts.len(), is_cut), (number, false));
         added(
             &engine,
             relate(["Max", "counts", &number.to_string()], None, None),
         );
     }
-    let Facts { facts, is_cut } = engine.timeline(&Caller::local(), Some("max"), 0).unwrap();
+    let Facts { facts, is_cut } = engine
+        .graph()
+        .timeline(&Caller::local(), Some("max"), 0)
+        .unwrap();
     assert_eq!((facts.len(), is_cut), (limits::FACTS_MAX, true));
     for offset in [1, limits::FACTS_MAX, limits::FACTS_MAX + 1, usize::MAX] {
-        let rest = engine.timeline(&Caller::local(), None, offset).unwrap();
+        let rest = engine
+            .graph()
+            .timeline(&Caller::local(), None, offset)
+            .unwrap();
         let about = engine
+            .graph()
             .facts_about(&Caller::local(), "max", Direction::Outgoing, None, offset)
             .unwrap();
         let expected = (limits::FACTS_MAX + 1).saturating_sub(offset);
@@ -406,6 +454,7 @@ fn more_facts_than_a_reply_holds_are_cut() {
     }
     assert!(
         !engine
+            .graph()
             .timeline(&Caller::local(), Some("7"), 0)
             .unwrap()
             .is_cut
@@ -437,6 +486,7 @@ fn a_race_adds_one_fact_and_ends_it_once() {
     };
     race(|other| drop(added(other, relate(["max", "LOVES", "tea"], None, None))));
     let AddedFact::Before(fact) = engine
+        .graph()
         .add_fact(&Caller::local(), relate(MAX_LOVES, None, None))
         .unwrap()
     else {
@@ -450,21 +500,31 @@ fn a_race_adds_one_fact_and_ends_it_once() {
             relate(["max", "lived in", "rome"], Some(day(1)), Some(day(2))),
         );
     });
-    let AddedFact::Before(fact) = engine.add_fact(&Caller::local(), closed()).unwrap() else {
+    let AddedFact::Before(fact) = engine.graph().add_fact(&Caller::local(), closed()).unwrap()
+    else {
         panic!("what is over was added twice");
     };
     assert_eq!(fact.object.spelling, "rome");
     assert_eq!(
         engine
+            .graph()
             .timeline(&Caller::local(), None, 0)
             .unwrap()
             .facts
             .len(),
         2
     );
-    race(|other| drop(other.end_facts(&Caller::local(), MAX_LOVES, None).unwrap()));
+    race(|other| {
+        drop(
+            other
+                .graph()
+                .end_facts(&Caller::local(), MAX_LOVES, None)
+                .unwrap(),
+        );
+    });
     assert_eq!(
         engine
+            .graph()
             .end_facts(&Caller::local(), MAX_LOVES, None)
             .unwrap_err()
             .code,
@@ -472,6 +532,7 @@ fn a_race_adds_one_fact_and_ends_it_once() {
     );
     assert_eq!(
         engine
+            .graph()
             .timeline(&Caller::local(), None, 0)
             .unwrap()
             .facts
@@ -498,6 +559,7 @@ fn the_same_fact_is_found_among_more_than_a_reply_has() {
         })
         .unwrap();
     let again = engine
+        .graph()
         .add_fact(
             &Caller::local(),
             relate(MAX_LOVES, Some(day(0)), Some(day(9))),
@@ -514,6 +576,7 @@ fn many_at_once_add_one_fact() {
             let engine = engine.clone();
             std::thread::spawn(move || {
                 engine
+                    .graph()
                     .add_fact(&Caller::local(), relate(MAX_LOVES, None, None))
                     .unwrap()
             })
@@ -532,6 +595,7 @@ fn many_at_once_add_one_fact() {
     );
     assert_eq!(
         engine
+            .graph()
             .timeline(&Caller::local(), None, 0)
             .unwrap()
             .facts
@@ -628,7 +692,7 @@ impl Model {
             first: at(first),
             last: at(last),
         };
-        let related = self.bench.engine.add_fact(
+        let related = self.bench.engine.graph().add_fact(
             &Caller::local(),
             relate(spelled, from.map(period), to.map(period)),
         );
@@ -682,6 +746,7 @@ impl Model {
         let outcome = self
             .bench
             .engine
+            .graph()
             .end_facts(&Caller::local(), spelled, period);
         let now = self.bench.clock.now().microseconds();
         let end = ended.unwrap_or((now / DAY * DAY, now));
@@ -783,6 +848,7 @@ impl Model {
             last: at(last),
         });
         let found = engine
+            .graph()
             .facts_about(&Caller::local(), spelled, direction, period, 0)
             .unwrap();
         self.assert_facts(
@@ -790,16 +856,24 @@ impl Model {
             self.noted.iter().filter(has_part).filter(holds).collect(),
         );
         let concerns = |noted: &&Noted| [noted.names[0], noted.names[2]].contains(&name);
-        let told = engine.timeline(&Caller::local(), Some(spelled), 0).unwrap();
+        let told = engine
+            .graph()
+            .timeline(&Caller::local(), Some(spelled), 0)
+            .unwrap();
         self.assert_facts(told, self.noted.iter().filter(concerns).collect());
         self.assert_facts(
-            engine.timeline(&Caller::local(), None, 0).unwrap(),
+            engine.graph().timeline(&Caller::local(), None, 0).unwrap(),
             self.noted.iter().collect(),
         );
     }
 
     fn count(&self) {
-        let counts = self.bench.engine.fact_counts(&Caller::local()).unwrap();
+        let counts = self
+            .bench
+            .engine
+            .graph()
+            .fact_counts(&Caller::local())
+            .unwrap();
         let now = self.bench.clock.now().microseconds();
         let open = self
             .noted

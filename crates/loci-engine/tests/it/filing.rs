@@ -25,7 +25,7 @@ fn file(engine: &Engine, caller: &Caller, name: &str, request: Remember) -> Resu
             format!("{name}-{number}")
         })
     };
-    Ok(match engine.file(caller, &id_of, request)? {
+    Ok(match engine.memories().file(caller, &id_of, request)? {
         Filed::New(remembered) => (remembered.memory.id.to_string(), true),
         Filed::Before(memory) => (memory.id.to_string(), false),
     })
@@ -62,10 +62,14 @@ fn a_text_is_filed_once_in_a_place() {
     );
     // A memory that has another text by now.
     engine
+        .memories()
         .update(&bob, &MemoryId::new("tea"), "tea at six", None)
         .unwrap();
     assert_eq!(filed(&ann, tea()), ("tea-3".to_owned(), true));
-    engine.forget_softly(&ann, &MemoryId::new("tea-3")).unwrap();
+    engine
+        .memories()
+        .forget_softly(&ann, &MemoryId::new("tea-3"))
+        .unwrap();
     assert_eq!(filed(&ann, tea()), ("tea-4".to_owned(), true));
     let private = |owner| {
         filed(
@@ -99,14 +103,15 @@ fn a_text_is_filed_once_in_a_place() {
         id: Some(MemoryId::new("tea-4")),
         ..Discard::default()
     };
-    assert_eq!(engine.discard(&ann, &discarded), Ok(1));
+    assert_eq!(engine.memories().discard(&ann, &discarded), Ok(1));
     assert_eq!(filed(&ann, tea()), ("tea-9".to_owned(), true));
     let bad = engine
+        .memories()
         .file(&ann, &|_| mint(), drawer(" ", "home", "hall"))
         .unwrap_err();
     assert_eq!(bad.code, ErrorCode::InvalidArgument);
     let only = |_| MemoryId::new("tea");
-    let taken = engine.file(&ann, &only, tea()).unwrap_err();
+    let taken = engine.memories().file(&ann, &only, tea()).unwrap_err();
     assert_eq!(taken.code, ErrorCode::Conflict);
     assert!(!taken.message.contains("four"), "{taken}");
 }
@@ -123,13 +128,17 @@ fn a_text_is_filed_whatever_became_of_its_ids() {
         let (id, is_new) = file(&engine, &ann, "tea", tea()).unwrap();
         assert!(is_new && !ids.contains(&id), "{number}: {id}");
         engine
+            .memories()
             .update(&ann, &MemoryId::new(&id), "tea at five", None)
             .unwrap();
         ids.push(id);
     }
     assert_eq!((ids[0].as_str(), ids[15].as_str()), ("tea", "tea-15"));
     for freed in ["tea-9", "tea-3", "tea"] {
-        engine.forget(&ann, &MemoryId::new(freed)).unwrap();
+        engine
+            .memories()
+            .forget(&ann, &MemoryId::new(freed))
+            .unwrap();
         if freed == "tea-9" {
             assert_eq!(
                 file(&engine, &ann, "tea", tea()).unwrap(),
@@ -233,7 +242,7 @@ fn text_and_place_change_in_one_step() {
         summary,
         ..drawer("tea at four", "home", "kitchen")
     };
-    let before = engine.remember(&ann, request).unwrap().memory;
+    let before = engine.memories().remember(&ann, request).unwrap().memory;
     let vectors = || {
         store
             .vectors(
@@ -246,8 +255,12 @@ fn text_and_place_change_in_one_step() {
     let refile = |change| {
         clock.advance(1);
         let version = store.version().unwrap();
-        let memory = engine.refile(&ann, &before.id, change).unwrap().memory;
-        assert_eq!(engine.show(&ann, &before.id).unwrap(), memory);
+        let memory = engine
+            .memories()
+            .refile(&ann, &before.id, change)
+            .unwrap()
+            .memory;
+        assert_eq!(engine.memories().show(&ann, &before.id).unwrap(), memory);
         (memory, store.version().unwrap() > version)
     };
     let text = |text: &str| Some(text.to_owned());
@@ -356,13 +369,17 @@ fn text_and_place_change_in_one_step() {
     for (caller, id, change, code) in refused {
         assert_eq!(
             engine
+                .memories()
                 .refile(caller, &MemoryId::new(id), change)
                 .unwrap_err()
                 .code,
             code
         );
     }
-    assert_eq!(engine.show(&ann, &before.id).unwrap().revision, 4);
+    assert_eq!(
+        engine.memories().show(&ann, &before.id).unwrap().revision,
+        4
+    );
 }
 
 /// Only the text of an unlisted memory changes, even if its own location is given.
@@ -374,7 +391,7 @@ fn what_is_kept_apart_stays_in_its_place() {
         tier: Tier::Unlisted,
         ..drawer("a quiet day", "wing_ada", "diary")
     };
-    let id = engine.remember(&ann, request).unwrap().memory.id;
+    let id = engine.memories().remember(&ann, request).unwrap().memory.id;
     let text = |text: &str| Some(text.to_owned());
     let none = Refile::default();
     for (argument, change) in [
@@ -395,7 +412,7 @@ fn what_is_kept_apart_stays_in_its_place() {
             },
         ),
     ] {
-        let error = engine.refile(&ann, &id, change).unwrap_err();
+        let error = engine.memories().refile(&ann, &id, change).unwrap_err();
         assert!(
             error.code == ErrorCode::InvalidArgument && error.message.starts_with(argument),
             "{error}"
@@ -406,7 +423,7 @@ fn what_is_kept_apart_stays_in_its_place() {
         collection: Some(text("wing_ada")),
         section: text("diary"),
     };
-    let refiled = engine.refile(&ann, &id, same).unwrap();
+    let refiled = engine.memories().refile(&ann, &id, same).unwrap();
     assert_eq!(
         refiled.changed,
         Refile {
@@ -424,6 +441,7 @@ fn the_beginnings_of_long_texts_are_gone_through() {
     let ann = caller("ann", &WRITER);
     for number in 0..30 {
         engine
+            .memories()
             .remember(
                 &ann,
                 drawer(
@@ -444,7 +462,7 @@ fn the_beginnings_of_long_texts_are_gone_through() {
         limit: 28,
         characters_max: Some(4),
     };
-    let browsed = engine.browse(&ann, all.clone()).unwrap();
+    let browsed = engine.listings().browse(&ann, all.clone()).unwrap();
     let expected: Vec<String> = (1..29)
         .rev()
         .map(|number| format!("{number:02} ä"))
@@ -456,6 +474,7 @@ fn the_beginnings_of_long_texts_are_gone_through() {
         .collect();
     assert_eq!((shown, browsed.total), (expected, 30));
     let whole = engine
+        .listings()
         .browse(
             &ann,
             Browse {
@@ -470,7 +489,7 @@ fn the_beginnings_of_long_texts_are_gone_through() {
             .iter()
             .all(|memory| memory.content.chars().count() == 200_003)
     );
-    let shown = engine.cut_to_budget(whole, None).unwrap();
+    let shown = engine.budgets().cut_to_budget(whole, None).unwrap();
     assert_eq!(shown.len(), 28);
     assert!(
         shown
@@ -495,6 +514,7 @@ fn a_change_of_another_process_stays() {
     let (engine, other) = (engine_of(store.clone()), engine_of(store.inner.clone()));
     let ann = caller("ann", &WRITER);
     let id = engine
+        .memories()
         .remember(&ann, drawer("tea", "home", "kitchen"))
         .unwrap()
         .memory
@@ -502,11 +522,11 @@ fn a_change_of_another_process_stays() {
     let (is_first, by, of) = (AtomicBool::new(true), ann.clone(), id.clone());
     store.before(move |method| {
         if method == "commit" && is_first.swap(false, Ordering::SeqCst) {
-            other.update(&by, &of, "coffee", None)?;
+            other.memories().update(&by, &of, "coffee", None)?;
         }
         Ok(())
     });
-    let moved = engine.refile(
+    let moved = engine.memories().refile(
         &ann,
         &id,
         Refile {
@@ -541,14 +561,20 @@ fn a_note_is_filed_in_its_file() {
         tags: Vec::new(),
         keyed: None,
     };
-    let Appended::New(note, _) = engine.append_note(&ann, note).unwrap() else {
+    let Appended::New(note, _) = engine.notes().append(&ann, note).unwrap() else {
         panic!("it is new")
     };
     let place = |wing: Option<&str>, section: &str| Location {
         collection: wing.map(str::to_owned),
         section: section.to_owned(),
     };
-    let refile = |change| engine.refile(&ann, &note.id, change).unwrap().memory;
+    let refile = |change| {
+        engine
+            .memories()
+            .refile(&ann, &note.id, change)
+            .unwrap()
+            .memory
+    };
     let none = Refile::default();
     let text = |text: &str| Some(text.to_owned());
     let before = folder.text("bees.md");
@@ -588,10 +614,13 @@ fn a_note_is_filed_in_its_file() {
         (&both.location, both.content.as_str(), both.updated_at),
         (&place(None, "hives"), "wax", clock.now())
     );
-    engine.reconcile().unwrap();
+    engine.notes().reconcile().unwrap();
     let status = store.note_file_of(&Space::default(), &note.id).unwrap();
     assert_eq!(
-        (engine.show(&ann, &note.id).unwrap(), status.is_some()),
+        (
+            engine.memories().show(&ann, &note.id).unwrap(),
+            status.is_some()
+        ),
         (both, true)
     );
 }
@@ -608,11 +637,13 @@ fn what_was_filed_is_gone_through_in_its_order() {
         clock.advance(1);
         let room = if number % 2 == 0 { "even" } else { "odd" };
         engine
+            .memories()
             .remember(&ann, drawer(&number.to_string(), "home", room))
             .unwrap();
     }
     for (caller, content) in [(&ann, "mine"), (&other, "theirs")] {
         engine
+            .memories()
             .remember(
                 caller,
                 Remember {
@@ -626,15 +657,22 @@ fn what_was_filed_is_gone_through_in_its_order() {
         visibility: Visibility::Private,
         ..drawer("secret", "home", "even")
     };
-    engine.remember(&caller("bob", &WRITER), secret).unwrap();
+    engine
+        .memories()
+        .remember(&caller("bob", &WRITER), secret)
+        .unwrap();
     // A changed memory keeps its position.
     let first = engine
+        .memories()
         .remember(&ann, drawer("elsewhere", "work", "even"))
         .unwrap()
         .memory
         .id;
     clock.advance(1);
-    engine.update(&ann, &first, "changed", None).unwrap();
+    engine
+        .memories()
+        .update(&ann, &first, "changed", None)
+        .unwrap();
     let all = Browse {
         collections: CollectionFilter::Only("home".to_owned()),
         sections: Vec::new(),
@@ -747,7 +785,7 @@ fn what_was_filed_is_gone_through_in_its_order() {
         ),
     ];
     for (request, contents, total) in rows {
-        let browsed = engine.browse(&ann, request.clone()).unwrap();
+        let browsed = engine.listings().browse(&ann, request.clone()).unwrap();
         let shown: Vec<&str> = browsed
             .memories
             .iter()
@@ -774,6 +812,7 @@ fn every_page_is_a_part_of_the_whole_listing() {
     ));
     for number in 0..60 {
         engine
+            .memories()
             .remember(
                 &Caller::local(),
                 drawer(&number.to_string(), "home", "room"),
@@ -791,7 +830,7 @@ fn every_page_is_a_part_of_the_whole_listing() {
             limit,
             characters_max: Some(9),
         };
-        let browsed = engine.browse(&Caller::local(), request).unwrap();
+        let browsed = engine.listings().browse(&Caller::local(), request).unwrap();
         let number = |memory: &Memory| memory.content.parse::<usize>().unwrap();
         (
             browsed.memories.iter().map(number).collect::<Vec<_>>(),
@@ -825,6 +864,7 @@ fn every_page_is_a_part_of_the_whole_listing() {
     store.before(move |method| {
         if method == "filed" && is_first.swap(false, Ordering::SeqCst) {
             other
+                .memories()
                 .remember(&Caller::local(), drawer("60", "home", "room"))
                 .unwrap();
         }

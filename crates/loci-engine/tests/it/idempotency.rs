@@ -40,14 +40,19 @@ fn an_answer_serves_the_same_request_under_its_key_until_its_time_is_over() {
     let ann = caller("ann", &WRITER);
     let begun = clock.now();
     assert_eq!(
-        engine.once(&ann, keyed("k", "one"), says("first")),
+        engine
+            .idempotency()
+            .once(&ann, keyed("k", "one"), says("first")),
         Ok("first".to_owned())
     );
     assert_eq!(
-        engine.once(&ann, keyed("k", "one"), never),
+        engine.idempotency().once(&ann, keyed("k", "one"), never),
         Ok("first".to_owned())
     );
-    let error = engine.once(&ann, keyed("k", "two"), never).unwrap_err();
+    let error = engine
+        .idempotency()
+        .once(&ann, keyed("k", "two"), never)
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
     assert!(error.message.starts_with("`idempotency_key`"));
 
@@ -56,12 +61,14 @@ fn an_answer_serves_the_same_request_under_its_key_until_its_time_is_over() {
         begun.plus_seconds(ttl).microseconds() - 1,
     ));
     assert_eq!(
-        engine.once(&ann, keyed("k", "one"), never),
+        engine.idempotency().once(&ann, keyed("k", "one"), never),
         Ok("first".to_owned())
     );
     clock.set(begun.plus_seconds(ttl));
     assert_eq!(
-        engine.once(&ann, keyed("k", "two"), says("second")),
+        engine
+            .idempotency()
+            .once(&ann, keyed("k", "two"), says("second")),
         Ok("second".to_owned())
     );
 }
@@ -71,7 +78,9 @@ fn keys_are_apart_by_caller_space_operation_and_name() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
     assert_eq!(
-        engine.once(&ann, keyed("k", "r"), says("anns")),
+        engine
+            .idempotency()
+            .once(&ann, keyed("k", "r"), says("anns")),
         Ok("anns".to_owned())
     );
     let elsewhere = Caller {
@@ -94,15 +103,24 @@ fn keys_are_apart_by_caller_space_operation_and_name() {
     ];
     for (caller, keyed, answer) in &others {
         assert_eq!(
-            engine.once(caller, *keyed, says(answer)).as_deref(),
+            engine
+                .idempotency()
+                .once(caller, *keyed, says(answer))
+                .as_deref(),
             Ok(*answer)
         );
     }
     for (caller, keyed, answer) in &others {
-        assert_eq!(engine.once(caller, *keyed, never).as_deref(), Ok(*answer));
+        assert_eq!(
+            engine.idempotency().once(caller, *keyed, never).as_deref(),
+            Ok(*answer)
+        );
     }
     assert_eq!(
-        engine.once(&ann, keyed("k", "r"), never).as_deref(),
+        engine
+            .idempotency()
+            .once(&ann, keyed("k", "r"), never)
+            .as_deref(),
         Ok("anns")
     );
 }
@@ -125,15 +143,20 @@ fn an_answer_is_for_all_tokens_of_its_owner() {
     for (place, first) in callers.iter().enumerate() {
         let key = place.to_string();
         engine
+            .idempotency()
             .once(first, keyed(&key, "r"), says("answer"))
             .unwrap();
         for other in &callers {
             assert_eq!(
-                engine.once(other, keyed(&key, "r"), never).as_deref(),
+                engine
+                    .idempotency()
+                    .once(other, keyed(&key, "r"), never)
+                    .as_deref(),
                 Ok("answer")
             );
             assert_eq!(
                 engine
+                    .idempotency()
                     .once(other, keyed(&key, "s"), never)
                     .unwrap_err()
                     .code,
@@ -146,6 +169,7 @@ fn an_answer_is_for_all_tokens_of_its_owner() {
 /// Returns a memory, and an answer that contains its text.
 fn holding(engine: &Engine, owner: &Caller, visibility: Visibility) -> (MemoryId, Answer) {
     let id = engine
+        .memories()
         .remember(owner, fact("the bees swarm in May", visibility))
         .unwrap()
         .memory
@@ -169,21 +193,30 @@ fn an_answer_with_what_this_token_may_not_read_is_not_given() {
     } = bench();
     let (root, ann) = (caller("ann", &[Scope::Admin]), caller("ann", &WRITER));
     let (_, bobs) = holding(&engine, &caller("bob", &WRITER), Visibility::Private);
-    let first = engine.once(&root, keyed("k", "r"), || Ok(bobs.clone()));
+    let first = engine
+        .idempotency()
+        .once(&root, keyed("k", "r"), || Ok(bobs.clone()));
     assert_eq!(first.as_deref(), Ok("the bees swarm in May"));
     for again in ["fresh", "fresher"] {
         assert_eq!(
-            engine.once(&ann, keyed("k", "r"), says(again)).as_deref(),
+            engine
+                .idempotency()
+                .once(&ann, keyed("k", "r"), says(again))
+                .as_deref(),
             Ok(again)
         );
     }
     assert_eq!(
-        engine.once(&root, keyed("k", "r"), never),
+        engine.idempotency().once(&root, keyed("k", "r"), never),
         first,
         "to others it is what it was"
     );
     assert_eq!(
-        engine.once(&ann, keyed("k", "s"), never).unwrap_err().code,
+        engine
+            .idempotency()
+            .once(&ann, keyed("k", "s"), never)
+            .unwrap_err()
+            .code,
         ErrorCode::Conflict
     );
     // The answer of a process that was faster.
@@ -195,11 +228,15 @@ fn an_answer_with_what_this_token_may_not_read_is_not_given() {
     );
     let slower = || {
         other
+            .idempotency()
             .once(&root, keyed("l", "r"), || Ok(bobs))
             .map(|_| whole("slower"))
     };
     assert_eq!(
-        engine.once(&ann, keyed("l", "r"), slower).as_deref(),
+        engine
+            .idempotency()
+            .once(&ann, keyed("l", "r"), slower)
+            .as_deref(),
         Ok("slower")
     );
 }
@@ -211,36 +248,53 @@ fn an_answer_ends_with_the_memories_in_it() {
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
     let (id, answer) = holding(&engine, &bob, Visibility::Common);
     assert_eq!(
-        engine.once(&ann, keyed("k", "r"), || Ok(answer)).as_deref(),
+        engine
+            .idempotency()
+            .once(&ann, keyed("k", "r"), || Ok(answer))
+            .as_deref(),
         Ok("the bees swarm in May")
     );
     engine
+        .memories()
         .update(&bob, &id, "the wasps swarm in May", None)
         .unwrap();
     assert_eq!(
         engine
+            .idempotency()
             .once(&ann, keyed("k", "r"), says("the wasps"))
             .as_deref(),
         Ok("the wasps")
     );
-    engine.forget(&bob, &id).unwrap();
+    engine.memories().forget(&bob, &id).unwrap();
     assert_eq!(
-        engine.once(&ann, keyed("k", "s"), says("fresh")).as_deref(),
+        engine
+            .idempotency()
+            .once(&ann, keyed("k", "s"), says("fresh"))
+            .as_deref(),
         Ok("fresh")
     );
     assert_eq!(
-        engine.once(&ann, keyed("k", "s"), never).as_deref(),
+        engine
+            .idempotency()
+            .once(&ann, keyed("k", "s"), never)
+            .as_deref(),
         Ok("fresh")
     );
 
     let (id, answer) = holding(&engine, &bob, Visibility::Common);
-    let meanwhile = || engine.forget(&bob, &id).map(|()| answer);
+    let meanwhile = || engine.memories().forget(&bob, &id).map(|()| answer);
     assert_eq!(
-        engine.once(&ann, keyed("l", "r"), meanwhile).as_deref(),
+        engine
+            .idempotency()
+            .once(&ann, keyed("l", "r"), meanwhile)
+            .as_deref(),
         Ok("the bees swarm in May")
     );
     assert_eq!(
-        engine.once(&ann, keyed("l", "r"), says("fresh")).as_deref(),
+        engine
+            .idempotency()
+            .once(&ann, keyed("l", "r"), says("fresh"))
+            .as_deref(),
         Ok("fresh")
     );
 }
@@ -255,35 +309,54 @@ fn an_answer_is_for_its_session_and_for_what_the_store_holds() {
     };
     let (one, two) = (in_session("one"), in_session("two"));
     assert_eq!(
-        engine.once(&one, keyed("k", "r"), says("first")).as_deref(),
+        engine
+            .idempotency()
+            .once(&one, keyed("k", "r"), says("first"))
+            .as_deref(),
         Ok("first")
     );
     assert_eq!(
-        engine.once(&one, keyed("k", "r"), never).as_deref(),
+        engine
+            .idempotency()
+            .once(&one, keyed("k", "r"), never)
+            .as_deref(),
         Ok("first")
     );
     // Another session may use the key for another request.
     assert_eq!(
         engine
+            .idempotency()
             .once(&two, keyed("k", "s"), says("second"))
             .as_deref(),
         Ok("second")
     );
     assert_eq!(
-        engine.once(&one, keyed("k", "s"), never).unwrap_err().code,
+        engine
+            .idempotency()
+            .once(&one, keyed("k", "s"), never)
+            .unwrap_err()
+            .code,
         ErrorCode::Conflict
     );
     engine
+        .memories()
         .remember(&two, fact("the bees swarm in May", Visibility::Private))
         .unwrap();
     for again in ["third", "fourth"] {
         assert_eq!(
-            engine.once(&one, keyed("k", "r"), says(again)).as_deref(),
+            engine
+                .idempotency()
+                .once(&one, keyed("k", "r"), says(again))
+                .as_deref(),
             Ok(again)
         );
     }
     assert_eq!(
-        engine.once(&one, keyed("k", "s"), never).unwrap_err().code,
+        engine
+            .idempotency()
+            .once(&one, keyed("k", "s"), never)
+            .unwrap_err()
+            .code,
         ErrorCode::Conflict
     );
 }
@@ -299,15 +372,24 @@ fn an_answer_that_lacks_something_is_not_kept() {
         })
     };
     assert_eq!(
-        engine.once(&ann, keyed("k", "r"), partly).as_deref(),
+        engine
+            .idempotency()
+            .once(&ann, keyed("k", "r"), partly)
+            .as_deref(),
         Ok("less")
     );
     assert_eq!(
-        engine.once(&ann, keyed("k", "r"), says("all")).as_deref(),
+        engine
+            .idempotency()
+            .once(&ann, keyed("k", "r"), says("all"))
+            .as_deref(),
         Ok("all")
     );
     assert_eq!(
-        engine.once(&ann, keyed("k", "r"), never).as_deref(),
+        engine
+            .idempotency()
+            .once(&ann, keyed("k", "r"), never)
+            .as_deref(),
         Ok("all")
     );
 }
@@ -318,23 +400,32 @@ fn work_that_fails_leaves_nothing_and_keys_have_limits() {
     let ann = caller("ann", &WRITER);
     let fails = || Err(Error::unavailable("the disk is full"));
     assert_eq!(
-        engine.once(&ann, keyed("k", "r"), fails).unwrap_err().code,
+        engine
+            .idempotency()
+            .once(&ann, keyed("k", "r"), fails)
+            .unwrap_err()
+            .code,
         ErrorCode::Unavailable
     );
     assert_eq!(
         engine
+            .idempotency()
             .once(&ann, keyed("k", "another"), says("done"))
             .as_deref(),
         Ok("done")
     );
     for key in ["", " ", "a\nb", &"k".repeat(257)] {
-        let error = engine.once(&ann, keyed(key, "r"), never).unwrap_err();
+        let error = engine
+            .idempotency()
+            .once(&ann, keyed(key, "r"), never)
+            .unwrap_err();
         assert_eq!(error.code, ErrorCode::InvalidArgument);
         assert!(error.message.starts_with("`idempotency_key`"), "{error}");
     }
     let longest = "é".repeat(256);
     assert_eq!(
         engine
+            .idempotency()
             .once(&ann, keyed(&longest, "r"), says("done"))
             .as_deref(),
         Ok("done")
@@ -354,7 +445,12 @@ fn of_several_calls_at_once_one_does_the_work() {
         )))
     };
     let answers: Vec<String> = std::thread::scope(|scope| {
-        let call = || engine.once(&ann, keyed("k", "r"), work).unwrap();
+        let call = || {
+            engine
+                .idempotency()
+                .once(&ann, keyed("k", "r"), work)
+                .unwrap()
+        };
         let calls: Vec<_> = (0..CALLS).map(|_| scope.spawn(call)).collect();
         calls.into_iter().map(|call| call.join().unwrap()).collect()
     });
@@ -377,25 +473,41 @@ fn of_two_processes_at_once_both_get_the_answer_of_the_faster_one() {
         SearchMode::Hybrid,
     );
     let slower = || {
-        other.once(&ann, keyed("k", "r"), says("faster"))?;
-        other.once(&ann, keyed("l", "another"), says("faster"))?;
+        other
+            .idempotency()
+            .once(&ann, keyed("k", "r"), says("faster"))?;
+        other
+            .idempotency()
+            .once(&ann, keyed("l", "another"), says("faster"))?;
         Ok(whole("slower"))
     };
     assert_eq!(
-        engine.once(&ann, keyed("k", "r"), slower).as_deref(),
+        engine
+            .idempotency()
+            .once(&ann, keyed("k", "r"), slower)
+            .as_deref(),
         Ok("faster")
     );
     assert_eq!(
-        engine.once(&ann, keyed("k", "r"), never).as_deref(),
+        engine
+            .idempotency()
+            .once(&ann, keyed("k", "r"), never)
+            .as_deref(),
         Ok("faster")
     );
     // The faster process made another request.
     let slower = || {
-        other.once(&ann, keyed("m", "another"), says("faster"))?;
+        other
+            .idempotency()
+            .once(&ann, keyed("m", "another"), says("faster"))?;
         Ok(whole("slower"))
     };
     assert_eq!(
-        engine.once(&ann, keyed("m", "r"), slower).unwrap_err().code,
+        engine
+            .idempotency()
+            .once(&ann, keyed("m", "r"), slower)
+            .unwrap_err()
+            .code,
         ErrorCode::Conflict
     );
 }
@@ -404,15 +516,25 @@ fn of_two_processes_at_once_both_get_the_answer_of_the_faster_one() {
 fn a_wipe_takes_answers_and_what_was_under_way() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
-    engine.once(&ann, keyed("k", "r"), says("before")).unwrap();
+    engine
+        .idempotency()
+        .once(&ann, keyed("k", "r"), says("before"))
+        .unwrap();
     let wiped = || engine.wipe(&ann).map(|_| whole("meanwhile"));
     assert_eq!(
-        engine.once(&ann, keyed("l", "r"), wiped).unwrap_err().code,
+        engine
+            .idempotency()
+            .once(&ann, keyed("l", "r"), wiped)
+            .unwrap_err()
+            .code,
         ErrorCode::Conflict
     );
     for key in ["k", "l"] {
         assert_eq!(
-            engine.once(&ann, keyed(key, "r"), says("after")).as_deref(),
+            engine
+                .idempotency()
+                .once(&ann, keyed(key, "r"), says("after"))
+                .as_deref(),
             Ok("after"),
             "{key}"
         );
@@ -425,6 +547,7 @@ fn the_work_may_change_memories() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
     let id = engine
+        .memories()
         .remember(&ann, fact("counts to zero", Visibility::Private))
         .unwrap()
         .memory
@@ -432,11 +555,13 @@ fn the_work_may_change_memories() {
     for number in 0..200 {
         let work = || {
             engine
+                .memories()
                 .update(&ann, &id, &format!("counts to {number}"), None)
                 .map(|_| whole("done"))
         };
         assert_eq!(
             engine
+                .idempotency()
                 .once(&ann, keyed(&number.to_string(), "r"), work)
                 .as_deref(),
             Ok("done")

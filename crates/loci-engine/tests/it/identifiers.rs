@@ -11,6 +11,7 @@ fn engine_with(codes: &[&str]) -> Engine {
     let engine = engine();
     let store = |content: String| {
         engine
+            .memories()
             .remember(&Caller::local(), Remember::new(content, "fact"))
             .unwrap();
     };
@@ -30,6 +31,7 @@ const QUESTION: &str =
 
 fn texts(engine: &Engine, ranking: &dyn Fn(&Signals) -> f64) -> Vec<String> {
     let recalled = engine
+        .search()
         .recall(&Caller::local(), &Recall::new(QUESTION, 10, ranking))
         .unwrap();
     assert!(
@@ -87,7 +89,7 @@ fn pages_begin_with_all_that_hold_an_identifier() {
             cursor: cursor.as_deref(),
             budget_tokens: None,
         };
-        let page = engine.page(&Caller::local(), &request).unwrap();
+        let page = engine.search().page(&Caller::local(), &request).unwrap();
         found.extend(page.hits.into_iter().map(|hit| hit.memory.content));
         cursor = page.next_cursor;
     }

@@ -241,12 +241,14 @@ fn what_was_archived_comes_back_as_it_was() {
     let all = everything_there_is();
     let mut brought = ImportReport::default();
     engine
+        .imports()
         .import_records(&Caller::local(), &all, &mut brought)
         .unwrap();
     assert_eq!(counted(&brought), (14, 0, vec![]));
     assert_eq!(archive(&*store), all);
     // A second import finds all of them.
     engine
+        .imports()
         .import_records(&Caller::local(), &all, &mut brought)
         .unwrap();
     assert_eq!(counted(&brought), (14, 14, vec![]));
@@ -264,11 +266,12 @@ fn what_was_archived_comes_back_as_it_was() {
     );
     let ann = caller("ann", &WRITER);
     let (nearest, _) = engine
+        .conversations()
         .cached_answer(&ann, "why bees swarm", Some(0.1))
         .unwrap();
     assert_eq!(nearest.unwrap().entry.id, MemoryId::new("why"));
-    while engine.embed_pending().unwrap() > 0 {}
-    assert_eq!(engine.pending_embeddings().unwrap(), 0);
+    while engine.background().embed_pending().unwrap() > 0 {}
+    assert_eq!(engine.models().pending_embeddings().unwrap(), 0);
     assert_eq!(found(&engine, &ann, "bees"), [MemoryId::new("pending")]);
 }
 
@@ -278,6 +281,7 @@ fn the_collection_global_is_none() {
     let mut named = filed("a", "text");
     named.location.collection = Some("global".to_owned());
     engine
+        .imports()
         .import_records(
             &Caller::local(),
             &[record(named.clone())],
@@ -335,6 +339,7 @@ fn a_conversation_comes_back_as_no_collection() {
     let Bench { engine, store, .. } = bench();
     let records = rows.clone().map(|(memory, _)| record(memory));
     engine
+        .imports()
         .import_records(&Caller::local(), &records, &mut ImportReport::default())
         .unwrap();
     for (memory, expected) in rows {
@@ -375,10 +380,12 @@ fn what_is_there_stays_as_it_is() {
     let there = newer();
     let mut brought = ImportReport::default();
     engine
+        .imports()
         .import_records(&Caller::local(), &there, &mut brought)
         .unwrap();
     let before = archive(&*store);
     engine
+        .imports()
         .import_records(&Caller::local(), &everything_there_is(), &mut brought)
         .unwrap();
     assert_eq!(counted(&brought), (14, 14, vec![]));
@@ -423,6 +430,7 @@ fn a_file_is_the_memory_again_that_it_was() {
             .unwrap();
         let mut brought = ImportReport::default();
         engine
+            .imports()
             .import_records(&Caller::local(), &archived, &mut brought)
             .unwrap();
         assert_eq!(
@@ -447,6 +455,7 @@ fn a_file_is_the_memory_again_that_it_was() {
                 .is_some()
         );
         engine
+            .imports()
             .import_records(&Caller::local(), &archived, &mut brought)
             .unwrap();
         assert_eq!(
@@ -502,6 +511,7 @@ fn what_cannot_be_stored_is_refused_and_the_rest_goes_on() {
     )))));
     let mut brought = ImportReport::default();
     engine
+        .imports()
         .import_records(&local, &records, &mut brought)
         .unwrap();
     assert_eq!(counted(&brought), (45, 1, vec![21, 46, 48]), "{brought:?}");
@@ -698,6 +708,7 @@ fn what_no_call_may_write_is_refused_and_the_rest_comes_back() {
     records.extend(everything_there_is());
     let mut brought = ImportReport::default();
     engine
+        .imports()
         .import_records(&Caller::local(), &records, &mut brought)
         .unwrap();
     for ((_, error), (named, archived)) in brought.refused.iter().zip(named.iter().zip(&records)) {
@@ -728,15 +739,23 @@ fn a_memory_whose_id_is_beyond_the_limits_can_be_named_and_forgotten() {
     for id in ids {
         let blind = caller("ann", &[Scope::Write]);
         assert_eq!(
-            engine.memory_id(&blind, "id", id).unwrap_err().code,
+            engine
+                .memories()
+                .memory_id(&blind, "id", id)
+                .unwrap_err()
+                .code,
             ErrorCode::InvalidArgument,
             "{id:?}"
         );
-        let named = engine.memory_id(&local, "id", id).unwrap();
+        let named = engine.memories().memory_id(&local, "id", id).unwrap();
         assert_eq!(named.as_str(), id);
-        engine.forget(&local, &named).unwrap();
+        engine.memories().forget(&local, &named).unwrap();
         assert_eq!(
-            engine.memory_id(&local, "id", id).unwrap_err().code,
+            engine
+                .memories()
+                .memory_id(&local, "id", id)
+                .unwrap_err()
+                .code,
             ErrorCode::InvalidArgument,
             "{id:?}"
         );
@@ -762,12 +781,14 @@ fn nobody_else_brings_anything_back() {
         anonymous(),
     ] {
         let refused = engine
+            .imports()
             .import_records(&caller, &records, &mut ImportReport::default())
             .unwrap_err();
         assert_eq!(refused.code, ErrorCode::Forbidden, "{caller:?}");
     }
     let too_many = vec![records[0].clone(); limits::IMPORT_MEMORIES_MAX + 1];
     let refused = engine
+        .imports()
         .import_records(&Caller::local(), &too_many, &mut ImportReport::default())
         .unwrap_err();
     assert_eq!(
@@ -783,6 +804,7 @@ fn a_wipe_between_is_not_undone() {
     let local = Caller::local();
     let mut brought = ImportReport::default();
     engine
+        .imports()
         .import_records(
             &local,
             &[record(owned("ann", filed("before", "x")))],
@@ -805,6 +827,7 @@ fn a_wipe_between_is_not_undone() {
     records.push(record(of_mememory));
     brought.stored = 0;
     engine
+        .imports()
         .import_records(&local, &records, &mut brought)
         .unwrap();
     // Ann's message and memory, tunnel, setting, cached answer and decision, and Bob's.
@@ -816,7 +839,10 @@ fn a_wipe_between_is_not_undone() {
     assert!(!format!("{:?}", archive(&*store)).contains("ann\""));
     // A caller that starts a new import after the wipe wants these records.
     let mut anew = ImportReport::default();
-    engine.import_records(&local, &records, &mut anew).unwrap();
+    engine
+        .imports()
+        .import_records(&local, &records, &mut anew)
+        .unwrap();
     // With the reply that contained Ann's text, and was deleted at once.
     assert_eq!(counted(&anew), (8, 8, vec![]));
 }
@@ -846,6 +872,7 @@ fn a_store_that_is_away_stops_it_and_a_second_time_goes_on() {
     let all = everything_there_is();
     let mut brought = ImportReport::default();
     let error = engine
+        .imports()
         .import_records(&Caller::local(), &all, &mut brought)
         .unwrap_err();
     assert_eq!(
@@ -855,6 +882,7 @@ fn a_store_that_is_away_stops_it_and_a_second_time_goes_on() {
     is_away.store(false, Ordering::SeqCst);
     let mut again = ImportReport::default();
     engine
+        .imports()
         .import_records(&Caller::local(), &all, &mut again)
         .unwrap();
     assert_eq!(counted(&again), (1, 13, vec![]));
@@ -883,12 +911,17 @@ fn what_is_written_meanwhile_stays_as_it_is() {
     let was_written = AtomicBool::new(false);
     store.before(move |method| {
         if method == "commit" && !was_written.swap(true, Ordering::SeqCst) {
-            another.import_records(&Caller::local(), &newer(), &mut ImportReport::default())?;
+            another.imports().import_records(
+                &Caller::local(),
+                &newer(),
+                &mut ImportReport::default(),
+            )?;
         }
         Ok(())
     });
     let mut brought = ImportReport::default();
     engine
+        .imports()
         .import_records(&Caller::local(), &everything_there_is(), &mut brought)
         .unwrap();
     assert_eq!(counted(&brought), (0, 14, vec![]), "{brought:?}");
@@ -956,6 +989,7 @@ fn a_fact_that_is_there_twice_comes_in_once() {
         let mut brought = ImportReport::default();
         for part in all.chunks(at_once) {
             engine
+                .imports()
                 .import_records(&Caller::local(), part, &mut brought)
                 .unwrap();
         }
@@ -965,6 +999,7 @@ fn a_fact_that_is_there_twice_comes_in_once() {
     }
     let mut brought = ImportReport::default();
     former
+        .imports()
         .import_records(&Caller::local(), &all, &mut brought)
         .unwrap();
     assert_eq!(counted(&brought), (0, 22, vec![]));
@@ -1007,6 +1042,7 @@ fn a_model_that_is_away_is_asked_once() {
         brought.by_words_alone = by_words_alone;
         for part in questions.chunks(9) {
             engine
+                .imports()
                 .import_records(&Caller::local(), part, &mut brought)
                 .unwrap();
         }
@@ -1016,6 +1052,7 @@ fn a_model_that_is_away_is_asked_once() {
         );
         assert!(brought.by_words_alone);
         let (found, _) = engine
+            .conversations()
             .cached_answer(&caller("ann", &WRITER), "why 7?", None)
             .unwrap();
         assert_eq!(found.unwrap().entry.id, MemoryId::new("7"));

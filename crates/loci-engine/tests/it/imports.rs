@@ -42,7 +42,10 @@ fn what_is_private_is_its_owners_alone() {
         of("ann", Visibility::Shared, import("plan", "the diary plan")),
     ];
     let mut imported = Imported::default();
-    let refused = engine.import(&bob, &imports, &mut imported).unwrap_err();
+    let refused = engine
+        .imports()
+        .import(&bob, &imports, &mut imported)
+        .unwrap_err();
     assert_eq!(
         (refused.code, imported),
         (ErrorCode::Forbidden, Imported::default())
@@ -52,6 +55,7 @@ fn what_is_private_is_its_owners_alone() {
         "{refused}"
     );
     engine
+        .imports()
         .import(&Caller::local(), &imports, &mut imported)
         .unwrap();
     assert_eq!(
@@ -71,12 +75,18 @@ fn what_is_private_is_its_owners_alone() {
         [MemoryId::new("diary"), MemoryId::new("plan")]
     );
     assert_eq!(sorted(&bob), [MemoryId::new("plan")]);
-    let plan = engine.show(&bob, &MemoryId::new("plan")).unwrap();
+    let plan = engine
+        .memories()
+        .show(&bob, &MemoryId::new("plan"))
+        .unwrap();
     assert_eq!(
         (plan.owner.as_deref(), plan.visibility),
         (Some("ann"), Visibility::Shared)
     );
-    engine.import(&ann, &imports, &mut imported).unwrap();
+    engine
+        .imports()
+        .import(&ann, &imports, &mut imported)
+        .unwrap();
     assert_eq!(
         imported,
         Imported {
@@ -104,10 +114,12 @@ fn global_is_no_collection() {
         of("Global", import("b", "the plan")),
     ];
     engine
+        .imports()
         .import(&Caller::local(), &imports, &mut Imported::default())
         .unwrap();
     let collection = |id: &str| {
         engine
+            .memories()
             .show(&Caller::local(), &MemoryId::new(id))
             .unwrap()
             .location
@@ -154,6 +166,7 @@ fn a_wipe_between_is_not_undone() {
         import("diary", "the diary of ann"),
     )];
     let error = importing
+        .imports()
         .import(&Caller::local(), &imports, &mut imported)
         .unwrap_err();
     assert_eq!(
@@ -175,6 +188,7 @@ fn what_is_stored_before_a_failure_is_counted() {
         let engine = Engine::new(store.clone(), embedder, clock, SearchMode::Words);
         let local = Caller::local();
         engine
+            .imports()
             .import(
                 &local,
                 &[import("there", "before")],
@@ -196,7 +210,10 @@ fn what_is_stored_before_a_failure_is_counted() {
         });
         let imports = ["there", "one", "two", "three"].map(|id| import(id, "now"));
         let mut imported = Imported::default();
-        let error = engine.import(&local, &imports, &mut imported).unwrap_err();
+        let error = engine
+            .imports()
+            .import(&local, &imports, &mut imported)
+            .unwrap_err();
         assert_eq!(
             (error.code, imported),
             (ErrorCode::Unavailable, Imported { stored, present }),
@@ -213,9 +230,13 @@ fn a_memory_that_was_cut_otherwise_is_embedded_all_the_same() {
     let local = Caller::local();
     let imports = ["odd", "even"].map(|id| import(id, &format!("honey and {id} bread")));
     engine
+        .imports()
         .import(&local, &imports, &mut Imported::default())
         .unwrap();
-    let odd = engine.show(&local, &MemoryId::new("odd")).unwrap();
+    let odd = engine
+        .memories()
+        .show(&local, &MemoryId::new("odd"))
+        .unwrap();
     let part = |range| loci_core::Passage {
         range,
         terms: Vec::new(),
@@ -240,9 +261,9 @@ fn a_memory_that_was_cut_otherwise_is_embedded_all_the_same() {
             changes: vec![change],
         })
         .unwrap();
-    while engine.embed_pending().unwrap() > 0 {}
-    assert_eq!(engine.pending_embeddings(), Ok(0));
-    let recalled = engine.recall(&local, &question("odd")).unwrap();
+    while engine.background().embed_pending().unwrap() > 0 {}
+    assert_eq!(engine.models().pending_embeddings(), Ok(0));
+    let recalled = engine.search().recall(&local, &question("odd")).unwrap();
     let hit = recalled
         .hits
         .iter()

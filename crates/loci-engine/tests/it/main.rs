@@ -104,7 +104,7 @@ fn say(
     thread: &str,
     messages: Vec<Message>,
 ) -> Result<StoredMessages> {
-    engine.store_messages(
+    engine.conversations().store_messages(
         caller,
         Conversation {
             thread: thread.to_owned(),
@@ -126,7 +126,7 @@ fn everything(limit: usize) -> List {
 }
 
 fn listed(engine: &Engine, caller: &Caller) -> Vec<Memory> {
-    engine.list(caller, everything(1_000)).unwrap()
+    engine.listings().list(caller, everything(1_000)).unwrap()
 }
 
 fn caller(subject: &str, scopes: &[Scope]) -> Caller {
@@ -149,6 +149,7 @@ fn question(query: &str) -> Recall<'_> {
 
 fn found(engine: &Engine, caller: &Caller, query: &str) -> Vec<MemoryId> {
     engine
+        .search()
         .recall(caller, &question(query))
         .unwrap()
         .hits
@@ -162,16 +163,24 @@ fn a_private_memory_is_absent_to_everyone_else() {
     let engine = engine();
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
     let id = engine
+        .memories()
         .remember(&ann, fact("ann keeps bees", Visibility::Private))
         .unwrap()
         .memory
         .id;
-    let absent = engine.show(&bob, &MemoryId::new("absent")).unwrap_err();
+    let absent = engine
+        .memories()
+        .show(&bob, &MemoryId::new("absent"))
+        .unwrap_err();
     for error in [
-        engine.show(&bob, &id).unwrap_err(),
-        engine.forget(&bob, &id).unwrap_err(),
-        engine.update(&bob, &id, "bob was here", None).unwrap_err(),
+        engine.memories().show(&bob, &id).unwrap_err(),
+        engine.memories().forget(&bob, &id).unwrap_err(),
         engine
+            .memories()
+            .update(&bob, &id, "bob was here", None)
+            .unwrap_err(),
+        engine
+            .memories()
             .remember(
                 &bob,
                 Remember {
@@ -185,7 +194,7 @@ fn a_private_memory_is_absent_to_everyone_else() {
         assert_eq!(error.message.replace(id.as_str(), "absent"), absent.message);
     }
     assert!(found(&engine, &bob, "bees").is_empty());
-    assert_eq!(engine.count_by_location(&bob).unwrap(), []);
+    assert_eq!(engine.listings().count_by_location(&bob).unwrap(), []);
     assert_eq!(found(&engine, &ann, "bees"), [id]);
 }
 
@@ -194,16 +203,20 @@ fn a_shared_memory_is_read_by_all_and_written_by_its_owner() {
     let engine = engine();
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
     let id = engine
+        .memories()
         .remember(&ann, fact("the wifi is slow", Visibility::Shared))
         .unwrap()
         .memory
         .id;
-    assert_eq!(engine.show(&bob, &id).unwrap().content, "the wifi is slow");
     assert_eq!(
-        engine.forget(&bob, &id).unwrap_err().code,
+        engine.memories().show(&bob, &id).unwrap().content,
+        "the wifi is slow"
+    );
+    assert_eq!(
+        engine.memories().forget(&bob, &id).unwrap_err().code,
         ErrorCode::Forbidden
     );
-    engine.forget(&ann, &id).unwrap();
+    engine.memories().forget(&ann, &id).unwrap();
 }
 
 #[test]
@@ -215,12 +228,13 @@ fn spaces_see_nothing_of_each_other() {
         ..here.clone()
     };
     let id = engine
+        .memories()
         .remember(&here, fact("only here", Visibility::Common))
         .unwrap()
         .memory
         .id;
     assert_eq!(
-        engine.show(&there, &id).unwrap_err().code,
+        engine.memories().show(&there, &id).unwrap_err().code,
         ErrorCode::NotFound
     );
     assert!(found(&engine, &there, "only here").is_empty());
@@ -232,6 +246,7 @@ fn an_unreadable_successor_does_not_hide() {
     let engine = engine();
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
     let old = engine
+        .memories()
         .remember(&ann, fact("tea at four", Visibility::Common))
         .unwrap()
         .memory
@@ -240,7 +255,12 @@ fn an_unreadable_successor_does_not_hide() {
         supersedes: Some(old.clone()),
         ..fact("tea at five", Visibility::Private)
     };
-    let new = engine.remember(&ann, successor).unwrap().memory.id;
+    let new = engine
+        .memories()
+        .remember(&ann, successor)
+        .unwrap()
+        .memory
+        .id;
     assert_eq!(found(&engine, &ann, "tea"), [new]);
     assert_eq!(found(&engine, &bob, "tea"), [old]);
 }
@@ -251,6 +271,7 @@ fn concurrent_changes_of_one_memory_are_all_made() {
     let engine = Arc::new(engine());
     let ann = caller("ann", &WRITER);
     let id = engine
+        .memories()
         .remember(&ann, fact("counts to zero", Visibility::Common))
         .unwrap()
         .memory
@@ -260,6 +281,7 @@ fn concurrent_changes_of_one_memory_are_all_made() {
             let (engine, ann, id) = (engine.clone(), ann.clone(), id.clone());
             std::thread::spawn(move || {
                 engine
+                    .memories()
                     .update(&ann, &id, &format!("counts to {number}"), None)
                     .unwrap()
                     .0
@@ -273,7 +295,10 @@ fn concurrent_changes_of_one_memory_are_all_made() {
         .collect();
     revisions.sort_unstable();
     assert!(revisions.into_iter().eq(2..WRITERS + 2));
-    assert_eq!(engine.show(&ann, &id).unwrap().revision, WRITERS + 1);
+    assert_eq!(
+        engine.memories().show(&ann, &id).unwrap().revision,
+        WRITERS + 1
+    );
 }
 
 /// Otherwise storing a similar text would be a way to read.
@@ -282,6 +307,7 @@ fn a_caller_that_may_only_write_is_told_of_nothing_similar() {
     let engine = engine();
     let old = fact("the password is in the safe", Visibility::Common);
     let old = engine
+        .memories()
         .remember(&caller("ann", &WRITER), old)
         .unwrap()
         .memory
@@ -297,7 +323,10 @@ fn a_caller_that_may_only_write_is_told_of_nothing_similar() {
                 once: true,
                 ..fact(content, Visibility::Private)
             };
-            let remembered = engine.remember(&caller("bob", scopes), request).unwrap();
+            let remembered = engine
+                .memories()
+                .remember(&caller("bob", scopes), request)
+                .unwrap();
             let is_told = remembered
                 .contradicted
                 .iter()
@@ -323,6 +352,7 @@ fn a_late_sentence_is_found_to_contradict() {
     let engine = engine();
     let local = Caller::local();
     let old = engine
+        .memories()
         .remember(
             &local,
             fact("release trains leave on mondays", Visibility::Common),
@@ -339,7 +369,11 @@ fn a_late_sentence_is_found_to_contradict() {
         compare_in: Some(CollectionFilter::Any),
         ..fact(&content, Visibility::Common)
     };
-    let found = engine.remember(&local, request).unwrap().contradicted;
+    let found = engine
+        .memories()
+        .remember(&local, request)
+        .unwrap()
+        .contradicted;
     assert_eq!(
         found
             .into_iter()
@@ -378,6 +412,7 @@ fn a_text_that_the_model_refuses_holds_up_no_other() {
     let local = Caller::local();
     for number in 0..5 {
         engine
+            .memories()
             .remember(
                 &local,
                 fact(&format!("poison {number}"), Visibility::Common),
@@ -385,14 +420,15 @@ fn a_text_that_the_model_refuses_holds_up_no_other() {
             .unwrap();
     }
     let good = engine
+        .memories()
         .remember(&local, fact("honey and bread", Visibility::Common))
         .unwrap()
         .memory
         .id;
-    assert!(engine.embed_pending().is_err());
+    assert!(engine.background().embed_pending().is_err());
     embedder.is_away.store(false, Ordering::SeqCst);
     let rounds: Vec<_> = (0..4)
-        .map(|_| engine.embed_pending().unwrap_or(0))
+        .map(|_| engine.background().embed_pending().unwrap_or(0))
         .collect();
     assert_eq!(rounds.iter().sum::<usize>(), 1, "{rounds:?}");
     let ranking = |signals: &Signals| f64::from(signals.cosine.unwrap_or(-1.0));
@@ -401,7 +437,7 @@ fn a_text_that_the_model_refuses_holds_up_no_other() {
         ranking: &ranking,
         ..question("honey")
     };
-    let recalled = engine.recall(&local, &recall).unwrap();
+    let recalled = engine.search().recall(&local, &recall).unwrap();
     assert_eq!(recalled.hits[0].memory.id, good);
     assert!(recalled.hits[0].signals.cosine.is_some());
     assert!(recalled.degraded.unwrap().starts_with("5 of 6"));
@@ -411,6 +447,7 @@ fn a_text_that_the_model_refuses_holds_up_no_other() {
 fn a_missing_model_costs_no_memory_and_no_search() {
     let engine = engine_with(Arc::new(FailingEmbedder::default()));
     let remembered = engine
+        .memories()
         .remember(
             &Caller::local(),
             fact("the moon is full", Visibility::Common),
@@ -422,7 +459,7 @@ fn a_missing_model_costs_no_memory_and_no_search() {
         [remembered.memory.id]
     );
     assert_eq!(
-        engine.embed_pending().unwrap_err().code,
+        engine.background().embed_pending().unwrap_err().code,
         ErrorCode::Unavailable
     );
 }
@@ -433,6 +470,7 @@ fn repeated_tags_count_once_and_limits_hold() {
     let local = Caller::local();
     let tags = ["a", "b", "a"].map(str::to_owned).to_vec();
     let memory = engine
+        .memories()
         .remember(
             &local,
             Remember {
@@ -463,7 +501,11 @@ fn repeated_tags_count_once_and_limits_hold() {
         fact("\u{2003}", Visibility::Common),
     ] {
         assert_eq!(
-            engine.remember(&local, request).unwrap_err().code,
+            engine
+                .memories()
+                .remember(&local, request)
+                .unwrap_err()
+                .code,
             ErrorCode::InvalidArgument
         );
     }

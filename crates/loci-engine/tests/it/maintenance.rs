@@ -39,8 +39,9 @@ fn every_kind_is_swept_when_its_time_is_over() {
     let (engine, _, store, clock) = two();
     let ann = caller("ann", &WRITER);
     let begun = clock.now();
-    engine.remember(&ann, expiring(0)).unwrap();
+    engine.memories().remember(&ann, expiring(0)).unwrap();
     let discarded = engine
+        .memories()
         .remember(&ann, fact("soon discarded", Visibility::Private))
         .unwrap()
         .memory
@@ -49,11 +50,12 @@ fn every_kind_is_swept_when_its_time_is_over() {
         id: Some(discarded),
         ..loci_engine::Discard::default()
     };
-    assert_eq!(engine.discard(&ann, &which), Ok(1));
+    assert_eq!(engine.memories().discard(&ann, &which), Ok(1));
     engine
+        .memories()
         .remember(&ann, fact("it stays", Visibility::Private))
         .unwrap();
-    engine.audit(AuditEntry {
+    engine.audit().record(AuditEntry {
         space: ann.space.clone(),
         at: begun,
         user: None,
@@ -69,9 +71,13 @@ fn every_kind_is_swept_when_its_time_is_over() {
         further_records: 0,
     });
     engine
+        .conversations()
         .cache_answer(&ann, mint(), "when is tea?", "at four")
         .unwrap();
-    engine.decide(&ann, "tea", "at four", Some(1)).unwrap();
+    engine
+        .conversations()
+        .decide(&ann, "tea", "at four", Some(1))
+        .unwrap();
     engine.wipe(&caller("bob", &WRITER)).unwrap();
 
     // The second, the number of removals, and what is removed.
@@ -89,7 +95,7 @@ fn every_kind_is_swept_when_its_time_is_over() {
     for (second, swept, what) in rows {
         clock.set(begun.plus_seconds(second));
         let expected = if swept == 0 { vec![] } else { vec![swept] };
-        assert_eq!(rounds(|| engine.sweep()), expected, "{what}");
+        assert_eq!(rounds(|| engine.background().sweep()), expected, "{what}");
     }
     assert_eq!(store.inner.size().unwrap().memories, 1);
 }
@@ -114,11 +120,14 @@ fn count(store: &FaultyStore, method: &'static str) -> Arc<AtomicUsize> {
 fn a_round_of_sweeping_is_one_batch() {
     let (engine, _, store, clock) = two();
     for number in 0..150 {
-        engine.remember(&Caller::local(), expiring(number)).unwrap();
+        engine
+            .memories()
+            .remember(&Caller::local(), expiring(number))
+            .unwrap();
     }
     clock.advance(1);
     let batches = count(&store, "sweep");
-    assert_eq!(rounds(|| engine.sweep()), [64, 64, 22]);
+    assert_eq!(rounds(|| engine.background().sweep()), [64, 64, 22]);
     // The last one found nothing.
     assert_eq!(batches.load(Ordering::SeqCst), 4);
 }
@@ -128,16 +137,18 @@ fn a_round_of_sweeping_is_one_batch() {
 fn the_lease_on_sweeping_is_kept_from_batch_to_batch() {
     let (one, other, store, clock) = two();
     for number in 0..400 {
-        one.remember(&Caller::local(), expiring(number)).unwrap();
+        one.memories()
+            .remember(&Caller::local(), expiring(number))
+            .unwrap();
     }
     clock.advance(1);
     let leases = count(&store, "lease");
     let mut swept = Vec::new();
     while swept.last() != Some(&0) {
-        swept.push(one.sweep().unwrap());
+        swept.push(one.background().sweep().unwrap());
         clock.advance(35);
         if swept.last() != Some(&0) {
-            assert_eq!(other.sweep(), Ok(0), "{swept:?}");
+            assert_eq!(other.background().sweep(), Ok(0), "{swept:?}");
         }
     }
     assert_eq!(swept, [64, 64, 64, 64, 64, 64, 16, 0]);
@@ -145,23 +156,32 @@ fn the_lease_on_sweeping_is_kept_from_batch_to_batch() {
     // other one tries seven times in vain.
     let leases = leases.load(Ordering::SeqCst) - 7;
     assert!((4..7).contains(&leases), "{leases}");
-    other.remember(&Caller::local(), expiring(0)).unwrap();
+    other
+        .memories()
+        .remember(&Caller::local(), expiring(0))
+        .unwrap();
     clock.advance(1);
-    assert_eq!(rounds(|| other.sweep()), [1]);
+    assert_eq!(rounds(|| other.background().sweep()), [1]);
 }
 
 /// While one engine works, another one finds nothing to do.
 #[test]
 fn one_engine_at_a_time_sweeps_and_embeds() {
-    let [sweep, embed]: [fn(&Engine) -> Result<usize>; 2] = [Engine::sweep, Engine::embed_pending];
+    let [sweep, embed]: [fn(&Engine) -> Result<usize>; 2] = [
+        |engine| engine.background().sweep(),
+        |engine| engine.background().embed_pending(),
+    ];
     for (method, round) in [("sweep", sweep), ("commit", embed)] {
         let (one, other, store, clock) = two();
         if method == "sweep" {
-            one.remember(&Caller::local(), expiring(0)).unwrap();
+            one.memories()
+                .remember(&Caller::local(), expiring(0))
+                .unwrap();
         } else {
             let away = Arc::new(FailingEmbedder::default());
             let without_model = Engine::new(store.clone(), away, clock.clone(), SearchMode::Hybrid);
             without_model
+                .memories()
                 .remember(&Caller::local(), fact("to be embedded", Visibility::Common))
                 .unwrap();
         }
@@ -183,7 +203,10 @@ fn one_engine_at_a_time_sweeps_and_embeds() {
 #[test]
 fn the_lease_of_an_engine_that_ended_runs_out() {
     let (engine, _, store, clock) = two();
-    engine.remember(&Caller::local(), expiring(0)).unwrap();
+    engine
+        .memories()
+        .remember(&Caller::local(), expiring(0))
+        .unwrap();
     let now = clock.advance(1);
     assert_eq!(
         store
@@ -191,9 +214,9 @@ fn the_lease_of_an_engine_that_ended_runs_out() {
             .lease("sweep", "an engine that ended", now, now.plus_seconds(60)),
         Ok(true)
     );
-    assert_eq!(engine.sweep(), Ok(0));
+    assert_eq!(engine.background().sweep(), Ok(0));
     clock.advance(60);
-    assert_eq!(engine.sweep(), Ok(1));
+    assert_eq!(engine.background().sweep(), Ok(1));
 }
 
 /// It ended while the clock was ahead, so that its lease seems to last for hours.
@@ -201,16 +224,24 @@ fn the_lease_of_an_engine_that_ended_runs_out() {
 fn the_lease_of_an_engine_that_ended_is_free_when_the_clock_is_put_right() {
     let (one, other, _, clock) = two();
     for number in 0..200 {
-        one.remember(&Caller::local(), expiring(number)).unwrap();
+        one.memories()
+            .remember(&Caller::local(), expiring(number))
+            .unwrap();
     }
     let right = clock.advance(1);
     clock.advance(8 * 3_600);
-    assert_eq!((one.sweep(), other.sweep()), (Ok(64), Ok(0)));
+    assert_eq!(
+        (one.background().sweep(), other.background().sweep()),
+        (Ok(64), Ok(0))
+    );
     clock.set(right);
-    assert_eq!(other.sweep(), Ok(64));
+    assert_eq!(other.background().sweep(), Ok(64));
     // It is alive after all, and does not rely on the lease that it remembers.
-    assert_eq!((one.sweep(), other.sweep()), (Ok(0), Ok(64)));
-    assert_eq!(rounds(|| other.sweep()), [8]);
+    assert_eq!(
+        (one.background().sweep(), other.background().sweep()),
+        (Ok(0), Ok(64))
+    );
+    assert_eq!(rounds(|| other.background().sweep()), [8]);
 }
 
 /// Small corrections of the clock happen all the time.
@@ -218,14 +249,20 @@ fn the_lease_of_an_engine_that_ended_is_free_when_the_clock_is_put_right() {
 fn a_clock_put_back_by_minutes_frees_no_lease() {
     let (one, other, _, clock) = two();
     for number in 0..200 {
-        one.remember(&Caller::local(), expiring(number)).unwrap();
+        one.memories()
+            .remember(&Caller::local(), expiring(number))
+            .unwrap();
     }
     let right = clock.advance(1);
     clock.advance(200);
-    assert_eq!(one.sweep(), Ok(64));
+    assert_eq!(one.background().sweep(), Ok(64));
     clock.set(right);
     assert_eq!(
-        (other.sweep(), one.sweep(), other.sweep()),
+        (
+            other.background().sweep(),
+            one.background().sweep(),
+            other.background().sweep()
+        ),
         (Ok(0), Ok(64), Ok(0))
     );
 }
@@ -235,12 +272,17 @@ fn a_clock_put_back_by_minutes_frees_no_lease() {
 fn an_end_gives_the_leases_back() {
     let (one, other, _, clock) = two();
     for number in 0..100 {
-        one.remember(&Caller::local(), expiring(number)).unwrap();
+        one.memories()
+            .remember(&Caller::local(), expiring(number))
+            .unwrap();
     }
     clock.advance(1);
-    assert_eq!((one.sweep(), other.sweep()), (Ok(64), Ok(0)));
-    one.hand_back();
-    assert_eq!(other.sweep(), Ok(36));
+    assert_eq!(
+        (one.background().sweep(), other.background().sweep()),
+        (Ok(64), Ok(0))
+    );
+    one.background().hand_back();
+    assert_eq!(other.background().sweep(), Ok(36));
 }
 
 /// A round that is told to end continues to the next check of its lease, and no further.
@@ -255,6 +297,7 @@ fn work_that_was_ended_takes_no_lease_again() {
     );
     for number in 0..20 {
         without_model
+            .memories()
             .remember(
                 &Caller::local(),
                 fact(&format!("text {number}"), Visibility::Common),
@@ -262,34 +305,48 @@ fn work_that_was_ended_takes_no_lease_again() {
             .unwrap();
     }
     for number in 0..100 {
-        other.remember(&Caller::local(), expiring(number)).unwrap();
+        other
+            .memories()
+            .remember(&Caller::local(), expiring(number))
+            .unwrap();
     }
     clock.advance(1);
-    assert_eq!(one.sweep(), Ok(64));
+    assert_eq!(one.background().sweep(), Ok(64));
     let one = Arc::new(one);
     let ending = Arc::downgrade(&one);
     // As soon as it stores the first of them.
     store.before(move |method| {
         if let ("commit", Some(ending)) = (method, ending.upgrade()) {
-            ending.end_rounds();
+            ending.background().end_rounds();
         }
         Ok(())
     });
     assert_eq!(
-        one.embed_pending(),
+        one.background().embed_pending(),
         Ok(16),
         "what was read is stored, and no more is"
     );
     store.before(|_| Ok(()));
-    assert_eq!((one.embed_pending(), one.sweep()), (Ok(0), Ok(0)));
-    assert_eq!((other.embed_pending(), other.sweep()), (Ok(4), Ok(36)));
+    assert_eq!(
+        (one.background().embed_pending(), one.background().sweep()),
+        (Ok(0), Ok(0))
+    );
+    assert_eq!(
+        (
+            other.background().embed_pending(),
+            other.background().sweep()
+        ),
+        (Ok(4), Ok(36))
+    );
 }
 
 /// Another engine need not wait for the lease of a round that failed.
 #[test]
 fn a_round_that_fails_gives_its_lease_back() {
     let (one, other, store, clock) = two();
-    one.remember(&Caller::local(), expiring(0)).unwrap();
+    one.memories()
+        .remember(&Caller::local(), expiring(0))
+        .unwrap();
     clock.advance(1);
     store.before(|method| {
         if method == "sweep" {
@@ -298,9 +355,12 @@ fn a_round_that_fails_gives_its_lease_back() {
             Ok(())
         }
     });
-    assert_eq!(one.sweep().unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(
+        one.background().sweep().unwrap_err().code,
+        ErrorCode::Unavailable
+    );
     store.before(|_| Ok(()));
-    assert_eq!(other.sweep(), Ok(1));
+    assert_eq!(other.background().sweep(), Ok(1));
 }
 
 #[test]
@@ -313,15 +373,19 @@ fn sweeping_goes_on_while_the_model_is_away() {
         SearchMode::Hybrid,
     );
     engine
+        .memories()
         .remember(&Caller::local(), fact("to be embedded", Visibility::Common))
         .unwrap();
-    engine.remember(&Caller::local(), expiring(0)).unwrap();
+    engine
+        .memories()
+        .remember(&Caller::local(), expiring(0))
+        .unwrap();
     clock.advance(1);
     assert_eq!(
-        engine.embed_pending().unwrap_err().code,
+        engine.background().embed_pending().unwrap_err().code,
         ErrorCode::Unavailable
     );
-    assert_eq!(rounds(|| engine.sweep()), [1]);
+    assert_eq!(rounds(|| engine.background().sweep()), [1]);
 }
 
 /// Takes long for everything, while another engine tries to take the lease for embedding each time.
@@ -364,6 +428,7 @@ fn the_lease_on_embedding_does_not_run_out_under_long_work() {
     let long = "Some words follow here, and a few others come after them. ".repeat(4_000);
     for content in ["one", "two", "three", &long] {
         without_model
+            .memories()
             .remember(&Caller::local(), fact(content, Visibility::Common))
             .unwrap();
     }
@@ -375,7 +440,12 @@ fn the_lease_on_embedding_does_not_run_out_under_long_work() {
         lost,
     });
     let engine = Engine::new(store.clone(), slow.clone(), clock, SearchMode::Hybrid);
-    assert_eq!(rounds(|| engine.embed_pending()).iter().sum::<usize>(), 4);
+    assert_eq!(
+        rounds(|| engine.background().embed_pending())
+            .iter()
+            .sum::<usize>(),
+        4
+    );
     let lost = slow.lost.lock().unwrap();
     assert!(lost.len() > 4 && !lost.contains(&true), "{lost:?}");
     assert_eq!(
@@ -409,11 +479,14 @@ fn a_text_over_which_the_model_panics_holds_up_no_other() {
     let without_model = engine(Arc::new(FailingEmbedder::default()));
     for content in ["poison", "honey and bread"] {
         without_model
+            .memories()
             .remember(&Caller::local(), fact(content, Visibility::Common))
             .unwrap();
     }
     assert_eq!(
-        engine(Arc::new(PanickingEmbedder(HashingEmbedder::default()))).embed_pending(),
+        engine(Arc::new(PanickingEmbedder(HashingEmbedder::default())))
+            .background()
+            .embed_pending(),
         Ok(1)
     );
 }
@@ -432,6 +505,7 @@ fn embedding(embedder: Arc<dyn Embedder>) -> (Engine, impl Fn(&str) -> MemoryId,
     );
     let file = move |content: &str| {
         without_model
+            .memories()
             .remember(&Caller::local(), fact(content, Visibility::Common))
             .unwrap()
             .memory
@@ -446,7 +520,10 @@ fn embedding(embedder: Arc<dyn Embedder>) -> (Engine, impl Fn(&str) -> MemoryId,
 
 /// Reports whether the best result of a search was compared by its meaning.
 fn is_embedded(engine: &Engine, query: &str) -> bool {
-    let recalled = engine.recall(&Caller::local(), &question(query)).unwrap();
+    let recalled = engine
+        .search()
+        .recall(&Caller::local(), &question(query))
+        .unwrap();
     recalled.hits[0].signals.cosine.is_some()
 }
 
@@ -458,7 +535,7 @@ fn what_was_filed_last_is_embedded_first() {
         file(&format!("text {number}"));
     }
     file("the newest one is a zebra");
-    assert!(engine.embed_pending().unwrap() > 0);
+    assert!(engine.background().embed_pending().unwrap() > 0);
     assert!(is_embedded(&engine, "zebra"));
     assert!(!is_embedded(&engine, "walrus"));
 }
@@ -474,11 +551,12 @@ fn what_a_search_lacked_is_embedded_next() {
         file(&format!("further text {number}"));
     }
     assert!(!is_embedded(&engine, "zebra"));
-    engine.embed_pending().unwrap();
+    engine.background().embed_pending().unwrap();
     assert!(is_embedded(&engine, "zebra"));
-    while engine.embed_pending().unwrap() > 0 {}
+    while engine.background().embed_pending().unwrap() > 0 {}
     assert_eq!(
         engine
+            .search()
             .recall(&Caller::local(), &question("text"))
             .unwrap()
             .degraded,
@@ -495,7 +573,7 @@ fn what_waits_longest_is_embedded_in_the_end() {
         for number in 0..WAITING / 2 {
             file(&format!("text {number} of round {round}"));
         }
-        engine.embed_pending().unwrap();
+        engine.background().embed_pending().unwrap();
         // Not by a search, which would have it embedded next.
         !store
             .vectors(
@@ -521,12 +599,13 @@ fn what_came_after_a_text_that_was_refused_is_not_passed_over() {
         file(&format!("text {number}"));
     }
     file("poison");
-    assert!(engine.embed_pending().unwrap() > 0);
+    assert!(engine.background().embed_pending().unwrap() > 0);
     file("honey and bread");
-    assert!(engine.embed_pending().unwrap() > 0);
+    assert!(engine.background().embed_pending().unwrap() > 0);
     assert!(is_embedded(&engine, "honey"));
-    while engine.embed_pending().unwrap_or(0) > 0 {}
+    while engine.background().embed_pending().unwrap_or(0) > 0 {}
     let degraded = engine
+        .search()
         .recall(&Caller::local(), &question("text"))
         .unwrap()
         .degraded
@@ -540,13 +619,14 @@ fn a_search_says_how_many_of_its_candidates_have_no_vector() {
     for number in 0..3 {
         file(&format!("a zebra crosses road {number}"));
     }
-    engine.embed_pending().unwrap();
+    engine.background().embed_pending().unwrap();
     for number in 0..2 {
         file(&format!("a walrus and a zebra cross ice {number}"));
     }
     file("nothing of that kind");
     let degraded = |query: &str| {
         engine
+            .search()
             .recall(&Caller::local(), &question(query))
             .unwrap()
             .degraded
@@ -559,7 +639,7 @@ fn a_search_says_how_many_of_its_candidates_have_no_vector() {
     };
     assert_eq!(degraded("zebra"), said("2 of the 5"));
     assert_eq!(degraded("road"), said("0 of the 3"));
-    while engine.embed_pending().unwrap() > 0 {}
+    while engine.background().embed_pending().unwrap() > 0 {}
     assert_eq!(degraded("zebra"), None);
 }
 
@@ -580,13 +660,13 @@ fn messages_are_embedded_in_the_background_too() {
     .unwrap();
     assert!(said.pending.is_some());
     embedder.is_away.store(false, Ordering::SeqCst);
-    assert_eq!(rounds(|| engine.embed_pending()), [1]);
+    assert_eq!(rounds(|| engine.background().embed_pending()), [1]);
     let recall = Recall {
         tiers: vec![Tier::ShortTerm],
         ..question("kettle")
     };
     assert!(
-        engine.recall(&ann, &recall).unwrap().hits[0]
+        engine.search().recall(&ann, &recall).unwrap().hits[0]
             .signals
             .cosine
             .is_some()
@@ -637,6 +717,7 @@ fn a_lost_lease_throws_away_one_step_at_most() {
     let long = "Some words follow here, and a few others come after them. ".repeat(600);
     for number in 0..6 {
         without_model
+            .memories()
             .remember(
                 &Caller::local(),
                 fact(&format!("{number} {long}"), Visibility::Common),
@@ -656,7 +737,7 @@ fn a_lost_lease_throws_away_one_step_at_most() {
         sizes: Mutex::default(),
     });
     let engine = Engine::new(store.clone(), embedder.clone(), clock, SearchMode::Hybrid);
-    assert_eq!(engine.embed_pending(), Ok(1));
+    assert_eq!(engine.background().embed_pending(), Ok(1));
     assert_eq!(store.inner.pending_embeddings(embedder.model()), Ok(5));
     assert_eq!(*embedder.sizes.lock().unwrap(), [64]);
 }
@@ -667,6 +748,7 @@ fn a_slow_update_takes_no_memory_back_in_time() {
     let (slow, fast, store, clock) = two();
     let local = Caller::local();
     let memory = slow
+        .memories()
         .remember(&local, fact("one", Visibility::Common))
         .unwrap()
         .memory;
@@ -675,17 +757,24 @@ fn a_slow_update_takes_no_memory_back_in_time() {
     store.before(move |method| {
         if method == "commit" && !was_faster.swap(true, Ordering::SeqCst) {
             clock.set(later);
-            fast.update(&Caller::local(), &id, "three", None)?;
+            fast.memories()
+                .update(&Caller::local(), &id, "three", None)?;
         }
         Ok(())
     });
-    let (updated, _) = slow.update(&local, &memory.id, "two", None).unwrap();
+    let (updated, _) = slow
+        .memories()
+        .update(&local, &memory.id, "two", None)
+        .unwrap();
     assert_eq!(
         (updated.content.as_str(), updated.updated_at),
         ("two", later)
     );
     store.before(|_| Ok(()));
-    assert_eq!(slow.show(&local, &memory.id).unwrap().updated_at, later);
+    assert_eq!(
+        slow.memories().show(&local, &memory.id).unwrap().updated_at,
+        later
+    );
 }
 
 /// The clock of a store that was swept before jumps by ten years.
@@ -694,48 +783,60 @@ fn a_clock_that_jumps_removes_nothing_for_good() {
     let (one, other, store, clock) = two();
     let ann = caller("ann", &WRITER);
     let memories = || store.inner.size().unwrap().memories;
-    one.remember(
-        &ann,
-        Remember {
-            ttl_seconds: Some(90 * 86_400),
-            ..fact("it expires", Visibility::Common)
-        },
-    )
-    .unwrap();
-    assert_eq!(one.sweep(), Ok(0));
+    one.memories()
+        .remember(
+            &ann,
+            Remember {
+                ttl_seconds: Some(90 * 86_400),
+                ..fact("it expires", Visibility::Common)
+            },
+        )
+        .unwrap();
+    assert_eq!(one.background().sweep(), Ok(0));
     let id = one
+        .memories()
         .remember(&ann, fact("it was discarded", Visibility::Private))
         .unwrap()
         .memory
         .id;
-    one.discard(
-        &ann,
-        &loci_engine::Discard {
-            id: Some(id),
-            ..loci_engine::Discard::default()
-        },
-    )
-    .unwrap();
+    one.memories()
+        .discard(
+            &ann,
+            &loci_engine::Discard {
+                id: Some(id),
+                ..loci_engine::Discard::default()
+            },
+        )
+        .unwrap();
     clock.jump(3_650 * DAY);
     assert!(
-        one.list(&ann, everything(10)).unwrap().is_empty(),
+        one.listings()
+            .list(&ann, everything(10))
+            .unwrap()
+            .is_empty(),
         "reads go by the clock"
     );
-    assert_eq!((rounds(|| one.sweep()), memories()), (vec![], 2));
     assert_eq!(
-        (rounds(|| other.sweep()), memories()),
+        (rounds(|| one.background().sweep()), memories()),
+        (vec![], 2)
+    );
+    assert_eq!(
+        (rounds(|| other.background().sweep()), memories()),
         (vec![], 2),
         "nor does another process"
     );
     // Time passes, and records that expire meanwhile are removed.
     clock.advance(10);
-    assert_eq!((rounds(|| one.sweep()), memories()), (vec![1], 1));
+    assert_eq!(
+        (rounds(|| one.background().sweep()), memories()),
+        (vec![1], 1)
+    );
     // Once the clock is corrected, it is as if there had been no jump.
     clock.jump(-3_650 * DAY);
     assert_eq!(
         (
-            rounds(|| one.sweep()),
-            one.list(&ann, everything(10)).unwrap().len()
+            rounds(|| one.background().sweep()),
+            one.listings().list(&ann, everything(10)).unwrap().len()
         ),
         (vec![], 1)
     );
@@ -747,24 +848,27 @@ fn a_clock_that_jumps_removes_nothing_for_good() {
 fn a_jump_of_the_clock_is_confirmed_by_a_person_or_by_a_day_if_none_saw_it() {
     for (is_told, is_seen) in [(true, true), (false, true), (false, false)] {
         let (one, other, store, clock) = two();
-        one.remember(&Caller::local(), expiring(0)).unwrap();
-        assert_eq!(one.sweep(), Ok(0));
-        one.remember(
-            &Caller::local(),
-            Remember {
-                ttl_seconds: Some(30 * 86_400),
-                ..fact("later", Visibility::Common)
-            },
-        )
-        .unwrap();
+        one.memories()
+            .remember(&Caller::local(), expiring(0))
+            .unwrap();
+        assert_eq!(one.background().sweep(), Ok(0));
+        one.memories()
+            .remember(
+                &Caller::local(),
+                Remember {
+                    ttl_seconds: Some(30 * 86_400),
+                    ..fact("later", Visibility::Common)
+                },
+            )
+            .unwrap();
         clock.jump(3_650 * DAY);
         let sweeper = if is_seen { one } else { other };
-        assert_eq!(sweeper.sweep(), Ok(0));
+        assert_eq!(sweeper.background().sweep(), Ok(0));
         if is_told {
-            sweeper.trust_clock().unwrap();
+            sweeper.background().trust_clock().unwrap();
         }
         for hour in 0..24 {
-            let swept = rounds(|| sweeper.sweep()).len();
+            let swept = rounds(|| sweeper.background().sweep()).len();
             // The first one expires after a second that did pass.
             let expected = if is_told {
                 usize::from(hour == 0)
@@ -774,7 +878,10 @@ fn a_jump_of_the_clock_is_confirmed_by_a_person_or_by_a_day_if_none_saw_it() {
             assert_eq!(swept, expected, "{is_told} {is_seen} {hour}");
             clock.advance(3_600);
         }
-        assert_eq!(rounds(|| sweeper.sweep()).len(), usize::from(!is_seen));
+        assert_eq!(
+            rounds(|| sweeper.background().sweep()).len(),
+            usize::from(!is_seen)
+        );
         assert_eq!(
             store.inner.size().unwrap().memories,
             u64::from(is_seen && !is_told)

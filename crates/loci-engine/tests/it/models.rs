@@ -142,6 +142,7 @@ impl Place {
 
 fn keep(engine: &Engine, content: &str) -> Embedding {
     engine
+        .memories()
         .remember(&Caller::local(), fact(content, Visibility::Common))
         .unwrap()
         .embedding
@@ -165,7 +166,10 @@ fn fill(engine: &Engine) {
 type Found = Vec<(MemoryId, f64, Option<f32>)>;
 
 fn ask(engine: &Engine, query: &str) -> (Found, Option<String>) {
-    let recalled = engine.recall(&Caller::local(), &question(query)).unwrap();
+    let recalled = engine
+        .search()
+        .recall(&Caller::local(), &question(query))
+        .unwrap();
     let hit = |hit: loci_engine::Hit| (hit.memory.id, hit.score, hit.signals.cosine);
     (
         recalled.hits.into_iter().map(hit).collect(),
@@ -185,7 +189,7 @@ fn ask_whole(engine: &Engine, query: &str) -> Found {
 }
 
 fn state(engine: &Engine) -> ModelState {
-    engine.model_state().unwrap().unwrap()
+    engine.models().model_state().unwrap().unwrap()
 }
 
 /// Runs all rounds until there is nothing to do; returns the number of embedded memories, and of
@@ -193,8 +197,8 @@ fn state(engine: &Engine) -> ModelState {
 fn rounds(engine: &Engine) -> (usize, usize) {
     let (mut embedded, mut retired) = (0, 0);
     loop {
-        let tended = engine.retire_unused_models().unwrap();
-        let read = engine.embed_pending().unwrap_or(0);
+        let tended = engine.models().retire_unused_models().unwrap();
+        let read = engine.background().embed_pending().unwrap_or(0);
         if tended + read == 0 {
             return (embedded, retired);
         }
@@ -214,6 +218,7 @@ fn a_change_of_model_leaves_no_gap_in_search() {
     assert_eq!(new.has_read("tea and bread"), 0);
     assert_eq!(
         engine
+            .search()
             .find_duplicates(&Caller::local(), "tea", &similar())
             .unwrap()
             .degraded,
@@ -238,12 +243,12 @@ fn a_change_of_model_leaves_no_gap_in_search() {
     loop {
         if place.pending(&new) > 0 {
             assert_eq!(
-                engine.retire_unused_models(),
+                engine.models().retire_unused_models(),
                 Ok(0),
                 "nothing is removed before all is read"
             );
         }
-        match engine.embed_pending().unwrap() {
+        match engine.background().embed_pending().unwrap() {
             0 => break,
             some => embedded.push(some),
         }
@@ -298,7 +303,11 @@ fn a_change_goes_on_where_a_process_ended() {
     let [old, new] = Turned::both();
     fill(&place.engine(&old, &[]));
     let before = ask_whole(&place.engine(&old, &[]), "rain");
-    let first = place.engine(&new, &[&old]).embed_pending().unwrap();
+    let first = place
+        .engine(&new, &[&old])
+        .background()
+        .embed_pending()
+        .unwrap();
     assert!((1..MEMORIES).contains(&first));
     // It held a lease when it ended, which expires.
     place.clock.advance(1_000);
@@ -323,7 +332,7 @@ fn a_read_that_fails_leaves_the_former_model_serving() {
             _ => Ok(()),
         });
         assert_eq!(
-            engine.model_state().unwrap_err().code,
+            engine.models().model_state().unwrap_err().code,
             ErrorCode::Unavailable
         );
         place.store.before(|_| Ok(()));
@@ -396,9 +405,9 @@ fn two_processes_with_two_models_leave_each_other_alone() {
         );
     }
     // Until the first process ends, and not while it answers its last calls.
-    one.end_rounds();
+    one.background().end_rounds();
     assert_eq!(rounds(&other), (0, 0));
-    one.hand_back();
+    one.background().hand_back();
     assert_eq!(rounds(&other), (0, MEMORIES + 6));
     assert_eq!(place.models(), ["new"]);
     // For a process that comes back with the old model, the new one is active while the old one
@@ -435,12 +444,12 @@ fn who_begins_to_use_a_model_ends_its_removal() {
     let long = "Some words follow here, and a few others come after them. ".repeat(4_000);
     keep(&writer, &long);
     assert_eq!(rounds(&engine).0, 1, "nothing to remove yet");
-    while writer.embed_pending().unwrap() > 0 {}
+    while writer.background().embed_pending().unwrap() > 0 {}
     let passages = place.store.inner.size().unwrap().passages as usize;
     assert!(passages > 256, "{passages}");
-    assert_eq!(engine.retire_unused_models(), Ok(256));
-    writer.retire_unused_models().unwrap();
-    assert_eq!(engine.retire_unused_models(), Ok(0));
+    assert_eq!(engine.models().retire_unused_models(), Ok(256));
+    writer.models().retire_unused_models().unwrap();
+    assert_eq!(engine.models().retire_unused_models(), Ok(0));
     assert_eq!(place.models(), ["new", "old"]);
 }
 
@@ -463,7 +472,7 @@ fn without_the_former_model_search_says_what_it_lacks() {
         ..
     } = state(&engine);
     assert_eq!((chosen, pending, not_found), (serving, 40, 40));
-    let first = engine.embed_pending().unwrap();
+    let first = engine.background().embed_pending().unwrap();
     let notice = ask(&engine, "tea").1.unwrap();
     assert!(
         notice.starts_with(&format!("{} of 40 passages", 40 - first)),
@@ -496,7 +505,7 @@ fn a_former_model_that_fails_is_passed_over_for_a_while() {
     assert!(ask(&engine, "a table with a cup").0[0].2.is_some());
     old.is_away.store(false, Ordering::SeqCst);
     place.clock.advance(61);
-    engine.embed_pending().unwrap();
+    engine.background().embed_pending().unwrap();
     assert!(place.pending(&new) > 0);
     let cosines = |found: Found| {
         found
@@ -519,7 +528,7 @@ fn a_long_text_is_found_while_the_change_goes_on() {
     assert!(matches!(keep(&engine, &long), Embedding::Pending(_)));
     assert!(ask(&engine, "elephant").1.is_some());
     // One round of several.
-    engine.embed_pending().unwrap();
+    engine.background().embed_pending().unwrap();
     assert!(place.pending(&new) > 0);
     let found = ask_whole(&engine, "elephant");
     assert!(found[0].2.unwrap() > 0.3, "{found:?}");
@@ -557,8 +566,8 @@ fn while_the_new_model_is_away_the_former_one_serves() {
     new.is_away.store(true, Ordering::SeqCst);
     let engine = place.engine(&new, &[&old]);
     for _ in 0..5 {
-        assert!(engine.embed_pending().is_err());
-        assert_eq!(engine.retire_unused_models(), Ok(0));
+        assert!(engine.background().embed_pending().is_err());
+        assert_eq!(engine.models().retire_unused_models(), Ok(0));
         assert_eq!(ask_whole(&engine, "tea").len(), 2);
         place.clock.advance(100);
     }
@@ -629,7 +638,7 @@ fn another_model_under_the_same_name_reads_everything_anew() {
         assert!(state(&asks).pending > 0, "it is seen that they wait");
         let serves = place.engine(&model, &[]);
         let mut turns = 0;
-        while serves.embed_pending().unwrap() > 0 {
+        while serves.background().embed_pending().unwrap() > 0 {
             turns += 1;
             assert!(turns < 100, "it ends");
         }
@@ -668,10 +677,10 @@ fn vectors_of_two_numbers_of_components_do_not_stay() {
     assert_eq!(place.pending(&model), 0);
     ask(&other, "honey");
     // It ends in the middle of the removal, and the next one begins with a text to embed.
-    assert!(other.embed_pending().unwrap() > 0);
+    assert!(other.background().embed_pending().unwrap() > 0);
     place.clock.advance(1_000);
     let next = place.engine(&model, &[]);
-    while next.embed_pending().unwrap() > 0 {}
+    while next.background().embed_pending().unwrap() > 0 {}
     assert_eq!(place.pending(&model), 0);
     assert!(
         !place

@@ -44,7 +44,7 @@ fn keyed(key: &str) -> KeyedNote<'_> {
 }
 
 fn append(engine: &Engine, title: &str, body: &str) -> Memory {
-    match engine.append_note(&ann(), note(title, body)).unwrap() {
+    match engine.notes().append(&ann(), note(title, body)).unwrap() {
         Appended::New(memory, Embedding::Done) => *memory,
         other => panic!("{other:?}"),
     }
@@ -52,7 +52,7 @@ fn append(engine: &Engine, title: &str, body: &str) -> Memory {
 
 /// Returns the id under a key, and true if it is a new note.
 fn append_keyed(engine: &Engine, key: &str, title: &str, body: &str) -> Result<(String, bool)> {
-    let appended = engine.append_note(
+    let appended = engine.notes().append(
         &ann(),
         AppendNote {
             keyed: Some(keyed(key)),
@@ -73,7 +73,8 @@ fn a_note_is_in_its_file_and_found_at_once() {
         tags,
         ..note("On bees", "They hum.\r\n\r\nAnd #make honey.\r\n\n")
     };
-    let Appended::New(memory, Embedding::Done) = vault.engine.append_note(&ann(), request).unwrap()
+    let Appended::New(memory, Embedding::Done) =
+        vault.engine.notes().append(&ann(), request).unwrap()
     else {
         panic!("it is new");
     };
@@ -148,7 +149,7 @@ fn what_is_no_note_is_refused() {
         ),
     ];
     for (request, argument) in rows {
-        let error = vault.engine.append_note(&ann(), request).unwrap_err();
+        let error = vault.engine.notes().append(&ann(), request).unwrap_err();
         assert!(
             error.message.starts_with(&format!("`{argument}`")),
             "{}",
@@ -162,14 +163,16 @@ fn what_is_no_note_is_refused() {
     assert_eq!(
         vault
             .engine
-            .append_note(&elsewhere, note("t", "b"))
+            .notes()
+            .append(&elsewhere, note("t", "b"))
             .unwrap_err()
             .code,
         ErrorCode::Forbidden
     );
     assert_eq!(
         engine()
-            .append_note(&ann(), note("t", "b"))
+            .notes()
+            .append(&ann(), note("t", "b"))
             .unwrap_err()
             .code,
         ErrorCode::Unavailable
@@ -185,7 +188,8 @@ fn nothing_is_written_into_a_folder_that_is_away() {
         let files = vault.folder.mount(identity, Texts::default());
         let error = vault
             .engine
-            .append_note(&ann(), note("Second", "text"))
+            .notes()
+            .append(&ann(), note("Second", "text"))
             .unwrap_err();
         assert_eq!(error.code, ErrorCode::Unavailable);
         let message = error.message;
@@ -194,14 +198,19 @@ fn nothing_is_written_into_a_folder_that_is_away() {
             "{message}"
         );
         assert_eq!(
-            vault.engine.forget_softly(&ann(), &first).unwrap_err().code,
+            vault
+                .engine
+                .memories()
+                .forget_softly(&ann(), &first)
+                .unwrap_err()
+                .code,
             ErrorCode::Unavailable
         );
         assert!(vault.folder.paths().is_empty());
         vault.folder.mount(Some("folder"), files);
     }
     vault.folder.mount(None, Texts::default());
-    vault.engine.reconcile_accepting_missing().unwrap();
+    vault.engine.notes().reconcile_accepting_missing().unwrap();
     append(&vault.engine, "Second", "text");
     vault.reconcile();
     vault.assert_settled();
@@ -210,7 +219,8 @@ fn nothing_is_written_into_a_folder_that_is_away() {
     assert!(
         vault
             .engine
-            .append_note(&ann(), note("Third", "text"))
+            .notes()
+            .append(&ann(), note("Third", "text"))
             .is_err()
     );
 }
@@ -240,7 +250,7 @@ fn a_key_writes_one_note() {
         ..caller("bob", &WRITER)
     };
     assert!(matches!(
-        engine.append_note(&bob, request),
+        engine.notes().append(&bob, request),
         Ok(Appended::New(..))
     ));
     assert_eq!(vault.folder.paths().len(), 3);
@@ -259,8 +269,8 @@ fn a_key_writes_one_note() {
 fn a_note_that_is_indexed_meanwhile_is_forgotten_in_its_file() {
     type Forget = fn(&Engine, &MemoryId) -> Result<()>;
     let forgets: [Forget; 2] = [
-        |engine, id| engine.forget(&ann(), id),
-        |engine, id| engine.forget_softly(&ann(), id).map(drop),
+        |engine, id| engine.memories().forget(&ann(), id),
+        |engine, id| engine.memories().forget_softly(&ann(), id).map(drop),
     ];
     for (forget, indexed_before) in forgets
         .into_iter()
@@ -276,7 +286,8 @@ fn a_note_that_is_indexed_meanwhile_is_forgotten_in_its_file() {
         });
         let Appended::Unindexed(memory, _) = vault
             .engine
-            .append_note(&ann(), note("One", "text"))
+            .notes()
+            .append(&ann(), note("One", "text"))
             .unwrap()
         else {
             panic!("it is in its file, and nowhere else");
@@ -286,7 +297,7 @@ fn a_note_that_is_indexed_meanwhile_is_forgotten_in_its_file() {
         vault.store.before(move |_| {
             let is_now = calls.fetch_add(1, Ordering::SeqCst) == indexed_before;
             if is_now {
-                other.reconcile().map(drop)
+                other.notes().reconcile().map(drop)
             } else {
                 Ok(())
             }
@@ -308,13 +319,21 @@ fn a_note_that_is_indexed_meanwhile_is_forgotten_in_its_file() {
 fn a_memory_that_becomes_a_note_meanwhile_is_changed_in_its_file() {
     type Act = fn(&Engine, &MemoryId) -> Result<()>;
     let acts: [(Act, &str); 3] = [
-        (|engine, id| engine.forget(&ann(), id), "status: deleted"),
         (
-            |engine, id| engine.forget_softly(&ann(), id).map(drop),
+            |engine, id| engine.memories().forget(&ann(), id),
             "status: deleted",
         ),
         (
-            |engine, id| engine.update(&ann(), id, "said anew", None).map(drop),
+            |engine, id| engine.memories().forget_softly(&ann(), id).map(drop),
+            "status: deleted",
+        ),
+        (
+            |engine, id| {
+                engine
+                    .memories()
+                    .update(&ann(), id, "said anew", None)
+                    .map(drop)
+            },
             "said anew",
         ),
     ];
@@ -337,7 +356,7 @@ fn a_memory_that_becomes_a_note_meanwhile_is_changed_in_its_file() {
         vault.store.before(move |method| {
             let is_now = method == "commit" && is_first.swap(false, Ordering::SeqCst);
             if is_now {
-                other.reconcile().map(drop)
+                other.notes().reconcile().map(drop)
             } else {
                 Ok(())
             }
@@ -370,6 +389,7 @@ fn a_file_that_is_expected_comes_or_does_not_or_is_another_one() {
             .unwrap();
         let expected = vault
             .engine
+            .imports()
             .expect_notes(&[(&row, Expect::Revision(memory.revision))])
             .unwrap();
         assert_eq!(expected, [true]);
@@ -392,18 +412,23 @@ fn a_file_that_is_expected_comes_or_does_not_or_is_another_one() {
         if is_changed_first {
             vault
                 .engine
+                .memories()
                 .update(&ann(), &memory.id, "said anew", None)
                 .unwrap();
             assert_eq!(vault.stored(&memory.id).unwrap().content, "said anew");
         }
-        vault.engine.forget(&ann(), &memory.id).unwrap();
+        vault.engine.memories().forget(&ann(), &memory.id).unwrap();
         assert_eq!(vault.stored(&memory.id), None);
         vault.assert_settled();
     }
 
     let (vault, memory) = expecting();
     vault.folder.hide("a.md", true);
-    let error = vault.engine.forget(&ann(), &memory.id).unwrap_err();
+    let error = vault
+        .engine
+        .memories()
+        .forget(&ann(), &memory.id)
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::Unavailable, "{error:?}");
     assert!(vault.stored(&memory.id).is_some());
 }
@@ -425,12 +450,12 @@ fn a_key_finds_the_note_of_a_process_that_ended() {
             ..note("One", "text")
         };
         let Appended::Unindexed(memory, reason) =
-            vault.engine.append_note(&ann(), request).unwrap()
+            vault.engine.notes().append(&ann(), request).unwrap()
         else {
             panic!("it is in its file, and nowhere else");
         };
         assert!(reason.contains("the disk is full"));
-        assert!(vault.engine.to_reconcile().unwrap().wait(Duration::ZERO));
+        assert!(vault.engine.notes().wakeup().unwrap().wait(Duration::ZERO));
         assert_eq!(vault.stored(&memory.id), None);
         vault.store.before(|_| Ok(()));
         if is_reconciled {
@@ -497,12 +522,16 @@ fn many_at_once_lose_nothing() {
                 let mut ids = Vec::new();
                 for turn in 0..4 {
                     ids.push(append(engine, "Same title", &format!("text {number} {turn}")).id);
-                    engine.reconcile().unwrap();
+                    engine.notes().reconcile().unwrap();
                     if turn == 1 {
-                        engine.forget_softly(&ann(), &ids[0]).unwrap();
+                        engine.memories().forget_softly(&ann(), &ids[0]).unwrap();
                     }
                 }
-                let forgotten_at = engine.forget_softly(&ann(), &victim).unwrap().forgotten_at;
+                let forgotten_at = engine
+                    .memories()
+                    .forget_softly(&ann(), &victim)
+                    .unwrap()
+                    .forgotten_at;
                 (ids, forgotten_at)
             })
         })
@@ -535,7 +564,7 @@ fn a_note_is_forgotten_in_its_file_once() {
     vault
         .folder
         .replace("one.md", "---\nuid", "---\nmood: calm\nuid");
-    let forgotten = vault.engine.forget_softly(&ann(), &id).unwrap();
+    let forgotten = vault.engine.memories().forget_softly(&ann(), &id).unwrap();
     let first = vault.clock.now();
     assert_eq!(forgotten.forgotten_at, Some(first));
     let text = vault.folder.text("one.md");
@@ -549,13 +578,14 @@ fn a_note_is_forgotten_in_its_file_once() {
     }
     assert!(found(&vault.engine, &ann(), "honey").is_empty());
     assert_eq!(
-        vault.engine.show(&ann(), &id).unwrap_err().code,
+        vault.engine.memories().show(&ann(), &id).unwrap_err().code,
         ErrorCode::NotFound
     );
     vault.clock.advance(60);
     assert_eq!(
         vault
             .engine
+            .memories()
             .forget_softly(&ann(), &id)
             .unwrap()
             .forgotten_at,
@@ -569,6 +599,7 @@ fn a_note_is_forgotten_in_its_file_once() {
     assert_eq!(
         vault
             .engine
+            .memories()
             .forget_softly(&ann(), &id)
             .unwrap()
             .forgotten_at,
@@ -587,7 +618,7 @@ fn a_note_without_uid_gets_one_when_it_is_forgotten() {
     vault.reconcile();
     for path in ["a.md", "copy.md"] {
         let id = vault.id(path);
-        vault.engine.forget_softly(&ann(), &id).unwrap();
+        vault.engine.memories().forget_softly(&ann(), &id).unwrap();
         assert!(
             vault.folder.text(path).contains(&format!("uid: {id}\n")),
             "{}",
@@ -610,29 +641,39 @@ fn a_memory_without_a_file_is_forgotten_in_the_index() {
     let engine = &vault.engine;
     let bob = caller("bob", &WRITER);
     let id = engine
+        .memories()
         .remember(&bob, fact("honey", Visibility::Shared))
         .unwrap()
         .memory
         .id;
     assert_eq!(
-        engine.forget_softly(&ann(), &id).unwrap_err().code,
+        engine
+            .memories()
+            .forget_softly(&ann(), &id)
+            .unwrap_err()
+            .code,
         ErrorCode::Forbidden
     );
     let hidden = engine
+        .memories()
         .remember(&bob, fact("secret", Visibility::Private))
         .unwrap()
         .memory
         .id;
     assert_eq!(
-        engine.forget_softly(&ann(), &hidden).unwrap_err().code,
+        engine
+            .memories()
+            .forget_softly(&ann(), &hidden)
+            .unwrap_err()
+            .code,
         ErrorCode::NotFound
     );
-    let first = engine.forget_softly(&bob, &id).unwrap();
+    let first = engine.memories().forget_softly(&bob, &id).unwrap();
     assert_eq!(first.forgotten_at, Some(vault.clock.now()));
     vault.clock.advance(9);
-    assert_eq!(engine.forget_softly(&bob, &id).unwrap(), first);
+    assert_eq!(engine.memories().forget_softly(&bob, &id).unwrap(), first);
     assert_eq!(
-        engine.show(&bob, &id).unwrap_err().code,
+        engine.memories().show(&bob, &id).unwrap_err().code,
         ErrorCode::NotFound
     );
     assert_eq!(vault.stored(&id), Some(first));
@@ -665,7 +706,7 @@ fn an_edit_by_hand_and_a_forgetting_are_both_kept() {
             }
             let edited =
                 |text: &str| text.contains("wax") || text.contains("mood") || path == "two.md";
-            vault.engine.forget_softly(&ann(), &id).unwrap();
+            vault.engine.memories().forget_softly(&ann(), &id).unwrap();
             let text = vault.folder.text(path);
             assert!(
                 edited(&text) && text.contains("status: deleted"),
@@ -703,13 +744,19 @@ fn a_file_that_loci_cannot_rewrite_is_left_alone() {
         assert_eq!(
             vault
                 .engine
+                .memories()
                 .update(&ann(), &id, "new", None)
                 .unwrap_err()
                 .code,
             code
         );
         assert_eq!(
-            vault.engine.forget_softly(&ann(), &id).unwrap_err().code,
+            vault
+                .engine
+                .memories()
+                .forget_softly(&ann(), &id)
+                .unwrap_err()
+                .code,
             code
         );
     }
@@ -720,6 +767,7 @@ fn a_file_that_loci_cannot_rewrite_is_left_alone() {
     vault.folder.meanwhile(again);
     let error = vault
         .engine
+        .memories()
         .forget_softly(&ann(), &vault.id("restless.md"))
         .unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
@@ -731,18 +779,19 @@ fn a_file_that_loci_cannot_rewrite_is_left_alone() {
 fn no_verb_of_others_takes_a_note_away() {
     type Delete = fn(&Engine, &MemoryId);
     let deletes: [Delete; 3] = [
-        |engine, id| engine.forget(&ann(), id).unwrap(),
+        |engine, id| engine.memories().forget(&ann(), id).unwrap(),
         |engine, id| {
             let which = Discard {
                 id: Some(id.clone()),
                 ..Discard::default()
             };
-            assert_eq!(engine.count_discarded(&ann(), &which), Ok(1));
-            assert_eq!(engine.discard(&ann(), &which), Ok(1));
-            assert_eq!(engine.discard(&ann(), &which), Ok(0));
+            assert_eq!(engine.memories().count_discarded(&ann(), &which), Ok(1));
+            assert_eq!(engine.memories().discard(&ann(), &which), Ok(1));
+            assert_eq!(engine.memories().discard(&ann(), &which), Ok(0));
         },
         |engine, _| {
             engine
+                .memories()
                 .remember(
                     &ann(),
                     Remember {
@@ -756,8 +805,8 @@ fn no_verb_of_others_takes_a_note_away() {
                 ..Discard::default()
             };
             for left in [2, 0] {
-                assert_eq!(engine.count_discarded(&ann(), &which), Ok(left));
-                assert_eq!(engine.discard(&ann(), &which), Ok(left));
+                assert_eq!(engine.memories().count_discarded(&ann(), &which), Ok(left));
+                assert_eq!(engine.memories().discard(&ann(), &which), Ok(left));
             }
         },
     ];
@@ -772,15 +821,15 @@ fn no_verb_of_others_takes_a_note_away() {
             tags: vec!["bees".to_owned()],
             ..note("Bees", "text")
         };
-        let Appended::New(bob, _) = vault.engine.append_note(&bobs, request).unwrap() else {
+        let Appended::New(bob, _) = vault.engine.notes().append(&bobs, request).unwrap() else {
             panic!("it is new")
         };
-        vault.engine.forget(&ann(), &other).unwrap();
+        vault.engine.memories().forget(&ann(), &other).unwrap();
         let request = AppendNote {
             tags: vec!["bees".to_owned()],
             ..note("One", "text")
         };
-        let Appended::New(one, _) = vault.engine.append_note(&ann(), request).unwrap() else {
+        let Appended::New(one, _) = vault.engine.notes().append(&ann(), request).unwrap() else {
             panic!("it is new")
         };
         delete(&vault.engine, &one.id);
@@ -789,7 +838,12 @@ fn no_verb_of_others_takes_a_note_away() {
         assert!(vault.folder.text("one.md").contains("status: deleted"));
         assert_eq!(vault.stored(&bob.id).unwrap().forgotten_at, None);
         assert_eq!(
-            vault.engine.forget(&ann(), &one.id).unwrap_err().code,
+            vault
+                .engine
+                .memories()
+                .forget(&ann(), &one.id)
+                .unwrap_err()
+                .code,
             ErrorCode::NotFound
         );
         vault.reconcile();
@@ -808,10 +862,14 @@ fn what_clears_a_tool_set_leaves_notes() {
     };
     vault
         .engine
+        .memories()
         .remember(&through_other, fact("fact", Visibility::Private))
         .unwrap();
     assert_eq!(
-        vault.engine.clear(&through_other, CollectionFilter::Any),
+        vault
+            .engine
+            .memories()
+            .clear(&through_other, CollectionFilter::Any),
         Ok(1)
     );
     assert_eq!(vault.stored(&id).unwrap().forgotten_at, None);
@@ -823,23 +881,23 @@ fn what_clears_a_tool_set_leaves_notes() {
 fn what_was_forgotten_can_be_deleted() {
     type Delete = fn(&Engine, &MemoryId) -> Result<usize>;
     let deletes: [Delete; 4] = [
-        |engine, id| engine.forget(&ann(), id).map(|()| 1),
-        |engine, _| engine.clear(&ann(), CollectionFilter::Global),
+        |engine, id| engine.memories().forget(&ann(), id).map(|()| 1),
+        |engine, _| engine.memories().clear(&ann(), CollectionFilter::Global),
         |engine, id| {
             let which = Discard {
                 id: Some(id.clone()),
                 ..Discard::default()
             };
-            assert_eq!(engine.count_discarded(&ann(), &which), Ok(1));
-            engine.discard(&ann(), &which)
+            assert_eq!(engine.memories().count_discarded(&ann(), &which), Ok(1));
+            engine.memories().discard(&ann(), &which)
         },
         |engine, _| {
             let which = Discard {
                 tags: vec!["bees".to_owned()],
                 ..Discard::default()
             };
-            assert_eq!(engine.count_discarded(&ann(), &which), Ok(1));
-            engine.discard(&ann(), &which)
+            assert_eq!(engine.memories().count_discarded(&ann(), &which), Ok(1));
+            engine.memories().discard(&ann(), &which)
         },
     ];
     for (number, delete) in deletes.into_iter().enumerate() {
@@ -850,11 +908,11 @@ fn what_was_forgotten_can_be_deleted() {
             tags: tagged(),
             ..fact("bees", Visibility::Private)
         };
-        let id = engine.remember(&ann(), bees).unwrap().memory.id;
-        engine.forget_softly(&ann(), &id).unwrap();
+        let id = engine.memories().remember(&ann(), bees).unwrap().memory.id;
+        engine.memories().forget_softly(&ann(), &id).unwrap();
         let bobs = caller("bob", &WRITER);
         assert_eq!(
-            engine.forget(&bobs, &id).unwrap_err().code,
+            engine.memories().forget(&bobs, &id).unwrap_err().code,
             ErrorCode::NotFound
         );
         let kept = (number != 1).then(|| {
@@ -862,10 +920,10 @@ fn what_was_forgotten_can_be_deleted() {
                 tags: tagged(),
                 ..note("One", "text")
             };
-            let Appended::New(kept, _) = engine.append_note(&ann(), request).unwrap() else {
+            let Appended::New(kept, _) = engine.notes().append(&ann(), request).unwrap() else {
                 panic!("it is new")
             };
-            engine.forget_softly(&ann(), &kept.id).unwrap();
+            engine.memories().forget_softly(&ann(), &kept.id).unwrap();
             kept.id
         });
         assert_eq!(delete(engine, &id), Ok(1), "{number}");
@@ -876,10 +934,10 @@ fn what_was_forgotten_can_be_deleted() {
                 id: Some(id.clone()),
                 ..Discard::default()
             };
-            assert_eq!(engine.count_discarded(&ann(), &which), Ok(0));
-            assert_eq!(engine.discard(&ann(), &which), Ok(0));
+            assert_eq!(engine.memories().count_discarded(&ann(), &which), Ok(0));
+            assert_eq!(engine.memories().discard(&ann(), &which), Ok(0));
             assert_eq!(
-                engine.forget(&ann(), &id).unwrap_err().code,
+                engine.memories().forget(&ann(), &id).unwrap_err().code,
                 ErrorCode::NotFound
             );
         }
@@ -896,7 +954,7 @@ fn what_remains_of_a_bulk_deletion_is_told() {
             tags: tagged(),
             ..note(title, "text")
         };
-        let Appended::New(memory, _) = vault.engine.append_note(&ann(), request).unwrap() else {
+        let Appended::New(memory, _) = vault.engine.notes().append(&ann(), request).unwrap() else {
             panic!("it is new")
         };
         memory.id
@@ -909,6 +967,7 @@ fn what_remains_of_a_bulk_deletion_is_told() {
     };
     let other = vault
         .engine
+        .memories()
         .remember(&ann(), tagged_fact)
         .unwrap()
         .memory
@@ -917,7 +976,7 @@ fn what_remains_of_a_bulk_deletion_is_told() {
         tags: tagged(),
         ..Discard::default()
     };
-    let error = vault.engine.discard(&ann(), &which).unwrap_err();
+    let error = vault.engine.memories().discard(&ann(), &which).unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
     for (place, id) in ids.iter().enumerate() {
         let remains = place % 2 == 1;
@@ -936,7 +995,7 @@ fn what_remains_of_a_bulk_deletion_is_told() {
     );
     // The content of the first one's file.
     vault.folder.replace("b.md", "broken\ntitle", "title");
-    let error = vault.engine.discard(&ann(), &which).unwrap_err();
+    let error = vault.engine.memories().discard(&ann(), &which).unwrap_err();
     assert_eq!(error.code, ErrorCode::Unavailable);
     assert!(
         error.message.starts_with("deleted: 1;"),
@@ -951,7 +1010,7 @@ fn a_key_is_for_what_is_written() {
     let vault = vault();
     let append = |body: &str, tags: &[&str]| {
         let tags = tags.iter().map(|&tag| tag.to_owned()).collect();
-        vault.engine.append_note(
+        vault.engine.notes().append(
             &ann(),
             AppendNote {
                 tags,
@@ -1000,7 +1059,7 @@ fn a_note_that_changes_while_it_is_indexed_keeps_its_writer_and_key() {
     let (changed, is_done) = (id.clone(), AtomicBool::new(false));
     vault.store.before(move |method| {
         if method == "commit_rebuildable" && !is_done.swap(true, Ordering::SeqCst) {
-            other.set_shared(&ann(), &changed, true)?;
+            other.memories().set_shared(&ann(), &changed, true)?;
         }
         Ok(())
     });
@@ -1022,14 +1081,19 @@ fn a_broken_file_stops_what_would_delete_it() {
     vault.folder.replace("one.md", "title", "broken\ntitle");
     vault.reconcile();
     assert_eq!(
-        vault.engine.forget(&ann(), &one).unwrap_err().code,
+        vault
+            .engine
+            .memories()
+            .forget(&ann(), &one)
+            .unwrap_err()
+            .code,
         ErrorCode::Conflict
     );
     let which = Discard {
         id: Some(one.clone()),
         ..Discard::default()
     };
-    let error = vault.engine.discard(&ann(), &which).unwrap_err();
+    let error = vault.engine.memories().discard(&ann(), &which).unwrap_err();
     assert!(
         error.code == ErrorCode::Conflict && error.message.contains(one.as_str()),
         "{error}"
@@ -1054,6 +1118,7 @@ fn a_text_is_changed_in_its_file() {
     vault.clock.advance(60);
     let (memory, embedding) = vault
         .engine
+        .memories()
         .update(&ann(), &id, "wax\r\n", Some(true))
         .unwrap();
     assert_eq!(
@@ -1075,6 +1140,7 @@ fn a_text_is_changed_in_its_file() {
     assert_eq!(
         vault
             .engine
+            .memories()
             .set_shared(&ann(), &id, false)
             .unwrap_err()
             .code,
@@ -1083,6 +1149,7 @@ fn a_text_is_changed_in_its_file() {
     assert_eq!(
         vault
             .engine
+            .memories()
             .update(&ann(), &id, "x", Some(false))
             .unwrap_err()
             .code,
@@ -1109,6 +1176,7 @@ fn a_text_that_a_person_changed_meanwhile_is_not_overwritten() {
         }
         let error = vault
             .engine
+            .memories()
             .update(&ann(), &id, "of an agent", None)
             .unwrap_err();
         assert_eq!(error.code, ErrorCode::Conflict);
@@ -1119,16 +1187,29 @@ fn a_text_that_a_person_changed_meanwhile_is_not_overwritten() {
     assert!(
         vault
             .engine
+            .memories()
             .update(&ann(), &id, "of an agent", None)
             .is_ok()
     );
     // The same text is not a conflict, nor is another line of the frontmatter.
     vault.folder.replace("one.md", "of an agent", "the same");
-    assert!(vault.engine.update(&ann(), &id, "the same", None).is_ok());
+    assert!(
+        vault
+            .engine
+            .memories()
+            .update(&ann(), &id, "the same", None)
+            .is_ok()
+    );
     vault
         .folder
         .meanwhile(|folder| folder.replace("one.md", "---\nuid", "---\nmood: calm\nuid"));
-    assert!(vault.engine.update(&ann(), &id, "at last", None).is_ok());
+    assert!(
+        vault
+            .engine
+            .memories()
+            .update(&ann(), &id, "at last", None)
+            .is_ok()
+    );
     let text = vault.folder.text("one.md");
     assert!(
         text.contains("mood: calm") && text.ends_with("at last\n"),
@@ -1145,6 +1226,7 @@ fn nothing_is_stored_in_the_place_of_a_note() {
     for kind in ["note", "fact"] {
         let error = vault
             .engine
+            .memories()
             .remember_as(&ann(), &id, Remember::new("other", kind))
             .unwrap_err();
         assert_eq!(error.code, ErrorCode::Conflict);
@@ -1165,11 +1247,15 @@ fn without_its_folder_a_note_cannot_be_changed() {
         SearchMode::Hybrid,
     );
     assert_eq!(
-        engine.forget(&ann(), &id).unwrap_err().code,
+        engine.memories().forget(&ann(), &id).unwrap_err().code,
         ErrorCode::Unavailable
     );
     assert_eq!(
-        engine.update(&ann(), &id, "new", None).unwrap_err().code,
+        engine
+            .memories()
+            .update(&ann(), &id, "new", None)
+            .unwrap_err()
+            .code,
         ErrorCode::Unavailable
     );
     assert_eq!(vault.stored(&id).unwrap().content, "text");
@@ -1188,7 +1274,11 @@ fn a_change_whose_index_has_to_wait_is_told_of() {
             Ok(())
         }
     });
-    let error = vault.engine.forget_softly(&ann(), &id).unwrap_err();
+    let error = vault
+        .engine
+        .memories()
+        .forget_softly(&ann(), &id)
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::Unavailable);
     assert!(
         error.message.contains("was changed") && error.message.contains("the disk is full"),
@@ -1199,6 +1289,7 @@ fn a_change_whose_index_has_to_wait_is_told_of() {
     assert!(
         vault
             .engine
+            .memories()
             .forget_softly(&ann(), &id)
             .unwrap()
             .forgotten_at
@@ -1225,15 +1316,15 @@ fn a_note_of_an_anonymous_caller_is_nobodys() {
         keyed: Some(keyed("k")),
         ..note("One", "text")
     };
-    let Appended::New(memory, _) = engine.append_note(&nobody, request()).unwrap() else {
+    let Appended::New(memory, _) = engine.notes().append(&nobody, request()).unwrap() else {
         panic!("it is new")
     };
     assert_eq!(
-        engine.append_note(&nobody, request()).unwrap(),
+        engine.notes().append(&nobody, request()).unwrap(),
         Appended::Before(answer(&memory))
     );
     assert_eq!(memory.owner, None);
-    engine.forget(&nobody, &memory.id).unwrap();
+    engine.memories().forget(&nobody, &memory.id).unwrap();
     let filter = loci_core::Filter::of(Space::default(), Reader::everything(), clock.now());
     let shown = |forgotten| {
         store
@@ -1265,6 +1356,7 @@ fn a_change_that_cannot_be_indexed_is_on_the_trail() {
     let caller = ann();
     vault
         .engine
+        .memories()
         .update(&caller, &memory.id, "other text", None)
         .unwrap_err();
     let (records, _) = caller.trail.take();

@@ -54,6 +54,7 @@ fn apart(engine: &Engine, caller: &Caller, query: &str) -> Vec<String> {
         ..question(query)
     };
     engine
+        .search()
         .recall(caller, &recall)
         .unwrap()
         .hits
@@ -112,7 +113,7 @@ fn a_named_id_is_created_and_then_replaced_in_place() {
         },
         ..ann
     };
-    let first = engine.remember_as(
+    let first = engine.memories().remember_as(
         &ann,
         &id(),
         Remember {
@@ -129,7 +130,7 @@ fn a_named_id_is_created_and_then_replaced_in_place() {
         (first.actor.as_deref(), first.origin.as_str()),
         (Some("Ann"), "engram")
     );
-    let shared = engine.set_shared(&ann, &id(), true).unwrap();
+    let shared = engine.memories().set_shared(&ann, &id(), true).unwrap();
     clock.advance(60);
 
     // Under another actor's name, and through another tool set.
@@ -147,6 +148,7 @@ fn a_named_id_is_created_and_then_replaced_in_place() {
         ..discovery("wax candles")
     };
     let second = engine
+        .memories()
         .remember_as(&later, &id(), request.clone())
         .unwrap()
         .memory;
@@ -163,7 +165,7 @@ fn a_named_id_is_created_and_then_replaced_in_place() {
         ..shared
     };
     assert_eq!(second, expected);
-    assert_eq!(engine.show(&ann, &id()).unwrap(), expected);
+    assert_eq!(engine.memories().show(&ann, &id()).unwrap(), expected);
     assert_eq!(apart(&engine, &ann, "wax candles"), ["wax candles"]);
     // The words and the meaning of the old text are gone, those of the new one are there.
     let ranking = |signals: &Signals| f64::from(signals.bm25);
@@ -174,6 +176,7 @@ fn a_named_id_is_created_and_then_replaced_in_place() {
             ..question(query)
         };
         engine
+            .search()
             .recall(&ann, &recall)
             .unwrap()
             .hits
@@ -307,14 +310,21 @@ fn a_named_id_of_something_else_is_refused() {
     ];
     for (name, owner, before, writer, expected) in rows {
         let engine = engine();
-        let old = engine.remember_as(owner, &id(), before).unwrap().memory;
-        let outcome = engine.remember_as(&writer, &id(), discovery("put in its place"));
+        let old = engine
+            .memories()
+            .remember_as(owner, &id(), before)
+            .unwrap()
+            .memory;
+        let outcome = engine
+            .memories()
+            .remember_as(&writer, &id(), discovery("put in its place"));
         assert_eq!(
             outcome.as_ref().err().map(|error| error.code),
             expected,
             "{name}"
         );
         let now = engine
+            .memories()
             .show(&caller("root", &[Scope::Admin]), &id())
             .unwrap();
         match expected {
@@ -340,14 +350,20 @@ fn the_id_of_a_message_and_of_what_expired_or_was_deleted_is_no_new_one() {
         ttl_seconds: Some(1),
         ..fact("soon over", Visibility::Private)
     };
-    let expired = engine.remember(&ann, expiring).unwrap().memory.id;
+    let expired = engine
+        .memories()
+        .remember(&ann, expiring)
+        .unwrap()
+        .memory
+        .id;
     let deleted = engine
+        .memories()
         .remember(&ann, fact("soon deleted", Visibility::Private))
         .unwrap()
         .memory
         .id;
     assert_eq!(
-        engine.discard(
+        engine.memories().discard(
             &ann,
             &Discard {
                 id: Some(deleted.clone()),
@@ -366,6 +382,7 @@ fn the_id_of_a_message_and_of_what_expired_or_was_deleted_is_no_new_one() {
     for (id, hers, his) in rows {
         for (caller, code) in [(&ann, hers), (&bob, his)] {
             let error = engine
+                .memories()
                 .remember_as(&strict(caller.clone()), id, discovery("in its place"))
                 .unwrap_err();
             assert_eq!(error.code, code, "{error}");
@@ -375,12 +392,14 @@ fn the_id_of_a_message_and_of_what_expired_or_was_deleted_is_no_new_one() {
     assert!(apart(&engine, &ann, "place").is_empty());
     // After a permanent removal an id is free.
     let forgotten = engine
+        .memories()
         .remember(&bob, fact("soon forgotten", Visibility::Private))
         .unwrap()
         .memory
         .id;
-    engine.forget(&bob, &forgotten).unwrap();
+    engine.memories().forget(&bob, &forgotten).unwrap();
     engine
+        .memories()
         .remember_as(&strict(ann.clone()), &forgotten, discovery("in its place"))
         .unwrap();
 }
@@ -395,13 +414,16 @@ fn of_two_writers_with_one_id_the_later_one_replaces_or_finds_nothing() {
         let (racing, racer) = (faster.clone(), other.clone());
         before_commits(&store, 1, move || {
             racing
+                .memories()
                 .remember_as(&racer, &id(), discovery("of the faster one"))
                 .map(drop)
         });
-        let outcome = engine.remember_as(&ann, &id(), discovery("of the slower one"));
+        let outcome = engine
+            .memories()
+            .remember_as(&ann, &id(), discovery("of the slower one"));
         assert_eq!(outcome.as_ref().err().map(|error| error.code), expected);
         store.before(|_| Ok(()));
-        let stored = faster.show(&other, &id()).unwrap();
+        let stored = faster.memories().show(&other, &id()).unwrap();
         let (content, revision) = if expected.is_none() {
             ("of the slower one", 2)
         } else {
@@ -422,6 +444,7 @@ fn many_writers_of_one_id_all_succeed() {
     thread::scope(|scope| {
         let write = |number| {
             engine
+                .memories()
                 .remember_as(&ann, &id(), discovery(&format!("number {number}")))
                 .unwrap()
         };
@@ -437,7 +460,7 @@ fn many_writers_of_one_id_all_succeed() {
     });
     assert_eq!(
         (
-            engine.show(&ann, &id()).unwrap().revision,
+            engine.memories().show(&ann, &id()).unwrap().revision,
             engine.size().unwrap().memories
         ),
         (WRITERS, 1)
@@ -467,10 +490,17 @@ fn a_named_id_does_not_outlive_a_wipe() {
             let writing = engine(embedder.clone(), SearchMode::Hybrid);
             let ann = strict(caller("ann", &WRITER));
             if is_there {
-                other.remember_as(&ann, &id(), discovery("before")).unwrap();
+                other
+                    .memories()
+                    .remember_as(&ann, &id(), discovery("before"))
+                    .unwrap();
             }
             thread::scope(|scope| {
-                let written = scope.spawn(|| writing.remember_as(&ann, &id(), discovery("after")));
+                let written = scope.spawn(|| {
+                    writing
+                        .memories()
+                        .remember_as(&ann, &id(), discovery("after"))
+                });
                 embedder.wait_until_entered();
                 if is_late {
                     let (other, ann) = (other.clone(), ann.clone());
@@ -500,14 +530,21 @@ fn an_update_of_what_was_replaced_meanwhile_has_the_new_metadata() {
         tags: vec![tag.to_owned()],
         ..discovery("the gateway")
     };
-    engine.remember_as(&ann, &id(), tagged("walrus")).unwrap();
+    engine
+        .memories()
+        .remember_as(&ann, &id(), tagged("walrus"))
+        .unwrap();
     let (racing, racer) = (faster.clone(), ann.clone());
     before_commits(&store, 1, move || {
         racing
+            .memories()
             .remember_as(&racer, &id(), tagged("pelican"))
             .map(drop)
     });
-    let (memory, _) = engine.update(&ann, &id(), "the new gateway", None).unwrap();
+    let (memory, _) = engine
+        .memories()
+        .update(&ann, &id(), "the new gateway", None)
+        .unwrap();
     store.before(|_| Ok(()));
     assert_eq!(
         (memory.tags, memory.revision),
@@ -518,7 +555,7 @@ fn an_update_of_what_was_replaced_meanwhile_has_the_new_metadata() {
             tiers: vec![Tier::Unlisted],
             ..question(query)
         };
-        let hits = engine.recall(&ann, &recall).unwrap().hits;
+        let hits = engine.search().recall(&ann, &recall).unwrap().hits;
         assert_eq!(
             hits.iter().any(|hit| hit.signals.bm25 > 0.0),
             is_there,
@@ -598,8 +635,12 @@ fn what_is_said_of_a_memory_has_limits() {
     ];
     for (request, code, beginning) in rows {
         for error in [
-            engine.remember(&ann, request.clone()).unwrap_err(),
             engine
+                .memories()
+                .remember(&ann, request.clone())
+                .unwrap_err(),
+            engine
+                .memories()
                 .remember_as(&ann, &id(), request.clone())
                 .unwrap_err(),
         ] {
@@ -618,6 +659,7 @@ fn what_is_said_of_a_memory_has_limits() {
     let citations =
         vec![cited(&long[1..], Some(&long[1..]), Some(&excerpt)); limits::CITATIONS_MAX];
     engine
+        .memories()
         .remember(
             &ann,
             Remember {
@@ -660,6 +702,7 @@ fn what_is_kept_apart_is_not_replaced_by_what_is_not() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
     let apart = engine
+        .memories()
         .remember(&ann, discovery("kept apart"))
         .unwrap()
         .memory;
@@ -667,7 +710,7 @@ fn what_is_kept_apart_is_not_replaced_by_what_is_not() {
         supersedes: Some(apart.id.clone()),
         ..Remember::new("instead", "fact")
     };
-    let error = engine.remember(&ann, instead).unwrap_err();
+    let error = engine.memories().remember(&ann, instead).unwrap_err();
     assert_eq!(
         (error.code, error.message.starts_with("`supersedes` ")),
         (ErrorCode::InvalidArgument, true)
@@ -676,7 +719,7 @@ fn what_is_kept_apart_is_not_replaced_by_what_is_not() {
         supersedes: Some(apart.id),
         ..discovery("instead")
     };
-    assert!(engine.remember(&ann, instead).is_ok());
+    assert!(engine.memories().remember(&ann, instead).is_ok());
 }
 
 #[test]
@@ -691,18 +734,20 @@ fn a_clear_takes_ones_own_of_one_tool_set_and_place() {
         ..Remember::new("filed", "fact")
     };
     let kept = [
-        engine.remember(&bob, filed("here")),
-        engine.remember(&strict(anonymous()), filed("here")),
-        engine.remember(
+        engine.memories().remember(&bob, filed("here")),
+        engine
+            .memories()
+            .remember(&strict(anonymous()), filed("here")),
+        engine.memories().remember(
             &Caller {
                 origin: "mememory",
                 ..ann.clone()
             },
             filed("here"),
         ),
-        engine.remember(&ann, filed("there")),
-        engine.remember(&ann, filed("global")),
-        engine.remember(
+        engine.memories().remember(&ann, filed("there")),
+        engine.memories().remember(&ann, filed("global")),
+        engine.memories().remember(
             &Caller {
                 space: Space::parse("space", "elsewhere").unwrap(),
                 ..ann.clone()
@@ -735,23 +780,26 @@ fn a_clear_takes_ones_own_of_one_tool_set_and_place() {
             },
             _ => filed("here"),
         };
-        engine.remember(&ann, memory).unwrap();
+        engine.memories().remember(&ann, memory).unwrap();
     }
     let here = || CollectionFilter::Only("here".to_owned());
     assert_eq!(
         engine
+            .memories()
             .clear(&strict(caller("ann", &[Scope::Read])), here())
             .unwrap_err()
             .code,
         ErrorCode::Forbidden
     );
     assert_eq!(
-        engine.clear(&strict(caller("root", &[Scope::Admin])), here()),
+        engine
+            .memories()
+            .clear(&strict(caller("root", &[Scope::Admin])), here()),
         Ok(0)
     );
-    assert_eq!(engine.clear(&claiming("ann"), here()), Ok(0));
-    assert_eq!(engine.clear(&ann, here()), Ok(100));
-    assert_eq!(engine.clear(&ann, here()), Ok(0));
+    assert_eq!(engine.memories().clear(&claiming("ann"), here()), Ok(0));
+    assert_eq!(engine.memories().clear(&ann, here()), Ok(100));
+    assert_eq!(engine.memories().clear(&ann, here()), Ok(0));
     // With the message.
     assert_eq!(engine.size().unwrap().memories, kept.len() as u64 + 1);
     let root = caller("root", &[Scope::Admin]);
@@ -760,12 +808,17 @@ fn a_clear_takes_ones_own_of_one_tool_set_and_place() {
             space: memory.space.clone(),
             ..root.clone()
         };
-        assert_eq!(engine.show(&reader, &memory.id), Ok(memory));
+        assert_eq!(engine.memories().show(&reader, &memory.id), Ok(memory));
     }
-    assert_eq!(engine.clear(&ann, CollectionFilter::Global), Ok(1));
-    assert_eq!(engine.clear(&strict(anonymous()), here()), Ok(1));
     assert_eq!(
-        engine.clear(&strict(caller("bob", &[Scope::Write])), here()),
+        engine.memories().clear(&ann, CollectionFilter::Global),
+        Ok(1)
+    );
+    assert_eq!(engine.memories().clear(&strict(anonymous()), here()), Ok(1));
+    assert_eq!(
+        engine
+            .memories()
+            .clear(&strict(caller("bob", &[Scope::Write])), here()),
         Ok(1)
     );
 }
@@ -778,20 +831,30 @@ fn a_clear_goes_on_over_the_changes_of_others() {
     let rows: [(&str, Act, usize, Result<usize, ErrorCode>); 4] = [
         (
             "changed once",
-            |other, ann, id| other.update(ann, id, "changed", None).map(drop),
+            |other, ann, id| other.memories().update(ann, id, "changed", None).map(drop),
             1,
             Ok(40),
         ),
-        ("deleted", |other, ann, id| other.forget(ann, id), 1, Ok(39)),
+        (
+            "deleted",
+            |other, ann, id| other.memories().forget(ann, id),
+            1,
+            Ok(39),
+        ),
         (
             "one more",
-            |other, ann, _| other.remember(ann, Remember::new("new", "fact")).map(drop),
+            |other, ann, _| {
+                other
+                    .memories()
+                    .remember(ann, Remember::new("new", "fact"))
+                    .map(drop)
+            },
             1,
             Ok(40),
         ),
         (
             "changed for ever",
-            |other, ann, id| other.update(ann, id, "again", None).map(drop),
+            |other, ann, id| other.memories().update(ann, id, "again", None).map(drop),
             200,
             Err(ErrorCode::Conflict),
         ),
@@ -803,6 +866,7 @@ fn a_clear_goes_on_over_the_changes_of_others() {
         for _ in 0..40 {
             last = Some(
                 engine
+                    .memories()
                     .remember(&ann, Remember::new("filed", "fact"))
                     .unwrap()
                     .memory
@@ -811,7 +875,7 @@ fn a_clear_goes_on_over_the_changes_of_others() {
         }
         let (changing, id) = (ann.clone(), last.unwrap());
         before_commits(&store, times, move || act(&other, &changing, &id));
-        let cleared = engine.clear(&ann, CollectionFilter::Global);
+        let cleared = engine.memories().clear(&ann, CollectionFilter::Global);
         assert_eq!(cleared.map_err(|error| error.code), expected, "{name}");
         store.before(|_| Ok(()));
         let is_left = expected.is_err() || name == "one more";
@@ -834,13 +898,17 @@ fn sharing_changes_who_reads_and_nothing_else() {
         delivery: Delivery::Bootstrap,
         ..fact("bees and honey", Visibility::Private)
     };
-    let before = engine.remember(&ann, start).unwrap().memory;
+    let before = engine.memories().remember(&ann, start).unwrap().memory;
     let id = before.id.clone();
     clock.advance(60);
     // The model is not called.
     embedder.is_away.store(true, Ordering::SeqCst);
     assert_eq!(
-        engine.set_shared(&bob, &id, true).unwrap_err().code,
+        engine
+            .memories()
+            .set_shared(&bob, &id, true)
+            .unwrap_err()
+            .code,
         ErrorCode::NotFound
     );
     for (shared, visibility, revision, his) in [
@@ -853,19 +921,37 @@ fn sharing_changes_who_reads_and_nothing_else() {
             revision,
             ..before.clone()
         };
-        assert_eq!(engine.set_shared(&ann, &id, shared), Ok(expected.clone()));
-        assert_eq!(engine.show(&ann, &id), Ok(expected));
-        assert_eq!(engine.set_shared(&bob, &id, false).unwrap_err().code, his);
+        assert_eq!(
+            engine.memories().set_shared(&ann, &id, shared),
+            Ok(expected.clone())
+        );
+        assert_eq!(engine.memories().show(&ann, &id), Ok(expected));
+        assert_eq!(
+            engine
+                .memories()
+                .set_shared(&bob, &id, false)
+                .unwrap_err()
+                .code,
+            his
+        );
     }
     embedder.is_away.store(false, Ordering::SeqCst);
-    let hits = engine.recall(&ann, &question("bees")).unwrap().hits;
+    let hits = engine
+        .search()
+        .recall(&ann, &question("bees"))
+        .unwrap()
+        .hits;
     assert!(
         hits[0].signals.cosine.is_some(),
         "its vector is still there"
     );
     let reading = strict(caller("ann", &[Scope::Read]));
     assert_eq!(
-        engine.set_shared(&reading, &id, true).unwrap_err().code,
+        engine
+            .memories()
+            .set_shared(&reading, &id, true)
+            .unwrap_err()
+            .code,
         ErrorCode::Forbidden
     );
 }
@@ -878,6 +964,7 @@ fn what_is_common_is_shared_already() {
         strict(caller("bob", &WRITER)),
     );
     let id = engine
+        .memories()
         .remember(&ann, fact("of everyone", Visibility::Common))
         .unwrap()
         .memory
@@ -887,42 +974,60 @@ fn what_is_common_is_shared_already() {
         (&strict(anonymous()), ErrorCode::Forbidden),
     ] {
         assert_eq!(
-            engine.set_shared(caller, &id, false).unwrap_err().code,
+            engine
+                .memories()
+                .set_shared(caller, &id, false)
+                .unwrap_err()
+                .code,
             code
         );
         assert_eq!(
             engine
+                .memories()
                 .update(caller, &id, "mine", Some(false))
                 .unwrap_err()
                 .code,
             code
         );
-        assert_eq!(engine.forget(caller, &id).unwrap_err().code, code);
+        assert_eq!(
+            engine.memories().forget(caller, &id).unwrap_err().code,
+            code
+        );
     }
     assert_eq!(
-        engine.set_shared(&ann, &id, true).unwrap().visibility,
+        engine
+            .memories()
+            .set_shared(&ann, &id, true)
+            .unwrap()
+            .visibility,
         Visibility::Common
     );
     // Through a tool set where every caller owns common memories.
     assert!(
         engine
+            .memories()
             .update(&caller("bob", &WRITER), &id, "still of everyone", None)
             .is_ok()
     );
     // No call could make it common again.
     assert_eq!(
-        engine.set_shared(&ann, &id, false).unwrap_err().code,
+        engine
+            .memories()
+            .set_shared(&ann, &id, false)
+            .unwrap_err()
+            .code,
         ErrorCode::InvalidArgument
     );
     assert_eq!(
         engine
+            .memories()
             .update(&ann, &id, "mine", Some(false))
             .unwrap_err()
             .code,
         ErrorCode::InvalidArgument
     );
     assert_eq!(
-        engine.show(&ann, &id).unwrap().visibility,
+        engine.memories().show(&ann, &id).unwrap().visibility,
         Visibility::Common
     );
 }
@@ -932,6 +1037,7 @@ fn an_update_may_say_whether_it_is_shared() {
     let engine = engine();
     let ann = strict(caller("ann", &WRITER));
     let id = engine
+        .memories()
         .remember(&ann, fact("zero", Visibility::Private))
         .unwrap()
         .memory
@@ -944,10 +1050,11 @@ fn an_update_may_say_whether_it_is_shared() {
     ];
     for (number, (shared, expected)) in rows.into_iter().enumerate() {
         let (memory, _) = engine
+            .memories()
             .update(&ann, &id, &format!("number {number}"), shared)
             .unwrap();
         assert_eq!(memory.visibility, expected, "{number}");
-        assert_eq!(engine.show(&ann, &id), Ok(memory));
+        assert_eq!(engine.memories().show(&ann, &id), Ok(memory));
     }
 }
 
@@ -957,6 +1064,7 @@ fn sharing_and_updating_at_once_are_both_made() {
     let (engine, other, store) = two();
     let ann = strict(caller("ann", &WRITER));
     let id = engine
+        .memories()
         .remember(&ann, fact("old", Visibility::Private))
         .unwrap()
         .memory
@@ -964,17 +1072,23 @@ fn sharing_and_updating_at_once_are_both_made() {
     let (sharing, shared) = (ann.clone(), id.clone());
     let racing = other.clone();
     before_commits(&store, 1, move || {
-        racing.set_shared(&sharing, &shared, true).map(drop)
+        racing
+            .memories()
+            .set_shared(&sharing, &shared, true)
+            .map(drop)
     });
-    engine.update(&ann, &id, "new", None).unwrap();
+    engine.memories().update(&ann, &id, "new", None).unwrap();
     let (updating, updated) = (ann.clone(), id.clone());
     let racing = other.clone();
     before_commits(&store, 1, move || {
-        racing.update(&updating, &updated, "newer", None).map(drop)
+        racing
+            .memories()
+            .update(&updating, &updated, "newer", None)
+            .map(drop)
     });
-    engine.set_shared(&ann, &id, false).unwrap();
+    engine.memories().set_shared(&ann, &id, false).unwrap();
     store.before(|_| Ok(()));
-    let memory = engine.show(&ann, &id).unwrap();
+    let memory = engine.memories().show(&ann, &id).unwrap();
     assert_eq!(
         (memory.content.as_str(), memory.visibility, memory.revision),
         ("newer", Visibility::Private, 5)
@@ -989,18 +1103,23 @@ fn who_claims_a_name_deletes_and_wipes_what_came_in_that_way() {
         tags: vec!["a".to_owned()],
         ..fact(DARK, Visibility::Private)
     };
-    let own = engine.remember(&ann, tagged()).unwrap().memory;
+    let own = engine.memories().remember(&ann, tagged()).unwrap().memory;
     let shared = Remember {
         visibility: Visibility::Shared,
         ..tagged()
     };
-    let shared = engine.remember(&ann, shared).unwrap().memory;
-    let apart = engine.remember(&ann, discovery(DARK)).unwrap().memory;
+    let shared = engine.memories().remember(&ann, shared).unwrap().memory;
+    let apart = engine
+        .memories()
+        .remember(&ann, discovery(DARK))
+        .unwrap()
+        .memory;
     let common = Caller {
         origin: "mememory",
         ..caller("ann", &WRITER)
     };
     let common = engine
+        .memories()
         .remember(&common, fact(DARK, Visibility::Common))
         .unwrap()
         .memory;
@@ -1020,8 +1139,8 @@ fn who_claims_a_name_deletes_and_wipes_what_came_in_that_way() {
         one(&apart.id),
         one(&common.id),
     ] {
-        assert_eq!(engine.count_discarded(&claimed, &which), Ok(0));
-        assert_eq!(engine.discard(&claimed, &which), Ok(0));
+        assert_eq!(engine.memories().count_discarded(&claimed, &which), Ok(0));
+        assert_eq!(engine.memories().discard(&claimed, &which), Ok(0));
     }
     // Memories of the same tool set under that name count, stored by either caller.
     let said = Message {
@@ -1039,9 +1158,12 @@ fn who_claims_a_name_deletes_and_wipes_what_came_in_that_way() {
         vec![said],
     )
     .unwrap();
-    assert_eq!(engine.discard(&claimed, &tag), Ok(2));
+    assert_eq!(engine.memories().discard(&claimed, &tag), Ok(2));
     say(&engine, &claimed, "c", vec![message(Role::Human, DARK)]).unwrap();
-    engine.decide(&claimed, "theme", "dark", None).unwrap();
+    engine
+        .conversations()
+        .decide(&claimed, "theme", "dark", None)
+        .unwrap();
     // The soft-deleted ones are among them.
     assert_eq!(
         engine.wipe(&claimed),
@@ -1054,17 +1176,21 @@ fn who_claims_a_name_deletes_and_wipes_what_came_in_that_way() {
     assert_eq!(engine.wipe(&claiming("local")), Ok(Wiped::default()));
     for memory in [&own, &shared, &apart, &common] {
         assert_eq!(
-            engine.show(&ann, &memory.id).as_ref(),
+            engine.memories().show(&ann, &memory.id).as_ref(),
             Ok(memory),
             "name and all"
         );
     }
     // She herself can delete all of her data.
-    assert_eq!(engine.discard(&ann, &one(&apart.id)), Ok(0), "kept apart");
-    assert_eq!(engine.discard(&ann, &one(&common.id)), Ok(1));
+    assert_eq!(
+        engine.memories().discard(&ann, &one(&apart.id)),
+        Ok(0),
+        "kept apart"
+    );
+    assert_eq!(engine.memories().discard(&ann, &one(&common.id)), Ok(1));
     assert_eq!(engine.wipe(&ann).unwrap().memories, 3);
     assert_eq!(
-        engine.show(&ann, &shared.id).unwrap_err().code,
+        engine.memories().show(&ann, &shared.id).unwrap_err().code,
         ErrorCode::NotFound
     );
 }
@@ -1079,6 +1205,7 @@ fn a_claimed_name_is_tied_to_nothing_private_of_its_owner() {
     } = bench();
     let ann = strict(caller("ann", &WRITER));
     let own = engine
+        .memories()
         .remember(
             &ann,
             Remember {
@@ -1092,7 +1219,7 @@ fn a_claimed_name_is_tied_to_nothing_private_of_its_owner() {
         visibility: Visibility::Shared,
         ..discovery(DARK)
     };
-    engine.remember(&ann, apart).unwrap();
+    engine.memories().remember(&ann, apart).unwrap();
     clock.advance(1);
     let hears = |caller: &Caller| {
         clock.advance(1);
@@ -1100,7 +1227,7 @@ fn a_claimed_name_is_tied_to_nothing_private_of_its_owner() {
             .unwrap()
             .ids
             .remove(0);
-        while engine.enrich().unwrap() {}
+        while engine.background().enrich().unwrap() {}
         let made = listed(&engine, caller)
             .into_iter()
             .find(|memory| memory.source.as_ref() == Some(&said))
@@ -1123,10 +1250,12 @@ fn no_read_names_a_memory_that_the_caller_may_not_read() {
     let Bench { engine, store, .. } = bench();
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
     let secret = engine
+        .memories()
         .remember(&ann, fact("bees in May", Visibility::Private))
         .unwrap()
         .memory;
     let seen = engine
+        .memories()
         .remember(&ann, fact("honey in June", Visibility::Shared))
         .unwrap()
         .memory;
@@ -1140,6 +1269,7 @@ fn no_read_names_a_memory_that_the_caller_may_not_read() {
         links: vec![link(&secret.id), link(&seen.id)],
         revision: 2,
         ..engine
+            .memories()
             .remember(&ann, fact("wax in July", Visibility::Common))
             .unwrap()
             .memory
@@ -1182,11 +1312,15 @@ fn no_read_names_a_memory_that_the_caller_may_not_read() {
             budget_tokens: None,
         };
         let all = [
-            vec![engine.show(caller, &common.id).unwrap()],
-            engine.list(caller, list.clone()).unwrap(),
-            engine.list_by_insertion(caller, &browse).unwrap(),
-            engine.browse(caller, browse).unwrap().memories,
+            vec![engine.memories().show(caller, &common.id).unwrap()],
+            engine.listings().list(caller, list.clone()).unwrap(),
+            engine
+                .listings()
+                .list_by_insertion(caller, &browse)
+                .unwrap(),
+            engine.listings().browse(caller, browse).unwrap().memories,
             (engine
+                .listings()
                 .list_within(caller, list, None)
                 .unwrap()
                 .shown
@@ -1194,15 +1328,21 @@ fn no_read_names_a_memory_that_the_caller_may_not_read() {
             .map(|shown| shown.memory)
             .collect(),
             (engine
+                .search()
                 .recall(caller, &question("wax"))
                 .unwrap()
                 .hits
                 .into_iter())
             .map(|hit| hit.memory)
             .collect(),
-            (engine.page(caller, &page).unwrap().hits.into_iter())
-                .map(|hit| hit.memory)
-                .collect(),
+            (engine
+                .search()
+                .page(caller, &page)
+                .unwrap()
+                .hits
+                .into_iter())
+            .map(|hit| hit.memory)
+            .collect(),
         ];
         all.map(|memories: Vec<Memory>| {
             let memory = memories.into_iter().find(|memory| memory.id == common.id);

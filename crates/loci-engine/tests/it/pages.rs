@@ -26,10 +26,11 @@ fn ids(page: &HitPage) -> Vec<MemoryId> {
 
 /// Returns all pages of a search, each with that many results.
 fn pages(engine: &Engine, caller: &Caller, first: PageRequest<'_>) -> Vec<HitPage> {
-    let mut pages = vec![engine.page(caller, &first).unwrap()];
+    let mut pages = vec![engine.search().page(caller, &first).unwrap()];
     while let Some(cursor) = pages.last().unwrap().next_cursor.clone() {
         pages.push(
             engine
+                .search()
                 .page(
                     caller,
                     &PageRequest {
@@ -117,6 +118,7 @@ fn nothing_is_repeated_and_nothing_is_left_out() {
         let local = Caller::local();
         let remember = |text: &str| {
             engine
+                .memories()
                 .remember(&local, fact(text, Visibility::Common))
                 .unwrap()
                 .memory
@@ -153,7 +155,7 @@ fn nothing_is_repeated_and_nothing_is_left_out() {
                 cursor: cursor.as_deref(),
                 budget_tokens: None,
             };
-            let page = engine.page(&local, &request).unwrap();
+            let page = engine.search().page(&local, &request).unwrap();
             let places: Vec<_> = page
                 .hits
                 .iter()
@@ -190,10 +192,13 @@ fn nothing_is_repeated_and_nothing_is_left_out() {
                 match random.below(3) {
                     0 => {
                         texts.remove(&chosen);
-                        engine.forget(&local, &chosen).ok();
+                        engine.memories().forget(&local, &chosen).ok();
                     }
                     1 => {
-                        engine.update(&local, &chosen, &text(random), None).ok();
+                        engine
+                            .memories()
+                            .update(&local, &chosen, &text(random), None)
+                            .ok();
                     }
                     _ => set_forgotten(&store, &chosen, random.chance(50).then(|| clock.now())),
                 }
@@ -245,6 +250,7 @@ fn pages_of_any_size_are_parts_of_one_order() {
     while texts.len() < 100 {
         let text = text(random);
         engine
+            .memories()
             .remember(&ann, fact(&text, Visibility::Private))
             .unwrap();
         texts.insert(text);
@@ -276,6 +282,7 @@ fn equal_results_are_in_the_order_of_ids() {
     let Bench { engine, store, .. } = bench();
     let remember = |text| {
         engine
+            .memories()
             .remember(&Caller::local(), fact(text, Visibility::Common))
             .unwrap()
             .memory
@@ -297,7 +304,10 @@ fn equal_results_are_in_the_order_of_ids() {
 
 #[test]
 fn a_search_without_results_has_one_page() {
-    let page = engine().page(&Caller::local(), &request(5, None)).unwrap();
+    let page = engine()
+        .search()
+        .page(&Caller::local(), &request(5, None))
+        .unwrap();
     assert_eq!(
         page,
         HitPage {
@@ -318,16 +328,20 @@ fn a_cursor_is_of_one_search_and_one_caller() {
     let ann = caller("ann", &WRITER);
     for number in 0..4 {
         engine
+            .memories()
             .remember(
                 &ann,
                 fact(&format!("red kettle {number}"), Visibility::Common),
             )
             .unwrap();
     }
-    let first = engine.page(&ann, &request(1, None)).unwrap();
+    let first = engine.search().page(&ann, &request(1, None)).unwrap();
     let cursor = first.next_cursor.as_deref().unwrap();
     // The same cursor gives the same page, with any size and through another process.
-    let second = engine.page(&ann, &request(1, Some(cursor))).unwrap();
+    let second = engine
+        .search()
+        .page(&ann, &request(1, Some(cursor)))
+        .unwrap();
     assert_ne!(ids(&second), ids(&first));
     let other = Engine::new(
         store,
@@ -335,9 +349,16 @@ fn a_cursor_is_of_one_search_and_one_caller() {
         clock,
         SearchMode::Hybrid,
     );
-    assert_eq!(other.page(&ann, &request(1, Some(cursor))).unwrap(), second);
+    assert_eq!(
+        other
+            .search()
+            .page(&ann, &request(1, Some(cursor)))
+            .unwrap(),
+        second
+    );
     assert_eq!(
         engine
+            .search()
             .page(&ann, &request(3, Some(cursor)))
             .unwrap()
             .hits
@@ -346,7 +367,7 @@ fn a_cursor_is_of_one_search_and_one_caller() {
     );
 
     let refused = |caller: &Caller, request: PageRequest<'_>| {
-        let error = engine.page(caller, &request).unwrap_err();
+        let error = engine.search().page(caller, &request).unwrap_err();
         assert_eq!(error.code, ErrorCode::InvalidArgument, "{request:?}");
         assert!(
             error.message.starts_with("`cursor`")
@@ -411,6 +432,7 @@ fn a_cursor_is_of_one_search_and_one_caller() {
     for number in 0..4 {
         bench
             .engine
+            .memories()
             .remember(
                 &ann,
                 fact(&format!("red kettle {number}"), Visibility::Common),
@@ -419,6 +441,7 @@ fn a_cursor_is_of_one_search_and_one_caller() {
     }
     let cursor = bench
         .engine
+        .search()
         .page(&ann, &request(1, None))
         .unwrap()
         .next_cursor
@@ -433,6 +456,7 @@ fn a_page_ends_where_its_budget_does() {
     let content = "red kettle ".repeat(limits::CONTENT_BYTES_MAX / 11);
     for number in 0..9 {
         engine
+            .memories()
             .remember(
                 &local,
                 fact(&format!("{content}{number}"), Visibility::Common),
@@ -485,6 +509,7 @@ fn the_pages_of_a_quotation_stay_with_what_the_first_one_showed() {
     let near = |engine: &Engine, count: usize| {
         for number in 0..count {
             engine
+                .memories()
                 .remember(
                     &Caller::local(),
                     fact(
@@ -498,6 +523,7 @@ fn the_pages_of_a_quotation_stay_with_what_the_first_one_showed() {
     let holder = |engine: &Engine, number: usize| {
         let text = format!("the red kettle {number}");
         engine
+            .memories()
             .remember(&Caller::local(), fact(&text, Visibility::Common))
             .unwrap()
             .memory
@@ -508,7 +534,7 @@ fn the_pages_of_a_quotation_stay_with_what_the_first_one_showed() {
             query: "the \"red kettle\"",
             ..request(2, cursor)
         };
-        engine.page(&Caller::local(), &request).unwrap()
+        engine.search().page(&Caller::local(), &request).unwrap()
     };
     // At first no text contains it, and later one does.
     let engine = engine();
@@ -535,7 +561,7 @@ fn the_pages_of_a_quotation_stay_with_what_the_first_one_showed() {
         .iter()
         .find(|id| !ids(&first).contains(*id))
         .unwrap();
-    engine.forget(&Caller::local(), last).unwrap();
+    engine.memories().forget(&Caller::local(), last).unwrap();
     let second = ask(&engine, first.next_cursor.as_deref());
     assert_eq!(
         second,
@@ -553,12 +579,14 @@ fn more_hold_a_quotation_than_are_looked_at_at_once() {
     let local = Caller::local();
     for number in 0..150 {
         engine
+            .memories()
             .remember(
                 &local,
                 fact(&format!("the kettle is red {number}"), Visibility::Common),
             )
             .unwrap();
         engine
+            .memories()
             .remember(
                 &local,
                 fact(
@@ -593,6 +621,7 @@ fn forgotten_ones_are_shown_to_those_who_ask() {
     let local = Caller::local();
     let ids_of = |with_forgotten| {
         let page = engine
+            .search()
             .page(
                 &local,
                 &PageRequest {
@@ -604,11 +633,13 @@ fn forgotten_ones_are_shown_to_those_who_ask() {
         ids(&page).into_iter().collect::<BTreeSet<_>>()
     };
     let kept = engine
+        .memories()
         .remember(&local, fact("a red kettle", Visibility::Common))
         .unwrap()
         .memory
         .id;
     let forgotten = engine
+        .memories()
         .remember(&local, fact("an old red kettle", Visibility::Common))
         .unwrap()
         .memory

@@ -78,7 +78,12 @@ fn found(mine: &Mine, question: &str, limit: usize) -> Vec<String> {
         collections,
         ..Recall::new(question, limit, &ranking)
     };
-    let hits = mine.engine.recall(&mine.ann, &request).unwrap().hits;
+    let hits = mine
+        .engine
+        .search()
+        .recall(&mine.ann, &request)
+        .unwrap()
+        .hits;
     hits.iter()
         .map(|hit| hit.memory.source_path().unwrap().to_owned())
         .collect()
@@ -154,6 +159,7 @@ fn the_word_of_a_folder_is_no_word_of_what_is_in_it() {
     let ranking = |signals: &Signals| signals.relevance;
     let found = mine
         .engine
+        .search()
         .recall(&mine.ann, &Recall::new("backends", 100, &ranking))
         .unwrap();
     let by_words = found.hits.iter().filter(|hit| hit.signals.bm25 > 0.0);
@@ -185,7 +191,7 @@ fn a_file_that_is_not_there_changes_nothing() {
 fn a_moved_file_is_found_by_its_path_and_keeps_its_vectors() {
     let files = files();
     let mine = mined(&files);
-    while mine.engine.embed_pending().unwrap() > 0 {}
+    while mine.engine.background().embed_pending().unwrap() > 0 {}
     let (before, path) = ("/p/core/signing.py", "core/crypto/signatures.py");
     let known = mine.known(before).unwrap();
     let of_file = |memory: &Memory| {

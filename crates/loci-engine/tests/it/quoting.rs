@@ -4,7 +4,10 @@ use super::*;
 
 /// Returns the contents found, best first, and the notice.
 fn ask(engine: &Engine, query: &str) -> (Vec<String>, Option<String>) {
-    let recalled = engine.recall(&Caller::local(), &question(query)).unwrap();
+    let recalled = engine
+        .search()
+        .recall(&Caller::local(), &question(query))
+        .unwrap();
     (
         recalled
             .hits
@@ -17,6 +20,7 @@ fn ask(engine: &Engine, query: &str) -> (Vec<String>, Option<String>) {
 
 fn remember(engine: &Engine, content: &str) {
     engine
+        .memories()
         .remember(&Caller::local(), fact(content, Visibility::Common))
         .unwrap();
 }
@@ -97,7 +101,7 @@ fn pairs_of_messages_leave_room_for_others() {
         limit: 10,
         ..question("\"copper kettle\"")
     };
-    let hits = engine.recall(&ann, &recall).unwrap().hits;
+    let hits = engine.search().recall(&ann, &recall).unwrap().hits;
     assert_eq!(hits.len(), 10);
     assert!(
         hits.iter()

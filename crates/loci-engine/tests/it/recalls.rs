@@ -26,6 +26,7 @@ fn of_a_message_and_what_was_made_from_it_the_better_one_stays() {
             ..question("deploy")
         };
         engine
+            .search()
             .recall(&ann, &recall)
             .unwrap()
             .hits
@@ -63,6 +64,7 @@ fn an_installation_may_allow_more_results() {
         });
         for number in 0..130 {
             engine
+                .memories()
                 .remember(&ann, fact(&format!("tea {number}"), Visibility::Private))
                 .unwrap();
         }
@@ -71,7 +73,7 @@ fn an_installation_may_allow_more_results() {
             ..question("tea")
         };
         assert_eq!(
-            engine.recall(&ann, &recall).unwrap().hits.len(),
+            engine.search().recall(&ann, &recall).unwrap().hits.len(),
             expected,
             "{results_max}"
         );
@@ -97,7 +99,7 @@ fn pairs_leave_room_for_others() {
         limit: MESSAGES,
         ..question("deploy the service")
     };
-    let hits = engine.recall(&ann, &recall).unwrap().hits;
+    let hits = engine.search().recall(&ann, &recall).unwrap().hits;
     let mut contents: Vec<String> = hits.into_iter().map(|hit| hit.memory.content).collect();
     contents.sort_unstable();
     contents.dedup();
@@ -111,6 +113,7 @@ fn returned_memories_count_as_accessed_where_the_caller_says_so() {
     let ids: Vec<MemoryId> = ["tea in the garden", "tea in the kitchen", "coffee"]
         .map(|content| {
             engine
+                .memories()
                 .remember(&ann, fact(content, Visibility::Private))
                 .unwrap()
                 .memory
@@ -123,7 +126,7 @@ fn returned_memories_count_as_accessed_where_the_caller_says_so() {
             counts_access,
             ..question("tea garden")
         };
-        let hits = engine.recall(&ann, &recall).unwrap().hits;
+        let hits = engine.search().recall(&ann, &recall).unwrap().hits;
         let counts = hits.into_iter().map(|hit| {
             (
                 hit.memory.id,
@@ -139,7 +142,7 @@ fn returned_memories_count_as_accessed_where_the_caller_says_so() {
         ask(2, true),
         [(ids[0].clone(), 1, 1), (ids[1].clone(), 0, 0)]
     );
-    engine.flush().unwrap();
+    engine.audit().flush().unwrap();
     assert_eq!(store.accesses(&ann.space, &ids), Ok(vec![2, 1, 0]));
     assert_eq!(
         ask(2, true),
@@ -148,7 +151,7 @@ fn returned_memories_count_as_accessed_where_the_caller_says_so() {
     // A search that does not count accesses sees the counts, and changes nothing.
     let version = engine.version().unwrap();
     assert_eq!(ask(1, false), [(ids[0].clone(), 0, 3)]);
-    engine.flush().unwrap();
+    engine.audit().flush().unwrap();
     assert_eq!(store.accesses(&ann.space, &ids), Ok(vec![3, 2, 0]));
     assert_eq!(engine.version(), Ok(version));
     let last = store.get(&ann.space, &ids[0]).unwrap().unwrap().access.last;
@@ -165,6 +168,7 @@ fn put(store: &NaiveStore, id: &str, count: u32, vector: Option<[f32; 2]>) {
     );
     let text = format!("word {id}");
     let memory = engine
+        .memories()
         .remember(&Caller::local(), fact(&text, Visibility::Common))
         .unwrap()
         .memory;
@@ -223,6 +227,7 @@ fn places_are_by_score_and_then_by_id_and_none_where_nothing_can_be_compared() {
     put(&store, "c", 1, None);
     put(&store, "d", 3, Some([1.0, 0.0]));
     let hits = engine
+        .search()
         .recall(&Caller::local(), &question("tea"))
         .unwrap()
         .hits;
@@ -296,9 +301,12 @@ fn a_search_that_need_not_wait_says_that_the_store_is_not_ready() {
             budget_tokens: None,
         };
         [
-            engine.recall(&ann, &question("tea")).map(|_| ()),
-            engine.page(&ann, &page).map(|_| ()),
-            engine.find_duplicates(&ann, "tea", &similar).map(|_| ()),
+            engine.search().recall(&ann, &question("tea")).map(|_| ()),
+            engine.search().page(&ann, &page).map(|_| ()),
+            engine
+                .search()
+                .find_duplicates(&ann, "tea", &similar)
+                .map(|_| ()),
         ]
     };
     let impatient = engine().with_search_wait(Duration::ZERO);
@@ -312,7 +320,7 @@ fn a_search_that_need_not_wait_says_that_the_store_is_not_ready() {
         compare_in: Some(CollectionFilter::Any),
         ..fact("tea", Visibility::Private)
     };
-    impatient.remember(&ann, request).unwrap();
+    impatient.memories().remember(&ann, request).unwrap();
     for outcome in outcomes(&engine()) {
         outcome.unwrap();
     }
@@ -325,6 +333,7 @@ fn equal_texts_are_one_result_and_leave_room_for_others() {
         let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
         let remember = |caller: &Caller, text: &str| {
             engine
+                .memories()
                 .remember(caller, fact(text, Visibility::Private))
                 .unwrap()
                 .memory
@@ -347,7 +356,7 @@ fn equal_texts_are_one_result_and_leave_room_for_others() {
             counts_access: true,
             ..question("tea in the garden")
         };
-        let hits = engine.recall(&ann, &recall).unwrap().hits;
+        let hits = engine.search().recall(&ann, &recall).unwrap().hits;
         assert_eq!((hits.len(), hits[0].times_said()), (4, 150), "{mode:?}");
         let mut found: Vec<MemoryId> = hits[0].repeats.clone();
         found.push(hits[0].memory.id.clone());
@@ -360,7 +369,7 @@ fn equal_texts_are_one_result_and_leave_room_for_others() {
                 .all(|hit| others.contains(&hit.memory.id) && hit.times_said() == 1)
         );
         // Only the one that was shown counts as returned.
-        engine.flush().unwrap();
+        engine.audit().flush().unwrap();
         assert_eq!(
             store
                 .accesses(&ann.space, &equal)
@@ -371,6 +380,7 @@ fn equal_texts_are_one_result_and_leave_room_for_others() {
         );
 
         let first = engine
+            .search()
             .page(
                 &ann,
                 &PageRequest {
@@ -382,6 +392,7 @@ fn equal_texts_are_one_result_and_leave_room_for_others() {
         assert_eq!((first.hits.len(), first.hits[0].times_said()), (2, 150));
         let cursor = first.next_cursor.as_deref();
         let second = engine
+            .search()
             .page(
                 &ann,
                 &PageRequest {
@@ -423,6 +434,7 @@ fn titles_that_differ_and_forgotten_ones_make_texts_of_their_own() {
     let local = Caller::local();
     let remember = |title: Option<&str>, forgotten_at| {
         let memory = engine
+            .memories()
             .remember(&local, fact("nothing happened", Visibility::Common))
             .unwrap()
             .memory;
@@ -457,7 +469,7 @@ fn titles_that_differ_and_forgotten_ones_make_texts_of_their_own() {
         cursor: None,
         budget_tokens: None,
     };
-    let page = engine.page(&local, &request).unwrap();
+    let page = engine.search().page(&local, &request).unwrap();
     let times: Vec<usize> = page.hits.iter().map(loci_engine::Hit::times_said).collect();
     assert_eq!(
         (times.len(), times.iter().sum::<usize>()),

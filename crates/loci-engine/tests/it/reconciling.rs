@@ -52,7 +52,7 @@ impl Vault {
     /// Ages the files until their times reveal changes, and reconciles.
     pub fn reconcile(&self) -> Reconciled {
         self.clock.advance(10);
-        self.engine.reconcile().unwrap()
+        self.engine.notes().reconcile().unwrap()
     }
 
     pub fn rows(&self) -> Vec<NoteFile> {
@@ -124,13 +124,13 @@ impl Vault {
     /// Reconciles, and checks that it reads and writes nothing.
     pub fn assert_settled(&self) {
         self.clock.advance(10);
-        self.engine.reconcile().unwrap();
+        self.engine.notes().reconcile().unwrap();
         let (version, reads) = (
             self.store.version().unwrap(),
             self.folder.reads.load(Ordering::SeqCst),
         );
         let files = self.folder.paths().len();
-        let reconciled = self.engine.reconcile().unwrap();
+        let reconciled = self.engine.notes().reconcile().unwrap();
         assert_eq!(
             reconciled,
             Reconciled {
@@ -262,7 +262,11 @@ fn a_change_of_a_file_leaves_what_it_does_not_say() {
         supersedes: Some(MemoryId::new("u1")),
         ..fact("newer", Visibility::Common)
     };
-    vault.engine.remember(&caller, replacing).unwrap();
+    vault
+        .engine
+        .memories()
+        .remember(&caller, replacing)
+        .unwrap();
     let faded = vault.memory("a.md");
     assert!(faded.weight < 0.5);
     vault.put(&faded.id, faded.revision, |memory| {
@@ -292,8 +296,14 @@ fn vectors_stay_while_title_and_text_do() {
             .unwrap()
     };
     assert_eq!(waits(), 1);
-    assert!(vault.engine.embed_wakeup().wait(Duration::ZERO));
-    assert_eq!(vault.engine.embed_pending(), Ok(1));
+    assert!(
+        vault
+            .engine
+            .background()
+            .embed_wakeup()
+            .wait(Duration::ZERO)
+    );
+    assert_eq!(vault.engine.background().embed_pending(), Ok(1));
     for (number, change) in [
         "status: deleted",
         "status: active",
@@ -354,9 +364,9 @@ fn the_time_of_a_text_is_what_the_file_says_while_that_can_be() {
     assert_eq!(at("a.md"), now);
     // A file with a time in the future.
     vault.clock.set(moment(500_000_000));
-    vault.engine.reconcile().unwrap();
+    vault.engine.notes().reconcile().unwrap();
     vault.folder.write("c.md", "new");
-    vault.engine.reconcile().unwrap();
+    vault.engine.notes().reconcile().unwrap();
     assert_eq!(
         (at("c.md"), vault.memory("c.md").created_at),
         (moment(500_000_000), moment(500_000_000))
@@ -619,18 +629,21 @@ fn a_uid_of_something_else_is_not_taken() {
     let caller = caller("ann", &WRITER);
     let secret = vault
         .engine
+        .memories()
         .remember(&caller, fact("a secret", Visibility::Private))
         .unwrap()
         .memory
         .id;
     let gone = vault
         .engine
+        .memories()
         .remember(&caller, fact("gone", Visibility::Private))
         .unwrap()
         .memory
         .id;
     vault
         .engine
+        .memories()
         .discard(
             &caller,
             &Discard {
@@ -742,7 +755,7 @@ fn an_equal_text_is_the_same_memory_while_that_is_likely() {
 #[test]
 fn a_folder_that_is_away_takes_no_memory_with_it() {
     let vault = vault();
-    let notice = || vault.engine.await_notes(Duration::ZERO);
+    let notice = || vault.engine.notes().wait(Duration::ZERO);
     // Without known notes no folder counts as away.
     vault.folder.mount(None, BTreeMap::new());
     assert_eq!(vault.reconcile(), Reconciled::default());
@@ -769,7 +782,7 @@ fn a_folder_that_is_away_takes_no_memory_with_it() {
                 ..Reconciled::default()
             }
         );
-        assert_eq!(vault.engine.note_status().unwrap().away, Some(away));
+        assert_eq!(vault.engine.notes().status().unwrap().away, Some(away));
         assert_eq!(vault.store.version().unwrap(), version);
         assert_eq!(
             found(&vault.engine, &Caller::local(), "one"),
@@ -848,7 +861,7 @@ fn another_folder_is_told_by_what_is_in_it() {
             .map(|((path, text), time)| ((*path).to_owned(), ((*text).to_owned(), time)));
         vault.folder.mount(Some("place"), texts.collect());
         assert_eq!(
-            vault.engine.note_status().unwrap().away.is_none(),
+            vault.engine.notes().status().unwrap().away.is_none(),
             is_known,
             "{what}"
         );
@@ -936,7 +949,7 @@ fn a_person_may_say_that_notes_are_gone() {
         Texts::from([("x.md".to_owned(), ("new".to_owned(), 1))]),
     );
     assert!(vault.reconcile().away.is_some());
-    let reconciled = vault.engine.reconcile_accepting_missing().unwrap();
+    let reconciled = vault.engine.notes().reconcile_accepting_missing().unwrap();
     assert_eq!(
         (reconciled.indexed, reconciled.removed, reconciled.away),
         (1, 1, None)
@@ -945,7 +958,12 @@ fn a_person_may_say_that_notes_are_gone() {
     vault.folder.mount(None, BTreeMap::new());
     assert!(vault.reconcile().away.is_some());
     assert_eq!(
-        vault.engine.reconcile_accepting_missing().unwrap().removed,
+        vault
+            .engine
+            .notes()
+            .reconcile_accepting_missing()
+            .unwrap()
+            .removed,
         1
     );
     assert_eq!(vault.reconcile(), Reconciled::default());
@@ -970,7 +988,7 @@ fn what_cannot_be_read_stays_known() {
     );
     assert_eq!(vault.memory("a.md").content, "a.md");
     assert_eq!(vault.all().len(), 3);
-    let status = vault.engine.note_status().unwrap();
+    let status = vault.engine.notes().status().unwrap();
     let problems: Vec<&str> = status
         .problems
         .iter()
@@ -1004,7 +1022,7 @@ fn files_that_are_no_notes_are_told_of() {
         .write("broken.md", "---\nuid: u2\nbroken\n---\nfindable");
     vault.reconcile();
     let kinds = || -> Vec<(String, FileProblemKind)> {
-        let problems = vault.engine.note_status().unwrap().problems;
+        let problems = vault.engine.notes().status().unwrap().problems;
         problems
             .into_iter()
             .map(|(path, problem)| (path, problem.kind))
@@ -1049,7 +1067,7 @@ fn a_note_that_became_empty_is_named() {
     vault.folder.write("short.md", "a long text");
     vault.reconcile();
     let problems = || -> Vec<(String, FileProblemKind)> {
-        let problems = vault.engine.note_status().unwrap().problems;
+        let problems = vault.engine.notes().status().unwrap().problems;
         problems
             .into_iter()
             .map(|(path, problem)| (path, problem.kind))
@@ -1121,7 +1139,7 @@ fn links_follow_the_names_of_files() {
     vault.reconcile();
     assert_eq!(vault.linked("a.md"), [MemoryId::new("u5")]);
     // Nothing of it is lost when the text is embedded or moved.
-    vault.engine.embed_pending().unwrap();
+    vault.engine.background().embed_pending().unwrap();
     vault.folder.rename("a.md", "deep/a.md");
     vault.reconcile();
     assert_eq!(vault.linked("deep/a.md"), [MemoryId::new("u5")]);
@@ -1163,7 +1181,7 @@ fn files_that_were_just_written_are_linked_once() {
     vault.folder.write("b.md", "to [[a]]");
     vault.reconcile();
     vault.folder.write("a.md", "to [[b]]");
-    assert_eq!(vault.engine.reconcile().unwrap().indexed, 1);
+    assert_eq!(vault.engine.notes().reconcile().unwrap().indexed, 1);
     assert_eq!(
         (vault.linked("a.md"), vault.linked("b.md")),
         (vec![vault.id("b.md")], vec![vault.id("a.md")])
@@ -1180,7 +1198,7 @@ fn files_that_were_just_written_are_linked_once() {
     });
     let look = || {
         let reads = vault.folder.reads.load(Ordering::SeqCst);
-        vault.engine.reconcile().unwrap();
+        vault.engine.notes().reconcile().unwrap();
         (
             vault.folder.reads.load(Ordering::SeqCst) - reads,
             std::mem::take(&mut *calls.lock().unwrap()),
@@ -1196,12 +1214,13 @@ fn files_that_were_just_written_are_linked_once() {
     assert_eq!(look(), (0, vec![]));
     // A renamed file is linked again, and so is one that another process left unfinished.
     vault.folder.write("c.md", "to [[d]]");
-    vault.engine.reconcile().unwrap();
+    vault.engine.notes().reconcile().unwrap();
     vault.folder.rename("c.md", "d.md");
-    vault.engine.reconcile().unwrap();
+    vault.engine.notes().reconcile().unwrap();
     assert_eq!(vault.linked("d.md"), []);
     vault.folder.write("e.md", "to [[d]]");
     engine_on(&vault.store, &vault.folder, &vault.clock)
+        .notes()
         .reconcile()
         .unwrap();
     assert_eq!(vault.linked("e.md"), [vault.id("d.md")]);
@@ -1291,7 +1310,7 @@ fn a_reconciliation_that_is_cut_off_is_made_good() {
                 Ok(())
             });
             vault.clock.advance(10);
-            let outcome = vault.engine.reconcile();
+            let outcome = vault.engine.notes().reconcile();
             vault.store.before(|_| Ok(()));
             if outcome.is_ok() {
                 assert!(cut > 5, "{cut}");
@@ -1397,7 +1416,7 @@ fn random_changes_by_hand() {
                 .collect();
             // A file that was just written is read again by the next reconciliation.
             if random.below(2) == 0 {
-                vault.engine.reconcile().unwrap();
+                vault.engine.notes().reconcile().unwrap();
             } else {
                 vault.reconcile();
             }
@@ -1419,6 +1438,7 @@ fn random_changes_by_hand() {
             }
             let anew = FaultyStore::new(Arc::new(NaiveStore::new()));
             engine_on(&anew, &vault.folder, &vault.clock)
+                .notes()
                 .reconcile()
                 .unwrap();
             assert_eq!(
@@ -1434,19 +1454,19 @@ fn random_changes_by_hand() {
 fn callers_wait_for_the_first_reconciliation() {
     let vault = vault();
     let Vault { engine, folder, .. } = &vault;
-    let begun = || engine.await_notes(Duration::ZERO);
+    let begun = || engine.notes().wait(Duration::ZERO);
     assert_eq!(begun(), None);
-    engine.begin_notes();
+    engine.notes().begin();
     assert!(begun().unwrap().contains("still being read"));
     folder.write("a.md", "text");
     let waiting = std::thread::spawn({
         let engine = engine.clone();
-        move || engine.await_notes(Duration::from_mins(1))
+        move || engine.notes().wait(Duration::from_mins(1))
     });
     vault.reconcile();
     assert_eq!((waiting.join().unwrap(), begun()), (None, None));
     // A search does not wait for a failing one.
-    engine.begin_notes();
+    engine.notes().begin();
     vault.store.before(|method| {
         if method == "note_files" {
             Err(Error::unavailable("away"))
@@ -1454,15 +1474,18 @@ fn callers_wait_for_the_first_reconciliation() {
             Ok(())
         }
     });
-    assert_eq!(engine.reconcile().unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(
+        engine.notes().reconcile().unwrap_err().code,
+        ErrorCode::Unavailable
+    );
     vault.store.before(|_| Ok(()));
     assert_eq!(begun(), None);
     // Another process is reconciling.
-    engine.begin_notes();
+    engine.notes().begin();
     let lock = folder.lock().unwrap();
     let kept = std::thread::spawn({
         let engine = engine.clone();
-        move || engine.notes_kept_by_another()
+        move || engine.notes().kept_by_another()
     });
     assert!(begun().is_some());
     drop(lock);
@@ -1473,12 +1496,12 @@ fn callers_wait_for_the_first_reconciliation() {
 #[test]
 fn an_engine_without_a_folder_has_nothing_to_do() {
     let engine = engine();
-    assert!(engine.to_reconcile().is_none());
-    engine.begin_notes();
-    assert_eq!(engine.await_notes(Duration::from_mins(1)), None);
-    assert_eq!(engine.reconcile(), Ok(Reconciled::default()));
+    assert!(engine.notes().wakeup().is_none());
+    engine.notes().begin();
+    assert_eq!(engine.notes().wait(Duration::from_mins(1)), None);
+    assert_eq!(engine.notes().reconcile(), Ok(Reconciled::default()));
     assert_eq!(
-        engine.note_status().unwrap_err().code,
+        engine.notes().status().unwrap_err().code,
         ErrorCode::Unavailable
     );
 }
@@ -1488,7 +1511,7 @@ fn the_status_tells_what_is_not_indexed() {
     let vault = vault();
     vault.folder.write("a.md", "one");
     vault.folder.write("b.md", "---\nstatus: deleted\n---\ntwo");
-    let status = || vault.engine.note_status().unwrap();
+    let status = || vault.engine.notes().status().unwrap();
     assert_eq!(status().not_indexed, ["a.md", "b.md"]);
     vault.reconcile();
     let reads = vault.folder.reads.load(Ordering::SeqCst);

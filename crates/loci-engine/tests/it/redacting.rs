@@ -90,11 +90,17 @@ fn remember(content: &str) -> Remember {
 /// Writes a text with the secret into every record that callers can write.
 fn write_everywhere(engine: &Engine, caller: &Caller) {
     let text = |number: usize| format!("text {number} {SECRET}");
-    let first = engine.remember(caller, remember(&text(1))).unwrap().memory;
+    let first = engine
+        .memories()
+        .remember(caller, remember(&text(1)))
+        .unwrap()
+        .memory;
     engine
+        .memories()
         .remember_as(caller, &mint(), remember(&text(2)))
         .unwrap();
     engine
+        .memories()
         .file(
             caller,
             &|number| MemoryId::new(format!("filed-{number}")),
@@ -111,14 +117,18 @@ fn write_everywhere(engine: &Engine, caller: &Caller) {
         expires_at: None,
     };
     engine
+        .imports()
         .import(caller, &[import], &mut Imported::default())
         .unwrap();
-    engine.update(caller, &first.id, &text(5), None).unwrap();
+    engine
+        .memories()
+        .update(caller, &first.id, &text(5), None)
+        .unwrap();
     let change = Refile {
         content: Some(text(6)),
         ..Refile::default()
     };
-    engine.refile(caller, &first.id, change).unwrap();
+    engine.memories().refile(caller, &first.id, change).unwrap();
     let tagged = Message {
         tags: vec![SECRET.to_owned()],
         ..message(Role::Human, &format!("{} {}", text(7), "word ".repeat(9)))
@@ -130,8 +140,12 @@ fn write_everywhere(engine: &Engine, caller: &Caller) {
         vec![tagged, message(Role::Assistant, &text(8))],
     )
     .unwrap();
-    engine.decide(caller, "colour", &text(9), None).unwrap();
     engine
+        .conversations()
+        .decide(caller, "colour", &text(9), None)
+        .unwrap();
+    engine
+        .conversations()
         .cache_answer(caller, mint(), &text(10), &text(11))
         .unwrap();
     let fact = NewFact {
@@ -142,13 +156,14 @@ fn write_everywhere(engine: &Engine, caller: &Caller) {
         valid_to: None,
         source: Some(text(14)),
     };
-    engine.add_fact(caller, fact).unwrap();
+    engine.graph().add_fact(caller, fact).unwrap();
     let end = |collection: &str| TunnelEnd {
         collection: Some(collection.to_owned()),
         section: "fact".to_owned(),
         memory: None,
     };
     engine
+        .memories()
         .remember(
             caller,
             Remember {
@@ -158,6 +173,7 @@ fn write_everywhere(engine: &Engine, caller: &Caller) {
         )
         .unwrap();
     engine
+        .graph()
         .create_tunnel(caller, end("plan"), end("other"), Some(&text(15)))
         .unwrap();
 }
@@ -178,11 +194,13 @@ fn nothing_that_callers_write_is_stored_with_its_secrets() {
     }
     assert!(
         engine
+            .graph()
             .end_facts(&ann, ["text 12 s3cret", "is", "text 13 s3cret"], None)
             .is_ok()
     );
     assert!(
         engine
+            .conversations()
             .cached_answer(&ann, "text 10 s3cret", Some(1.0))
             .unwrap()
             .0
@@ -196,27 +214,32 @@ fn a_memory_says_what_was_taken_out_of_it() {
     let ann = caller("ann", &WRITER);
     let redacted = |memory: &Memory| memory.attributes.get(Redactions::ATTRIBUTE).cloned();
     let first = engine
+        .memories()
         .remember(&ann, remember("s3cret and s3cret"))
         .unwrap()
         .memory;
     assert_eq!(redacted(&first).as_deref(), Some("word 9"));
     assert_eq!(first.attributes["source"], "in [redacted: word]");
     let plain = engine
+        .memories()
         .remember(&ann, Remember::new("plain", "fact"))
         .unwrap()
         .memory;
     assert_eq!(redacted(&plain), None);
-    let (changed, _) = engine.update(&ann, &plain.id, "now s3cret", None).unwrap();
+    let (changed, _) = engine
+        .memories()
+        .update(&ann, &plain.id, "now s3cret", None)
+        .unwrap();
     assert_eq!(
         (redacted(&changed).as_deref(), changed.content.as_str()),
         (Some("word 1"), "now [redacted: word]")
     );
     assert_eq!(
-        engine.redactions(&ann),
+        engine.secrets().redactions(&ann),
         Ok((2, Redactions::from_text("word 10")))
     );
     assert_eq!(
-        engine.redactions(&caller("bob", &WRITER)),
+        engine.secrets().redactions(&caller("bob", &WRITER)),
         Ok((0, Redactions::default()))
     );
 }
@@ -231,7 +254,11 @@ fn what_callers_write_stays_where_only_files_are_redacted() {
             text.contains(SECRET) && !text.contains("[redacted"),
             "{text}"
         );
-        let of_file = engine.redact_mined("a s3cret").text.into_owned();
+        let of_file = engine
+            .redaction()
+            .redact_mined("a s3cret")
+            .text
+            .into_owned();
         assert_eq!(
             of_file == "a [redacted: word]",
             scope == RedactionScope::Mined,
@@ -250,14 +277,16 @@ fn secrets_that_are_stored_are_found_and_taken_out() {
         Principal::new("bob", Scopes::of(&WRITER)),
     );
     let hidden = engine
+        .memories()
         .remember(&elsewhere, Remember::new("bob has a s3cret", "fact"))
         .unwrap()
         .memory;
     engine
-        .put_setting(&ann, "plan", "s3cret".to_owned())
+        .settings()
+        .put(&ann, "plan", "s3cret".to_owned())
         .unwrap();
 
-    let found = engine.find_secrets(&local).unwrap();
+    let found = engine.secrets().find_secrets(&local).unwrap();
     let count = |name: &str| {
         found
             .iter()
@@ -299,17 +328,17 @@ fn secrets_that_are_stored_are_found_and_taken_out() {
 
     for stored in &found {
         assert_eq!(
-            engine.redact_stored(&local, stored),
+            engine.secrets().redact_stored(&local, stored),
             Ok(stored.holder.can_be_redacted()),
             "{stored:?}"
         );
         assert_eq!(
-            engine.redact_stored(&local, stored),
+            engine.secrets().redact_stored(&local, stored),
             Ok(false),
             "it is done once"
         );
     }
-    let left = engine.find_secrets(&local).unwrap();
+    let left = engine.secrets().find_secrets(&local).unwrap();
     assert!(
         left.iter().all(|stored| !stored.holder.can_be_redacted()),
         "{left:?}"
@@ -327,8 +356,8 @@ fn secrets_that_are_stored_are_found_and_taken_out() {
     // The words of the index are those of the new text, and the model embeds it again.
     assert!(super::found(&engine, &elsewhere, SECRET).is_empty());
     assert_eq!(super::found(&engine, &elsewhere, "redacted"), [after.id]);
-    assert!(engine.embed_pending().unwrap() > 0);
-    assert_eq!(engine.embed_pending().unwrap(), 0);
+    assert!(engine.background().embed_pending().unwrap() > 0);
+    assert_eq!(engine.background().embed_pending().unwrap(), 0);
 }
 
 #[test]
@@ -340,10 +369,14 @@ fn names_and_questions_that_hold_secrets_are_found_and_called_without_them() {
         collection: Some("in s3cret".to_owned()),
         ..Remember::new("plain", "about s3cret")
     };
-    engine.file(&ann, &id, filed).unwrap();
-    engine.decide(&ann, "colour s3cret", "blue", None).unwrap();
+    engine.memories().file(&ann, &id, filed).unwrap();
     engine
-        .put_setting(&ann, "plan s3cret", "on".to_owned())
+        .conversations()
+        .decide(&ann, "colour s3cret", "blue", None)
+        .unwrap();
+    engine
+        .settings()
+        .put(&ann, "plan s3cret", "on".to_owned())
         .unwrap();
     let answer = || {
         Ok(Answer {
@@ -353,6 +386,7 @@ fn names_and_questions_that_hold_secrets_are_found_and_called_without_them() {
         })
     };
     engine
+        .idempotency()
         .once(
             &ann,
             KeyedRequest {
@@ -364,7 +398,7 @@ fn names_and_questions_that_hold_secrets_are_found_and_called_without_them() {
         )
         .unwrap();
 
-    let found = engine.find_secrets(&local).unwrap();
+    let found = engine.secrets().find_secrets(&local).unwrap();
     let rows: Vec<_> = found
         .iter()
         .map(|stored| (stored.holder.name(), &*stored.id, stored.redactions.total()))
@@ -382,7 +416,7 @@ fn names_and_questions_that_hold_secrets_are_found_and_called_without_them() {
     assert!(
         found
             .iter()
-            .all(|stored| engine.redact_stored(&local, stored) == Ok(false))
+            .all(|stored| engine.secrets().redact_stored(&local, stored) == Ok(false))
     );
 }
 
@@ -390,12 +424,23 @@ fn names_and_questions_that_hold_secrets_are_found_and_called_without_them() {
 fn a_decision_that_is_new_by_now_is_kept() {
     let engine = bench_of(RedactionScope::Nothing).engine;
     let (local, ann) = (Caller::local(), caller("ann", &WRITER));
-    engine.decide(&ann, "colour", "s3cret", None).unwrap();
-    let found = engine.find_secrets(&local).unwrap();
-    engine.decide(&ann, "colour", "blue", None).unwrap();
-    assert_eq!(engine.redact_stored(&local, &found[0]), Ok(false));
+    engine
+        .conversations()
+        .decide(&ann, "colour", "s3cret", None)
+        .unwrap();
+    let found = engine.secrets().find_secrets(&local).unwrap();
+    engine
+        .conversations()
+        .decide(&ann, "colour", "blue", None)
+        .unwrap();
+    assert_eq!(engine.secrets().redact_stored(&local, &found[0]), Ok(false));
     assert_eq!(
-        engine.decided(&ann, "colour").unwrap().unwrap().value,
+        engine
+            .conversations()
+            .decided(&ann, "colour")
+            .unwrap()
+            .unwrap()
+            .value,
         "blue"
     );
 }
@@ -405,15 +450,20 @@ fn only_the_person_at_this_machine_looks_through_everything() {
     let engine = bench_of(RedactionScope::Nothing).engine;
     let admin = caller("root", &[Scope::Admin]);
     engine
+        .memories()
         .remember(&admin, Remember::new(SECRET, "fact"))
         .unwrap();
     assert_eq!(
-        engine.find_secrets(&admin).unwrap_err().code,
+        engine.secrets().find_secrets(&admin).unwrap_err().code,
         ErrorCode::Forbidden
     );
-    let found = engine.find_secrets(&Caller::local()).unwrap();
+    let found = engine.secrets().find_secrets(&Caller::local()).unwrap();
     assert_eq!(
-        engine.redact_stored(&admin, &found[0]).unwrap_err().code,
+        engine
+            .secrets()
+            .redact_stored(&admin, &found[0])
+            .unwrap_err()
+            .code,
         ErrorCode::Forbidden
     );
     assert!(matches!(found[0].holder, SecretHolder::Memory(_)));

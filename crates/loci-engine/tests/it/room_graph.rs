@@ -35,7 +35,12 @@ fn file(
         visibility,
         ..Remember::new("text", kind)
     };
-    engine.remember(caller, request).unwrap().memory.id
+    engine
+        .memories()
+        .remember(caller, request)
+        .unwrap()
+        .memory
+        .id
 }
 
 fn palace(places: &[Place]) -> Engine {
@@ -91,6 +96,7 @@ fn a_walk_goes_by_shared_wings_and_tunnels() {
         Visibility::Common,
     );
     let tunnel = engine
+        .graph()
         .create_tunnel(
             &local,
             end((Some("web"), "auth")),
@@ -100,7 +106,7 @@ fn a_walk_goes_by_shared_wings_and_tunnels() {
         .unwrap()
         .id;
     let by_tunnel = [Via::Tunnel(tunnel)];
-    let (steps, _) = engine.traverse(&local, "auth", 2).unwrap();
+    let (steps, _) = engine.graph().traverse(&local, "auth", 2).unwrap();
     assert_eq!(
         walked(&steps),
         [
@@ -118,11 +124,11 @@ fn a_walk_goes_by_shared_wings_and_tunnels() {
     };
     assert_eq!(steps[0].room, auth);
     assert_eq!(
-        walked(&engine.traverse(&local, "hens", 0).unwrap().0),
+        walked(&engine.graph().traverse(&local, "hens", 0).unwrap().0),
         [("hens", 0, &[][..])]
     );
     assert_eq!(
-        walked(&engine.traverse(&local, "island", 10).unwrap().0),
+        walked(&engine.graph().traverse(&local, "island", 10).unwrap().0),
         [("island", 0, &[][..])]
     );
     for (start, says) in [
@@ -130,7 +136,7 @@ fn a_walk_goes_by_shared_wings_and_tunnels() {
         ("ghost", "list"),
         ("general", "no part of the graph"),
     ] {
-        let error = engine.traverse(&local, start, 2).unwrap_err();
+        let error = engine.graph().traverse(&local, start, 2).unwrap_err();
         assert!(
             error.code == ErrorCode::NotFound && error.message.contains(says),
             "{error}"
@@ -154,6 +160,7 @@ fn bridges_of_two_wings_of_one_and_of_all() {
     let local = Caller::local();
     let tie = |one, other| {
         engine
+            .graph()
             .create_tunnel(&local, end(one), end(other), None)
             .unwrap()
     };
@@ -174,7 +181,7 @@ fn bridges_of_two_wings_of_one_and_of_all() {
         ([Some(Some("ghost")), web], &[]),
     ];
     for (between, expected) in rows {
-        let (found, total) = engine.bridges(&local, between).unwrap();
+        let (found, total) = engine.graph().bridges(&local, between).unwrap();
         assert_eq!(found.len(), total);
         let names: Vec<&str> = found
             .iter()
@@ -187,7 +194,7 @@ fn bridges_of_two_wings_of_one_and_of_all() {
 #[test]
 fn the_graph_in_figures() {
     assert_eq!(
-        engine().map_counts(&Caller::local()).unwrap(),
+        engine().graph().map_counts(&Caller::local()).unwrap(),
         MapCounts::default()
     );
     let wings = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
@@ -209,6 +216,7 @@ fn the_graph_in_figures() {
     let engine = palace(&places);
     let local = Caller::local();
     engine
+        .graph()
         .create_tunnel(
             &local,
             end((None, "tied")),
@@ -217,6 +225,7 @@ fn the_graph_in_figures() {
         )
         .unwrap();
     engine
+        .graph()
         .create_tunnel(
             &local,
             end((None, "tied")),
@@ -224,7 +233,7 @@ fn the_graph_in_figures() {
             None,
         )
         .unwrap();
-    let counts = engine.map_counts(&local).unwrap();
+    let counts = engine.graph().map_counts(&local).unwrap();
     assert_eq!((counts.rooms, counts.bridging_rooms), (15, 14));
     assert_eq!(counts.edges, 12 * 11 / 2 + 12 + 1);
     let of = |wing: Option<&str>| {
@@ -258,13 +267,19 @@ fn a_walk_is_bounded_in_rooms_and_in_hops() {
                     section,
                     ..fact("text", Visibility::Common)
                 };
-                engine.remember(&Caller::local(), request).unwrap();
+                engine
+                    .memories()
+                    .remember(&Caller::local(), request)
+                    .unwrap();
             }
         }
     };
     let crowd = engine();
     file_all(&crowd, &|_| vec!["one".to_owned()]);
-    let (steps, total) = crowd.traverse(&Caller::local(), "room59", 1).unwrap();
+    let (steps, total) = crowd
+        .graph()
+        .traverse(&Caller::local(), "room59", 1)
+        .unwrap();
     assert_eq!(total, rooms.len());
     let names: Vec<&str> = steps
         .iter()
@@ -280,11 +295,15 @@ fn a_walk_is_bounded_in_rooms_and_in_hops() {
         [number, number + 1].map(|wing| wing.to_string()).to_vec()
     });
     let (steps, _) = chain
+        .graph()
         .traverse(&Caller::local(), "room00", usize::MAX)
         .unwrap();
     let hops: Vec<usize> = steps.iter().map(|step| step.hop).collect();
     assert_eq!(hops, (0..=limits::HOPS_MAX).collect::<Vec<_>>());
-    let (bridges, total) = chain.bridges(&Caller::local(), [None, None]).unwrap();
+    let (bridges, total) = chain
+        .graph()
+        .bridges(&Caller::local(), [None, None])
+        .unwrap();
     assert_eq!((bridges.len(), total), (limits::TRAVERSED_MAX, rooms.len()));
 }
 
@@ -301,7 +320,7 @@ fn the_newest_of_a_room_is_found_in_few_wings_and_in_many() {
                 section,
                 ..fact("text", Visibility::Common)
             };
-            engine.remember(&local, request).unwrap();
+            engine.memories().remember(&local, request).unwrap();
             clock.now()
         };
         file(None, "plan");
@@ -311,7 +330,7 @@ fn the_newest_of_a_room_is_found_in_few_wings_and_in_many() {
         for wing in [Some(1), None] {
             let newest = file(wing, "plan");
             file(Some(1), "other");
-            let (bridges, _) = engine.bridges(&local, [None, None]).unwrap();
+            let (bridges, _) = engine.graph().bridges(&local, [None, None]).unwrap();
             let found: Vec<_> = bridges
                 .iter()
                 .map(|bridge| (bridge.room.collections.len(), bridge.newest))
@@ -507,7 +526,7 @@ impl Model {
             }
         }
         expected.sort_by_key(|(room, _)| (Reverse(room.memories), room.section.clone()));
-        let (found, _) = engine.bridges(caller, between).unwrap();
+        let (found, _) = engine.graph().bridges(caller, between).unwrap();
         let found: Vec<_> = found
             .into_iter()
             .map(|bridge| (bridge.room, bridge.newest))
@@ -552,7 +571,7 @@ impl Model {
             rooms_per_collection: per_wing,
             top: top.into_iter().take(10).collect(),
         };
-        assert_eq!(engine.map_counts(caller).unwrap(), expected);
+        assert_eq!(engine.graph().map_counts(caller).unwrap(), expected);
     }
 }
 
@@ -616,11 +635,17 @@ fn random_graphs_are_as_in_a_model() {
                             .map(|filed| filed.place)
                     };
                     let [one, other] = places.map(|place| of_filed(&mut random).unwrap_or(place));
-                    engine.create_tunnel(&by, end(one), end(other), None).ok();
+                    engine
+                        .graph()
+                        .create_tunnel(&by, end(one), end(other), None)
+                        .ok();
                 }
                 _ if !filed.is_empty() => {
                     let gone = filed.swap_remove(random.below(filed.len()));
-                    engine.forget(&Caller::local(), &gone.id).unwrap();
+                    engine
+                        .memories()
+                        .forget(&Caller::local(), &gone.id)
+                        .unwrap();
                 }
                 _ => {}
             }
@@ -631,6 +656,7 @@ fn random_graphs_are_as_in_a_model() {
                 name,
                 &filed,
                 engine
+                    .graph()
                     .tunnels(
                         &by,
                         None,
@@ -645,7 +671,7 @@ fn random_graphs_are_as_in_a_model() {
             model.assert_counts(&engine, &by);
             for section in ROOMS {
                 let hops_max = random.below(4);
-                let steps = engine.traverse(&by, section, hops_max);
+                let steps = engine.graph().traverse(&by, section, hops_max);
                 if !model.sections().contains(&section) {
                     assert_eq!(steps.unwrap_err().code, ErrorCode::NotFound);
                     continue;

@@ -39,12 +39,13 @@ impl Mine {
 
     pub fn known(&self, path: &str) -> Option<SourceFile> {
         self.engine
+            .sources()
             .source_file(&self.ann, Some(WING), path)
             .unwrap()
     }
 
     pub fn file(&self, read: ReadSource) -> Result<SourceFiled> {
-        self.engine.file_source(&self.ann, &id_of, read)
+        self.engine.sources().file_source(&self.ann, &id_of, read)
     }
 
     /// Returns the reading of the whole file in its present state.
@@ -84,6 +85,7 @@ impl Mine {
             let offset = memories.len();
             let browsed = self
                 .engine
+                .listings()
                 .browse(
                     &Caller::local(),
                     Browse {
@@ -246,6 +248,7 @@ fn what_is_new_of_a_file_is_as_visible_as_was_asked() {
     let bob = caller("bob", &WRITER);
     let seen = || {
         mine.engine
+            .listings()
             .places(&bob)
             .unwrap()
             .iter()
@@ -299,7 +302,9 @@ fn a_part_of_a_file_is_a_common_memory() {
     read.parts[1].created_at = Some(now.plus_seconds(60));
     let known = read.file.clone();
     assert_eq!(
-        mine.engine.preview_source(&mine.ann, &id_of, &read),
+        mine.engine
+            .sources()
+            .preview_source(&mine.ann, &id_of, &read),
         Ok(counts(2, 0, 0))
     );
     assert_eq!(
@@ -342,14 +347,14 @@ fn a_part_of_a_file_is_a_common_memory() {
     );
     assert_eq!(mine.known("/p/a.rs"), Some(known.clone()));
     assert_eq!(
-        mine.engine.source_files(&mine.ann, Some(WING)),
+        mine.engine.sources().source_files(&mine.ann, Some(WING)),
         Ok(vec![known])
     );
     // By words at once, by meaning later.
     assert_eq!(found(&mine.engine, &anonymous(), "wax")[0], memories[1].id);
-    assert_eq!(mine.engine.pending_embeddings(), Ok(2));
-    while mine.engine.embed_pending().unwrap() > 0 {}
-    assert_eq!(mine.engine.pending_embeddings(), Ok(0));
+    assert_eq!(mine.engine.models().pending_embeddings(), Ok(2));
+    while mine.engine.background().embed_pending().unwrap() > 0 {}
+    assert_eq!(mine.engine.models().pending_embeddings(), Ok(0));
 }
 
 #[test]
@@ -396,7 +401,9 @@ fn a_file_that_is_read_again_changes_what_changed() {
     for (parts, expected, ids) in rows {
         let read = mine.whole(path, parts);
         assert_eq!(
-            mine.engine.preview_source(&mine.ann, &id_of, &read),
+            mine.engine
+                .sources()
+                .preview_source(&mine.ann, &id_of, &read),
             Ok(expected),
             "{parts:?}"
         );
@@ -463,15 +470,15 @@ fn what_moved_is_not_embedded_again() {
     let path = "/p/a.md";
     mine.file(mine.whole(path, &[("a", "x"), ("b", "x")]))
         .unwrap();
-    while mine.engine.embed_pending().unwrap() > 0 {}
+    while mine.engine.background().embed_pending().unwrap() > 0 {}
     mine.file(mine.whole(path, &[("b", "x"), ("a", "x")]))
         .unwrap();
-    assert_eq!(mine.engine.pending_embeddings(), Ok(0));
+    assert_eq!(mine.engine.models().pending_embeddings(), Ok(0));
     let mut titled = mine.whole(path, &[("b", "x"), ("a", "x")]);
     titled.parts[0].title = Some("honey".to_owned());
     titled.file.stamp.modified_nanoseconds = 1;
     assert_eq!(mine.file(titled), Ok(counts(0, 2, 0)));
-    assert_eq!(mine.engine.pending_embeddings(), Ok(1));
+    assert_eq!(mine.engine.models().pending_embeddings(), Ok(1));
     assert_eq!(
         found(&mine.engine, &mine.ann, "honey")[0].as_str(),
         mine.ids(path)[0]
@@ -704,7 +711,12 @@ fn what_is_of_nobody_else_is_not_touched() {
         attributes: BTreeMap::from([(SOURCE_FILE.to_owned(), "/p/a.md".to_owned())]),
         ..fact("a", Visibility::Common)
     };
-    let by_hand = mine.engine.remember(&mine.ann, by_hand).unwrap().memory;
+    let by_hand = mine
+        .engine
+        .memories()
+        .remember(&mine.ann, by_hand)
+        .unwrap()
+        .memory;
     let mut elsewhere = mine.whole("/p/a.md", &[("a", "x")]);
     elsewhere.file.collection = Some("other".to_owned());
     mine.file(elsewhere).unwrap();
@@ -731,14 +743,17 @@ fn what_was_forgotten_stays_so_and_what_was_deleted_is_filed_again() {
     mine.file(mine.whole(path, &[("a", "x"), ("b", "x"), ("c", "x")]))
         .unwrap();
     let ids: Vec<MemoryId> = mine.ids(path).into_iter().map(MemoryId::new).collect();
-    mine.engine.forget_softly(&mine.ann, &ids[0]).unwrap();
-    mine.engine.forget(&mine.ann, &ids[1]).unwrap();
+    mine.engine
+        .memories()
+        .forget_softly(&mine.ann, &ids[0])
+        .unwrap();
+    mine.engine.memories().forget(&mine.ann, &ids[1]).unwrap();
     // A soft-deleted memory is hidden, but keeps its id.
     let discarded = loci_engine::Discard {
         id: Some(ids[2].clone()),
         ..loci_engine::Discard::default()
     };
-    assert_eq!(mine.engine.discard(&mine.ann, &discarded), Ok(1));
+    assert_eq!(mine.engine.memories().discard(&mine.ann, &discarded), Ok(1));
     assert_eq!(
         mine.file(mine.whole(path, &[("a", "x"), ("b", "x"), ("c", "x"), ("d", "x")])),
         Ok(counts(3, 1, 0))
@@ -775,7 +790,7 @@ fn a_file_is_read_again_by_another_user() {
                 }
                 let read = mine.whole(path, parts);
                 assert_eq!(
-                    mine.engine.file_source(&other, &id_of, read),
+                    mine.engine.sources().file_source(&other, &id_of, read),
                     Ok(expected),
                     "{other:?}"
                 );
@@ -802,7 +817,11 @@ fn whoever_comes_second_is_told() {
     let mut bad = good("/p/bad.md");
     bad.parts[0].content = " ".to_owned();
     let reads = vec![good("/p/1.md"), late, good("/p/2.md"), bad, good("/p/3.md")];
-    let outcomes = mine.engine.file_sources(&mine.ann, &id_of, reads).unwrap();
+    let outcomes = mine
+        .engine
+        .sources()
+        .file_sources(&mine.ann, &id_of, reads)
+        .unwrap();
     let outcomes: Vec<_> = outcomes
         .into_iter()
         .map(|outcome| outcome.map_err(|error| error.code))
@@ -906,6 +925,7 @@ fn what_is_beyond_the_limits_is_named() {
         spoil(&mut read);
         let previewed = mine
             .engine
+            .sources()
             .preview_source(&mine.ann, &id_of, &read)
             .unwrap_err();
         let error = mine.file(read).unwrap_err();
@@ -1004,12 +1024,17 @@ fn a_step_is_neither_small_nor_long() {
     ];
     for (reads, expected, why) in rows {
         let commits = mine.count("commit");
-        let outcomes = mine.engine.file_sources(&mine.ann, &id_of, reads).unwrap();
+        let outcomes = mine
+            .engine
+            .sources()
+            .file_sources(&mine.ann, &id_of, reads)
+            .unwrap();
         assert!(outcomes.iter().all(Result::is_ok));
         assert_eq!(commits.load(Ordering::SeqCst), expected, "{why}");
     }
     mine.fail_after(1);
     mine.engine
+        .sources()
         .file_sources(&mine.ann, &id_of, reads(5..9))
         .unwrap_err();
     assert_eq!(mine.known("/p/6.md").map(|file| file.parts), Some(100));
@@ -1119,7 +1144,12 @@ fn a_project_is_filed_as_it_is() {
             collection: Some(WING.to_owned()),
             ..fact("by hand", Visibility::Common)
         };
-        let by_hand = mine.engine.remember(&mine.ann, by_hand).unwrap().memory;
+        let by_hand = mine
+            .engine
+            .memories()
+            .remember(&mine.ann, by_hand)
+            .unwrap()
+            .memory;
         // The files on disk.
         let mut disk: BTreeMap<String, Vec<(&str, &str)>> = BTreeMap::new();
         for _ in 0..25 {
@@ -1148,7 +1178,10 @@ fn a_project_is_filed_as_it_is() {
             mine_all(&mine, &disk).unwrap();
             assert_eq!(mine.store.inner.version().unwrap(), version, "seed {seed}");
         }
-        assert_eq!(mine.engine.show(&mine.ann, &by_hand.id), Ok(by_hand));
+        assert_eq!(
+            mine.engine.memories().show(&mine.ann, &by_hand.id),
+            Ok(by_hand)
+        );
     }
 }
 
@@ -1186,7 +1219,7 @@ fn change_disk(
 
 /// Mines like the command line: a file with the content of a known, missing one counts as moved.
 fn mine_all(mine: &Mine, disk: &BTreeMap<String, Vec<(&str, &str)>>) -> Result<()> {
-    let known = mine.engine.source_files(&mine.ann, Some(WING))?;
+    let known = mine.engine.sources().source_files(&mine.ann, Some(WING))?;
     let mut gone: Vec<SourceFile> = known
         .into_iter()
         .filter(|file| !disk.contains_key(&file.path))
@@ -1201,7 +1234,11 @@ fn mine_all(mine: &Mine, disk: &BTreeMap<String, Vec<(&str, &str)>>) -> Result<(
             .map(|index| gone.remove(index).path);
         reads.push(ReadSource { moved_from, ..read });
     }
-    for outcome in mine.engine.file_sources(&mine.ann, &id_of, reads)? {
+    for outcome in mine
+        .engine
+        .sources()
+        .file_sources(&mine.ann, &id_of, reads)?
+    {
         outcome?;
     }
     Ok(())

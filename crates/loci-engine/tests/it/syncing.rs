@@ -144,6 +144,7 @@ fn mined(tree: &Arc<Tree>) -> Mine {
             .to_owned(),
         );
         mine.engine
+            .memories()
             .remember(
                 &mine.ann,
                 Remember {
@@ -160,6 +161,7 @@ fn mined(tree: &Arc<Tree>) -> Mine {
         ..fact("secret of bob", Visibility::Common)
     };
     mine.engine
+        .memories()
         .remember(&caller("bob", &WRITER), secret)
         .unwrap();
     mine
@@ -264,7 +266,7 @@ fn every_memory_is_in_one_class() {
     let mine = mined(&tree);
     let before = (mine.store.inner.version().unwrap(), mine.memories());
     for (request, expected) in rows {
-        let synced = mine.engine.sync(&mine.ann, &request).unwrap();
+        let synced = mine.engine.sources().sync(&mine.ann, &request).unwrap();
         let Synced {
             scanned,
             kept,
@@ -289,6 +291,7 @@ fn every_memory_is_in_one_class() {
     // A caller who may read more sees more.
     let everything = mine
         .engine
+        .sources()
         .sync(&Caller::local(), &request(None, false))
         .unwrap();
     assert_eq!(
@@ -306,6 +309,7 @@ fn what_is_ignored_or_gone_is_removed() {
     let mine = mined(&tree());
     let synced = mine
         .engine
+        .sources()
         .sync(&mine.ann, &request(Some("/p"), true))
         .unwrap();
     assert_eq!(
@@ -329,7 +333,11 @@ fn what_is_ignored_or_gone_is_removed() {
         "devious",
     ];
     assert_eq!(left, expected.into_iter().map(str::to_owned).collect());
-    let known = mine.engine.source_files(&mine.ann, Some(WING)).unwrap();
+    let known = mine
+        .engine
+        .sources()
+        .source_files(&mine.ann, Some(WING))
+        .unwrap();
     assert_eq!(
         known
             .iter()
@@ -339,6 +347,7 @@ fn what_is_ignored_or_gone_is_removed() {
     );
     let again = mine
         .engine
+        .sources()
         .sync(&mine.ann, &request(Some("/p"), true))
         .unwrap();
     let expected = Synced {
@@ -363,7 +372,11 @@ fn what_was_said_outlasts_its_transcript() {
     let mine = mined(&tree());
     mine.file(mine.further("/host/session.jsonl", 0, &["a question", "an answer"]))
         .unwrap();
-    let synced = mine.engine.sync(&mine.ann, &request(None, true)).unwrap();
+    let synced = mine
+        .engine
+        .sources()
+        .sync(&mine.ann, &request(None, true))
+        .unwrap();
     assert_eq!(
         (synced.scanned, synced.kept, synced.removed_memories),
         (13, 5, 5)
@@ -382,6 +395,7 @@ fn passages_are_counted_as_they_are_stored() {
     let before = mine.engine.size().unwrap().passages;
     let synced = mine
         .engine
+        .sources()
         .sync(&Caller::local(), &request(None, true))
         .unwrap();
     assert_eq!(
@@ -396,7 +410,7 @@ fn a_root_that_is_away_removes_nothing_at_all() {
     let mine = mined(&tree);
     let before = mine.memories();
     let refused = |request: &Sync, code: ErrorCode| {
-        let error = mine.engine.sync(&mine.ann, request).unwrap_err();
+        let error = mine.engine.sources().sync(&mine.ann, request).unwrap_err();
         assert_eq!(error.code, code, "{request:?}: {error}");
         assert_eq!(mine.memories(), before);
         error.message
@@ -415,7 +429,11 @@ fn a_root_that_is_away_removes_nothing_at_all() {
         refused(&request(Some("/p2"), is_applied), ErrorCode::Unavailable);
     }
     // A dry run reports the states that it can determine, and the projects that are away.
-    let looked = mine.engine.sync(&mine.ann, &request(None, false)).unwrap();
+    let looked = mine
+        .engine
+        .sources()
+        .sync(&mine.ann, &request(None, false))
+        .unwrap();
     assert_eq!(
         (looked.away, looked.kept, looked.missing),
         (vec!["/p2".to_owned()], 3, 4)
@@ -436,6 +454,7 @@ fn a_root_that_is_away_removes_nothing_at_all() {
     // The other one alone.
     assert_eq!(
         mine.engine
+            .sources()
             .sync(&mine.ann, &request(Some("/p"), true))
             .unwrap()
             .removed_memories,
@@ -444,6 +463,7 @@ fn a_root_that_is_away_removes_nothing_at_all() {
     let Bench { engine, .. } = bench();
     assert_eq!(
         engine
+            .sources()
             .sync(&mine.ann, &request(None, false))
             .unwrap_err()
             .code,
@@ -463,6 +483,7 @@ fn a_root_that_goes_away_during_the_look_removes_nothing_at_all() {
             *tree.meanwhile.lock().unwrap() = Some(("/p", meanwhile));
             let error = mine
                 .engine
+                .sources()
                 .sync(&mine.ann, &request(root, true))
                 .unwrap_err();
             assert_eq!(error.code, ErrorCode::Unavailable);
@@ -475,7 +496,11 @@ fn a_root_that_goes_away_during_the_look_removes_nothing_at_all() {
         let tree = tree();
         let mine = mined(&tree);
         *tree.meanwhile.lock().unwrap() = Some(("/p", meanwhile));
-        let looked = mine.engine.sync(&mine.ann, &request(None, false)).unwrap();
+        let looked = mine
+            .engine
+            .sources()
+            .sync(&mine.ann, &request(None, false))
+            .unwrap();
         assert_eq!(
             (looked.away, looked.kept, looked.missing),
             (vec!["/p".to_owned()], 7, 1)
@@ -499,6 +524,7 @@ fn a_root_that_goes_away_during_the_removal_ends_it() {
         });
         let error = mine
             .engine
+            .sources()
             .sync(&mine.ann, &request(Some("/p"), true))
             .unwrap_err();
         assert_eq!(error.code, ErrorCode::Unavailable);
@@ -561,6 +587,7 @@ fn a_file_that_came_back_is_kept() {
         });
         let synced = mine
             .engine
+            .sources()
             .sync(&mine.ann, &request(Some("/p"), true))
             .unwrap();
         assert_eq!(synced.removed_memories, 1, "{moment} {is_mined}");
@@ -582,10 +609,12 @@ fn who_may_not_write_removes_nothing() {
         ..fact("shared by bob", Visibility::Common)
     };
     mine.engine
+        .memories()
         .remember(&caller("bob", &WRITER), shared)
         .unwrap();
     let synced = mine
         .engine
+        .sources()
         .sync(&caller("eve", &[Scope::Read]), &request(None, true))
         .unwrap();
     assert_eq!(
@@ -598,12 +627,17 @@ fn who_may_not_write_removes_nothing() {
     );
     assert_eq!(
         mine.engine
+            .sources()
             .source_files(&mine.ann, Some(WING))
             .unwrap()
             .len(),
         4
     );
-    let synced = mine.engine.sync(&mine.ann, &request(None, true)).unwrap();
+    let synced = mine
+        .engine
+        .sources()
+        .sync(&mine.ann, &request(None, true))
+        .unwrap();
     assert_eq!(
         (
             synced.ignored + synced.missing,
@@ -621,18 +655,27 @@ fn what_changes_meanwhile_is_looked_at_again() {
     type Meanwhile = fn(&Engine, &Caller, &MemoryId) -> Result<()>;
     let rows: [(Meanwhile, u64, bool); 3] = [
         (
-            |engine, ann, id| engine.update(ann, id, "still of that file", None).map(drop),
+            |engine, ann, id| {
+                engine
+                    .memories()
+                    .update(ann, id, "still of that file", None)
+                    .map(drop)
+            },
             4,
             false,
         ),
-        (|engine, ann, id| engine.forget(ann, id), 3, false),
+        (
+            |engine, ann, id| engine.memories().forget(ann, id),
+            3,
+            false,
+        ),
         (
             |engine, ann, id| {
                 let change = Refile {
                     collection: Some(Some("kept".to_owned())),
                     ..Refile::default()
                 };
-                engine.refile(ann, id, change).map(drop)
+                engine.memories().refile(ann, id, change).map(drop)
             },
             3,
             true,
@@ -662,10 +705,11 @@ fn what_changes_meanwhile_is_looked_at_again() {
         });
         let synced = mine
             .engine
+            .sources()
             .sync(&mine.ann, &request(Some("/p"), true))
             .unwrap();
         assert_eq!(synced.removed_memories, removed);
-        assert_eq!(mine.engine.show(&mine.ann, &id).is_ok(), is_left);
+        assert_eq!(mine.engine.memories().show(&mine.ann, &id).is_ok(), is_left);
     }
 }
 
@@ -676,6 +720,7 @@ fn an_interrupted_removal_is_resumed() {
     mine.fail_after(1);
     assert_eq!(
         mine.engine
+            .sources()
             .sync(&mine.ann, &request(Some("/p"), true))
             .unwrap_err()
             .code,
@@ -703,6 +748,7 @@ fn an_interrupted_removal_is_resumed() {
     );
     assert_eq!(
         mine.engine
+            .sources()
             .sync(&mine.ann, &request(Some("/p"), true))
             .unwrap()
             .removed_memories,
@@ -717,18 +763,26 @@ fn what_is_known_of_a_file_goes_without_memories_too() {
     let mine = mined(&tree);
     for memory in mine.memories() {
         if memory.content == "made" {
-            mine.engine.forget(&mine.ann, &memory.id).unwrap();
+            mine.engine
+                .memories()
+                .forget(&mine.ann, &memory.id)
+                .unwrap();
         }
     }
     let paths = |mine: &Mine| -> Vec<String> {
         mine.engine
+            .sources()
             .source_files(&mine.ann, Some(WING))
             .unwrap()
             .into_iter()
             .map(|file| file.path)
             .collect()
     };
-    let synced = mine.engine.sync(&mine.ann, &request(None, true)).unwrap();
+    let synced = mine
+        .engine
+        .sources()
+        .sync(&mine.ann, &request(None, true))
+        .unwrap();
     assert_eq!(synced.stale.get("/p/target/made.rs"), None);
     assert_eq!(paths(&mine), ["/p/kept.rs", "/p2/kept.rs"]);
     // A missing project of which only the state of a file is left does not stop a sync.
@@ -744,6 +798,7 @@ fn what_is_known_of_a_file_goes_without_memories_too() {
     mine.file(empty).unwrap();
     assert_eq!(
         mine.engine
+            .sources()
             .sync(&mine.ann, &request(None, true))
             .unwrap()
             .removed_memories,

@@ -39,6 +39,7 @@ fn file(
 ) -> MemoryId {
     let (collection, section) = (collection.map(str::to_owned), Some(section.to_owned()));
     engine
+        .memories()
         .remember(
             caller,
             Remember {
@@ -61,7 +62,7 @@ fn ids(tunnels: &[Tunnel]) -> Vec<&str> {
 }
 
 fn seen(engine: &Engine, caller: &Caller) -> Vec<Tunnel> {
-    engine.tunnels(caller, None, ALL).unwrap().0
+    engine.graph().tunnels(caller, None, ALL).unwrap().0
 }
 
 #[test]
@@ -70,6 +71,7 @@ fn a_pair_has_one_tunnel_either_way_round() {
     let ann = caller("ann", &WRITER);
     let (design, schema) = (common(&engine, API), common(&engine, DATABASE));
     let made = engine
+        .graph()
         .create_tunnel(&ann, end(API), end_at(DATABASE, &schema), Some("needs"))
         .unwrap();
     assert!(
@@ -87,6 +89,7 @@ fn a_pair_has_one_tunnel_either_way_round() {
         (Some("is stored as"), "is stored as"),
     ] {
         let again = engine
+            .graph()
             .create_tunnel(&caller("bob", &WRITER), end(DATABASE), end(API), label)
             .unwrap();
         assert_eq!(
@@ -99,6 +102,7 @@ fn a_pair_has_one_tunnel_either_way_round() {
         );
     }
     let named = engine
+        .graph()
         .create_tunnel(&ann, end(DATABASE), end_at(API, &design), None)
         .unwrap();
     assert_eq!(
@@ -107,15 +111,21 @@ fn a_pair_has_one_tunnel_either_way_round() {
     );
     assert_eq!(ids(&seen(&engine, &ann)), [&made.id]);
     engine
+        .graph()
         .delete_tunnel(&caller("bob", &WRITER), &made.id)
         .unwrap();
     assert_eq!(
-        engine.delete_tunnel(&ann, &made.id).unwrap_err().code,
+        engine
+            .graph()
+            .delete_tunnel(&ann, &made.id)
+            .unwrap_err()
+            .code,
         ErrorCode::NotFound
     );
     // The id depends only on the locations, and is the same in every version.
     assert_eq!(
         engine
+            .graph()
             .create_tunnel(&ann, end(DATABASE), end(API), None)
             .unwrap()
             .id,
@@ -200,6 +210,7 @@ fn what_cannot_be_tied() {
     ];
     for (source, target, label, code, named) in rows {
         let error = engine
+            .graph()
             .create_tunnel(&ann, source, target, Some(label))
             .unwrap_err();
         assert!(
@@ -208,6 +219,7 @@ fn what_cannot_be_tied() {
         );
     }
     let error = engine
+        .graph()
         .create_tunnel(&ann, end(API), end(DATABASE), Some(&"x".repeat(5_000)))
         .unwrap_err();
     assert_eq!(error.code, ErrorCode::TooLarge);
@@ -227,10 +239,12 @@ fn a_tunnel_to_what_others_may_not_read_is_its_owners() {
     file(&engine, &ann, vault, Visibility::Private);
     file(&engine, &bob, vault, Visibility::Private);
     let anns = engine
+        .graph()
         .create_tunnel(&ann, end(API), end(vault), Some("ann says"))
         .unwrap();
     clock.advance(1);
     let bobs = engine
+        .graph()
         .create_tunnel(&bob, end(vault), end(API), Some("bob says"))
         .unwrap();
     assert!(!anns.is_common && !bobs.is_common && anns.id != bobs.id);
@@ -245,12 +259,17 @@ fn a_tunnel_to_what_others_may_not_read_is_its_owners() {
     };
     assert_eq!(ids(&seen(&engine, &claiming)), [""; 0]);
     assert_eq!(
-        engine.delete_tunnel(&bob, &anns.id).unwrap_err().code,
+        engine
+            .graph()
+            .delete_tunnel(&bob, &anns.id)
+            .unwrap_err()
+            .code,
         ErrorCode::NotFound
     );
     // It stays private when a caller adds a memory that every caller may read.
     common(&engine, vault);
     let again = engine
+        .graph()
         .create_tunnel(&ann, end(vault), end(API), None)
         .unwrap();
     assert_eq!(
@@ -259,6 +278,7 @@ fn a_tunnel_to_what_others_may_not_read_is_its_owners() {
     );
     clock.advance(1);
     let commons = engine
+        .graph()
         .create_tunnel(&caller("eve", &WRITER), end(vault), end(API), None)
         .unwrap();
     assert!(commons.is_common && commons.label.is_empty());
@@ -267,12 +287,13 @@ fn a_tunnel_to_what_others_may_not_read_is_its_owners() {
     assert_eq!(ids(&seen(&engine, &local)), [&bobs.id, &commons.id]);
     assert_eq!(
         engine
+            .graph()
             .delete_tunnel(&caller("ann", &[Scope::Read]), &commons.id)
             .unwrap_err()
             .code,
         ErrorCode::Forbidden
     );
-    engine.delete_tunnel(&local, &bobs.id).unwrap();
+    engine.graph().delete_tunnel(&local, &bobs.id).unwrap();
 }
 
 /// A memory that only a strict tool set hides from anonymous callers does not make a location
@@ -288,12 +309,14 @@ fn a_shared_memory_makes_no_place_common() {
         Visibility::Shared,
     );
     let made = engine
+        .graph()
         .create_tunnel(&caller("bob", &WRITER), end(API), end(DATABASE), None)
         .unwrap();
     assert!(!made.is_common);
     file(&engine, &anonymous(), DATABASE, Visibility::Private);
     assert!(
         engine
+            .graph()
             .create_tunnel(&caller("eve", &WRITER), end(API), end(DATABASE), None)
             .unwrap()
             .is_common
@@ -307,6 +330,7 @@ fn an_end_names_its_memory_to_those_who_may_read_it() {
     let (design, _) = (common(&engine, API), common(&engine, DATABASE));
     let private = file(&engine, &ann, DATABASE, Visibility::Private);
     let made = engine
+        .graph()
         .create_tunnel(&ann, end_at(API, &design), end_at(DATABASE, &private), None)
         .unwrap();
     let memories = |tunnel: &Tunnel| [&tunnel.source, &tunnel.target].map(|end| end.memory.clone());
@@ -319,13 +343,17 @@ fn an_end_names_its_memory_to_those_who_may_read_it() {
     assert_eq!(
         memories(
             &engine
+                .graph()
                 .create_tunnel(&bob, end(API), end(DATABASE), None)
                 .unwrap()
         ),
         one
     );
     assert_eq!(memories(&seen(&engine, &ann)[0]), both);
-    let followed = engine.follow_tunnels(&bob, API.0, API.1, 5).unwrap();
+    let followed = engine
+        .graph()
+        .follow_tunnels(&bob, API.0, API.1, 5)
+        .unwrap();
     assert_eq!(
         (
             memories(followed[0].tunnel.as_ref().unwrap()),
@@ -339,28 +367,30 @@ fn an_end_names_its_memory_to_those_who_may_read_it() {
             collection: Some(Some(collection.to_owned())),
             ..Refile::default()
         };
-        engine.refile(&ann, &private, refile).unwrap();
+        engine.memories().refile(&ann, &private, refile).unwrap();
     };
     to("elsewhere");
     assert_eq!(memories(&seen(&engine, &ann)[0]), one);
     to("database");
     assert_eq!(memories(&seen(&engine, &ann)[0]), both);
-    engine.forget(&ann, &private).unwrap();
+    engine.memories().forget(&ann, &private).unwrap();
     assert_eq!(
         memories(&seen(&engine, &ann)[0]),
         [Some(design.clone()), None]
     );
-    engine.forget(&ann, &design).unwrap();
+    engine.memories().forget(&ann, &design).unwrap();
     // The location is empty, and the tunnel can still be deleted.
     assert_eq!(memories(&seen(&engine, &ann)[0]), [None, None]);
     assert_eq!(
         engine
+            .graph()
             .follow_tunnels(&ann, API.0, API.1, 5)
             .unwrap_err()
             .code,
         ErrorCode::NotFound
     );
     let back = engine
+        .graph()
         .follow_tunnels(&ann, DATABASE.0, DATABASE.1, 5)
         .unwrap();
     assert_eq!(
@@ -384,6 +414,7 @@ fn tunnels_of_one_collection() {
     }
     let tie = |one, other| {
         engine
+            .graph()
             .create_tunnel(&local, end(one), end(other), None)
             .unwrap()
             .id
@@ -391,6 +422,7 @@ fn tunnels_of_one_collection() {
     let (first, second, third) = (tie(API, DATABASE), tie(desk, API), tie(API, plan));
     let of = |collection| {
         let mut found: Vec<String> = engine
+            .graph()
             .tunnels(&local, Some(collection), ALL)
             .unwrap()
             .0
@@ -417,6 +449,7 @@ fn tunnels_of_one_collection() {
         (0, 0, &[]),
     ] {
         let page = engine
+            .graph()
             .tunnels(&local, None, Page { offset, limit })
             .unwrap();
         assert_eq!(
@@ -452,6 +485,7 @@ fn where_a_place_leads() {
         })
         .collect();
     let zoo = engine
+        .graph()
         .create_tunnel(
             &local,
             end((Some("zoo"), "design")),
@@ -461,6 +495,7 @@ fn where_a_place_leads() {
         .unwrap();
     clock.advance(1);
     let needs = engine
+        .graph()
         .create_tunnel(
             &local,
             end(API),
@@ -475,7 +510,10 @@ fn where_a_place_leads() {
             .map(|memory| memory.id.clone())
             .collect::<Vec<_>>()
     };
-    let followed = engine.follow_tunnels(&local, API.0, API.1, 3).unwrap();
+    let followed = engine
+        .graph()
+        .follow_tunnels(&local, API.0, API.1, 3)
+        .unwrap();
     let shown: Vec<_> = followed
         .iter()
         .map(|followed| {
@@ -500,6 +538,7 @@ fn where_a_place_leads() {
     );
     // From the other end it leads back.
     let back = engine
+        .graph()
         .follow_tunnels(&local, DATABASE.0, DATABASE.1, 0)
         .unwrap();
     assert_eq!(
@@ -513,11 +552,13 @@ fn where_a_place_leads() {
     );
     assert_eq!(
         engine
+            .graph()
             .follow_tunnels(&local, Some("api"), "general", 3)
             .unwrap(),
         []
     );
     let error = engine
+        .graph()
         .follow_tunnels(&local, Some("apis"), "design", 3)
         .unwrap_err();
     assert_eq!(error.code, ErrorCode::NotFound);
@@ -543,24 +584,40 @@ fn what_is_apart_is_there_for_its_own_tool_set() {
         tier: Tier::Unlisted,
         ..fact("dear diary", Visibility::Common)
     };
-    let entry = engine.remember(&diarist, entry).unwrap().memory.id;
+    let entry = engine
+        .memories()
+        .remember(&diarist, entry)
+        .unwrap()
+        .memory
+        .id;
     common(&engine, API);
     assert_eq!(
         engine
+            .graph()
             .create_tunnel(&other, end(API), end(diary), None)
             .unwrap_err()
             .code,
         ErrorCode::NotFound
     );
     let made = engine
+        .graph()
         .create_tunnel(&diarist, end(API), end_at(diary, &entry), None)
         .unwrap();
     assert_eq!(
-        engine.follow_tunnels(&diarist, API.0, API.1, 1).unwrap()[0].memories[0].id,
+        engine
+            .graph()
+            .follow_tunnels(&diarist, API.0, API.1, 1)
+            .unwrap()[0]
+            .memories[0]
+            .id,
         entry
     );
     assert_eq!(
-        engine.follow_tunnels(&other, API.0, API.1, 1).unwrap()[0].total,
+        engine
+            .graph()
+            .follow_tunnels(&other, API.0, API.1, 1)
+            .unwrap()[0]
+            .total,
         0
     );
     assert_eq!(
@@ -580,6 +637,7 @@ fn there_are_at_most_so_many() {
         common(&engine, place);
     }
     let made = engine
+        .graph()
         .create_tunnel(&local, end(API), end(DATABASE), None)
         .unwrap();
     let more = |owner: Option<&str>, is_common| {
@@ -605,10 +663,15 @@ fn there_are_at_most_so_many() {
             .unwrap();
     };
     more(Some("local"), true);
-    let third = |caller: &Caller| engine.create_tunnel(caller, end(API), end((None, "desk")), None);
+    let third = |caller: &Caller| {
+        engine
+            .graph()
+            .create_tunnel(caller, end(API), end((None, "desk")), None)
+    };
     assert_eq!(third(&local).unwrap_err().code, ErrorCode::TooLarge);
     assert_eq!(
         engine
+            .graph()
             .create_tunnel(&local, end(DATABASE), end(API), Some("again"))
             .unwrap()
             .label,
@@ -616,6 +679,7 @@ fn there_are_at_most_so_many() {
     );
     assert_eq!(
         engine
+            .graph()
             .follow_tunnels(&local, API.0, API.1, 1)
             .unwrap()
             .len(),
@@ -625,12 +689,16 @@ fn there_are_at_most_so_many() {
     let ann = caller("ann", &WRITER);
     more(Some("bob"), false);
     let of_ann = third(&ann).unwrap();
-    engine.delete_tunnel(&ann, &of_ann.id).unwrap();
+    engine.graph().delete_tunnel(&ann, &of_ann.id).unwrap();
     // Anonymous callers share the tunnels without an owner.
     more(None, false);
     let of_nobody = third(&anonymous()).unwrap();
-    engine.delete_tunnel(&anonymous(), &of_nobody.id).unwrap();
     engine
+        .graph()
+        .delete_tunnel(&anonymous(), &of_nobody.id)
+        .unwrap();
+    engine
+        .graph()
         .create_tunnel(&anonymous(), end(DATABASE), end((None, "desk")), None)
         .unwrap();
     assert_eq!(third(&anonymous()).unwrap_err().code, ErrorCode::TooLarge);
@@ -673,6 +741,7 @@ fn what_another_process_ties_meanwhile_is_kept() {
             schema = Some(common(engine, DATABASE));
             if !is_new {
                 engine
+                    .graph()
                     .create_tunnel(&local, end(API), end(DATABASE), Some("needs"))
                     .unwrap();
             }
@@ -680,11 +749,13 @@ fn what_another_process_ties_meanwhile_is_kept() {
         let bob = caller("bob", &WRITER);
         let engine = interrupted(begin, move |other| {
             other
+                .graph()
                 .create_tunnel(&bob, end(DATABASE), end(API), Some("is stored as"))
                 .map(drop)
         });
         let named = end_at(DATABASE, &schema.unwrap());
         let tied = engine
+            .graph()
             .create_tunnel(&local, end(API), named.clone(), None)
             .unwrap();
         assert_eq!(
@@ -714,16 +785,23 @@ fn no_tunnel_leads_to_what_is_gone_by_then() {
                 section,
                 ..fact("text", Visibility::Common)
             };
-            engine.remember_as(&local, &made, request).unwrap();
+            engine
+                .memories()
+                .remember_as(&local, &made, request)
+                .unwrap();
             if !is_new {
                 engine
+                    .graph()
                     .create_tunnel(&local, end(API), end(DATABASE), None)
                     .unwrap();
             }
         };
         let (gone, by) = (schema.clone(), Caller::local());
-        let engine = interrupted(begin, move |other| other.forget(&by, &gone).map(drop));
+        let engine = interrupted(begin, move |other| {
+            other.memories().forget(&by, &gone).map(drop)
+        });
         let error = engine
+            .graph()
             .create_tunnel(&local, end(API), end_at(DATABASE, &schema), None)
             .unwrap_err();
         assert!(
@@ -751,6 +829,7 @@ fn a_wipe_meanwhile_leaves_no_tunnel() {
     let engine = interrupted(begin, move |other| other.wipe(&wiped).map(drop));
     assert_eq!(
         engine
+            .graph()
             .create_tunnel(&ann, end(API), end(DATABASE), None)
             .unwrap_err()
             .code,
@@ -817,11 +896,11 @@ fn random_ties_are_as_in_a_model() {
                 }
                 2 if !memories.is_empty() => {
                     let (id, ..) = memories.swap_remove(random.below(memories.len()));
-                    engine.forget(&Caller::local(), &id).unwrap();
+                    engine.memories().forget(&Caller::local(), &id).unwrap();
                 }
                 3 if !tied.is_empty() => {
                     let at = random.below(tied.len());
-                    let outcome = engine.delete_tunnel(&by, &tied[at].id);
+                    let outcome = engine.graph().delete_tunnel(&by, &tied[at].id);
                     assert_eq!(
                         outcome.is_ok(),
                         sees(&&tied[at]),
@@ -833,7 +912,10 @@ fn random_ties_are_as_in_a_model() {
                 }
                 _ => {
                     let label = random.chance(50).then(|| step.to_string());
-                    let made = engine.create_tunnel(&by, end(place), end(other), label.as_deref());
+                    let made =
+                        engine
+                            .graph()
+                            .create_tunnel(&by, end(place), end(other), label.as_deref());
                     let are_there =
                         [place, other].map(|place| readable(&memories, place, Some(name)) > 0);
                     if place == other || are_there != [true, true] {
@@ -884,7 +966,7 @@ fn random_ties_are_as_in_a_model() {
                     expected.iter().map(modelled).collect::<Vec<_>>(),
                     "seed {seed}, step {step}"
                 );
-                let followed = engine.follow_tunnels(&by, place.0, place.1, 2);
+                let followed = engine.graph().follow_tunnels(&by, place.0, place.1, 2);
                 if readable(&memories, place, Some(name)) == 0 {
                     assert!(followed.is_err(), "seed {seed}, step {step}");
                     continue;

@@ -114,9 +114,21 @@ fn a_dry_run_counts_what_is_deleted() {
         }
         let which = which(&ids);
         let before = all(&engine, &bob);
-        assert_eq!(engine.count_discarded(&ann, &which), Ok(expected), "{name}");
-        assert_eq!(engine.discard(&ann, &which), Ok(expected), "{name}");
-        assert_eq!(engine.count_discarded(&ann, &which), Ok(0), "{name}");
+        assert_eq!(
+            engine.memories().count_discarded(&ann, &which),
+            Ok(expected),
+            "{name}"
+        );
+        assert_eq!(
+            engine.memories().discard(&ann, &which),
+            Ok(expected),
+            "{name}"
+        );
+        assert_eq!(
+            engine.memories().count_discarded(&ann, &which),
+            Ok(0),
+            "{name}"
+        );
         assert_eq!(all(&engine, &bob), before, "{name}");
     }
 }
@@ -127,6 +139,7 @@ fn at(seconds: i64) -> Timestamp {
 
 fn all(engine: &Engine, caller: &Caller) -> u64 {
     engine
+        .listings()
         .count_by_status(caller)
         .unwrap()
         .into_iter()
@@ -149,8 +162,8 @@ fn a_message_and_what_was_made_from_it_go_together() {
             id: Some(id.clone()),
             ..Discard::default()
         };
-        assert_eq!(engine.count_discarded(&ann, &which), Ok(1));
-        assert_eq!(engine.discard(&ann, &which), Ok(1));
+        assert_eq!(engine.memories().count_discarded(&ann, &which), Ok(1));
+        assert_eq!(engine.memories().discard(&ann, &which), Ok(1));
         assert_eq!(
             (all(&engine, &ann), found(&engine, &ann, "budget")),
             (0, Vec::new())
@@ -165,8 +178,8 @@ fn a_message_and_what_was_made_from_it_go_together() {
 #[test]
 fn a_message_goes_with_what_was_made_from_it_wherever_that_is_deleted() {
     let rows: [fn(&Engine, &Caller, &MemoryId); 2] = [
-        |engine, caller, id| engine.forget(caller, id).unwrap(),
-        |engine, caller, id| drop(engine.forget_softly(caller, id).unwrap()),
+        |engine, caller, id| engine.memories().forget(caller, id).unwrap(),
+        |engine, caller, id| drop(engine.memories().forget_softly(caller, id).unwrap()),
     ];
     for delete in rows {
         let Bench { engine, .. } = bench();
@@ -183,7 +196,7 @@ fn a_message_goes_with_what_was_made_from_it_wherever_that_is_deleted() {
         let left = |caller| {
             (
                 all(&engine, caller),
-                engine.recall(caller, &both).unwrap().hits.len(),
+                engine.search().recall(caller, &both).unwrap().hits.len(),
             )
         };
         assert_eq!([left(&ann), left(&bob)], [(0, 0), (2, 1)]);
@@ -197,8 +210,11 @@ fn many_memories_are_deleted_in_several_transactions() {
     for _ in 0..3 {
         say(&engine, &ann, "c1", vec![tagged("a"); 100]).unwrap();
     }
-    assert_eq!(engine.count_discarded(&ann, &by_tag("a")), Ok(600));
-    assert_eq!(engine.discard(&ann, &by_tag("a")), Ok(600));
+    assert_eq!(
+        engine.memories().count_discarded(&ann, &by_tag("a")),
+        Ok(600)
+    );
+    assert_eq!(engine.memories().discard(&ann, &by_tag("a")), Ok(600));
     assert_eq!(all(&engine, &ann), 0);
 }
 
@@ -207,6 +223,7 @@ fn deleting_asks_for_a_condition_a_user_and_the_scope() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
     engine
+        .memories()
         .remember(
             &anonymous(),
             Remember {
@@ -227,18 +244,25 @@ fn deleting_asks_for_a_condition_a_user_and_the_scope() {
     ];
     for (caller, which, code) in rows {
         assert_eq!(
-            engine.discard(&caller, &which).unwrap_err().code,
+            engine.memories().discard(&caller, &which).unwrap_err().code,
             code,
             "{caller:?}"
         );
         assert_eq!(
-            engine.count_discarded(&caller, &which).unwrap_err().code,
+            engine
+                .memories()
+                .count_discarded(&caller, &which)
+                .unwrap_err()
+                .code,
             code,
             "{caller:?}"
         );
     }
     // Records of other owners, or without one, are not the admin's own.
-    assert_eq!(engine.discard(&Caller::local(), &by_tag("a")), Ok(0));
+    assert_eq!(
+        engine.memories().discard(&Caller::local(), &by_tag("a")),
+        Ok(0)
+    );
     assert_eq!(engine.size().unwrap().memories, 1);
 }
 
@@ -259,6 +283,7 @@ fn a_census_counts_the_callers_conversations() {
     .unwrap();
     say(&engine, &ann, "c2", vec![message(Role::Human, LONG)]).unwrap();
     engine
+        .memories()
         .remember(&ann, fact("not of a conversation", Visibility::Private))
         .unwrap();
     complete(
@@ -278,13 +303,13 @@ fn a_census_counts_the_callers_conversations() {
         row(Tier::LongTerm, Some(EnrichmentStatus::Completed), 1),
     ];
     assert_eq!(
-        engine.count_by_status(&ann).unwrap(),
+        engine.listings().count_by_status(&ann).unwrap(),
         [&long_term[..], &[row(Tier::ShortTerm, None, 3)]].concat()
     );
-    assert_eq!(engine.count_by_status(&bob).unwrap(), []);
-    assert_eq!(engine.count_by_status(&anonymous()).unwrap(), []);
+    assert_eq!(engine.listings().count_by_status(&bob).unwrap(), []);
+    assert_eq!(engine.listings().count_by_status(&anonymous()).unwrap(), []);
     clock.advance(86_400);
-    assert_eq!(engine.count_by_status(&ann).unwrap(), long_term);
+    assert_eq!(engine.listings().count_by_status(&ann).unwrap(), long_term);
 }
 
 #[test]
@@ -293,16 +318,34 @@ fn a_decision_is_kept_under_its_key_until_it_expires() {
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
     let value = |caller: &Caller| {
         engine
+            .conversations()
             .decided(caller, "theme")
             .unwrap()
             .map(|decision| decision.value)
     };
     let created_at = engine.now();
-    assert_eq!(engine.decide(&ann, "theme", "dark", None), Ok(true));
-    assert_eq!(engine.decide(&bob, "theme", "light", Some(2)), Ok(true));
+    assert_eq!(
+        engine.conversations().decide(&ann, "theme", "dark", None),
+        Ok(true)
+    );
+    assert_eq!(
+        engine
+            .conversations()
+            .decide(&bob, "theme", "light", Some(2)),
+        Ok(true)
+    );
     clock.advance(86_400);
-    assert_eq!(engine.decide(&ann, "theme", "darker", Some(1)), Ok(false));
-    let decision = engine.decided(&ann, "theme").unwrap().unwrap();
+    assert_eq!(
+        engine
+            .conversations()
+            .decide(&ann, "theme", "darker", Some(1)),
+        Ok(false)
+    );
+    let decision = engine
+        .conversations()
+        .decided(&ann, "theme")
+        .unwrap()
+        .unwrap();
     let tomorrow = Some(engine.now().plus_seconds(86_400));
     assert_eq!(
         (
@@ -319,7 +362,10 @@ fn a_decision_is_kept_under_its_key_until_it_expires() {
     assert_eq!(value(&anonymous()), None);
     clock.advance(86_400);
     assert_eq!((value(&ann), value(&bob)), (None, None));
-    assert_eq!(engine.decide(&ann, "theme", "dark", None), Ok(true));
+    assert_eq!(
+        engine.conversations().decide(&ann, "theme", "dark", None),
+        Ok(true)
+    );
 }
 
 #[test]
@@ -342,7 +388,10 @@ fn a_decision_has_limits() {
         ),
     ];
     for (key, value, ttl_days, code, beginning) in rows {
-        let error = engine.decide(&ann, key, value, ttl_days).unwrap_err();
+        let error = engine
+            .conversations()
+            .decide(&ann, key, value, ttl_days)
+            .unwrap_err();
         assert_eq!(
             (error.code, error.message.starts_with(beginning)),
             (code, true),
@@ -352,14 +401,20 @@ fn a_decision_has_limits() {
     }
     assert_eq!(
         engine
+            .conversations()
             .decide(&anonymous(), "k", "v", None)
             .unwrap_err()
             .code,
         ErrorCode::Forbidden
     );
-    assert_eq!(engine.decide(&ann, "k", "v", Some(days_max)), Ok(true));
     assert_eq!(
-        engine.decided(&ann, "").unwrap_err().code,
+        engine
+            .conversations()
+            .decide(&ann, "k", "v", Some(days_max)),
+        Ok(true)
+    );
+    assert_eq!(
+        engine.conversations().decided(&ann, "").unwrap_err().code,
         ErrorCode::InvalidArgument
     );
 }
@@ -371,16 +426,23 @@ fn a_wipe_takes_everything_of_one_user() {
     for user in [&ann, &bob] {
         say(&engine, user, "c1", vec![message(Role::Human, LONG)]).unwrap();
         engine
+            .memories()
             .remember(user, fact("private", Visibility::Private))
             .unwrap();
         engine
+            .memories()
             .remember(user, fact("common", Visibility::Common))
             .unwrap();
         engine
+            .conversations()
             .cache_answer(user, mint(), "when is the meeting?", "on Friday")
             .unwrap();
-        engine.decide(user, "theme", "dark", None).unwrap();
         engine
+            .conversations()
+            .decide(user, "theme", "dark", None)
+            .unwrap();
+        engine
+            .search()
             .recall(
                 user,
                 &Recall {
@@ -394,7 +456,7 @@ fn a_wipe_takes_everything_of_one_user() {
         assert_eq!(engine.wipe(&caller).unwrap_err().code, ErrorCode::Forbidden);
     }
     // An audit entry that was not written yet counts, too.
-    engine.audit(audit_entry("ann", engine.now()));
+    engine.audit().record(audit_entry("ann", engine.now()));
     let wiped = Wiped {
         memories: 3,
         cache_entries: 1,
@@ -402,15 +464,16 @@ fn a_wipe_takes_everything_of_one_user() {
         decisions: 1,
     };
     assert_eq!(engine.wipe(&ann), Ok(wiped));
-    assert_eq!(engine.count_by_status(&ann), Ok(Vec::new()));
+    assert_eq!(engine.listings().count_by_status(&ann), Ok(Vec::new()));
     assert_eq!(
         engine
+            .conversations()
             .cached_answer(&ann, "when is the meeting?", None)
             .unwrap()
             .0,
         None
     );
-    assert_eq!(engine.decided(&ann, "theme"), Ok(None));
+    assert_eq!(engine.conversations().decided(&ann, "theme"), Ok(None));
     let mut left: Vec<_> = listed(&engine, &ann)
         .into_iter()
         .map(|memory| (memory.content, memory.owner))
@@ -434,12 +497,19 @@ fn a_wipe_takes_everything_of_one_user() {
     assert_eq!(all(&engine, &bob), 2);
     assert!(
         engine
+            .conversations()
             .cached_answer(&bob, "when is the meeting?", None)
             .unwrap()
             .0
             .is_some()
     );
-    assert!(engine.decided(&bob, "theme").unwrap().is_some());
+    assert!(
+        engine
+            .conversations()
+            .decided(&bob, "theme")
+            .unwrap()
+            .is_some()
+    );
     // A user may begin again.
     say(&engine, &ann, "c1", vec![message(Role::Human, LONG)]).unwrap();
     assert_eq!(all(&engine, &ann), 2);
@@ -474,6 +544,7 @@ fn a_write_under_way_does_not_outlive_a_wipe() {
         }),
         ("remember", |engine, ann, _| {
             engine
+                .memories()
                 .remember(ann, fact(LONG, Visibility::Private))
                 .map(drop)
         }),
@@ -482,10 +553,12 @@ fn a_write_under_way_does_not_outlive_a_wipe() {
                 supersedes: Some(old.clone()),
                 ..fact(LONG, Visibility::Private)
             };
-            engine.remember(ann, request).map(drop)
+            engine.memories().remember(ann, request).map(drop)
         }),
         ("cache_answer", |engine, ann, _| {
-            engine.cache_answer(ann, mint(), LONG, "yes")
+            engine
+                .conversations()
+                .cache_answer(ann, mint(), LONG, "yes")
         }),
     ];
     for (name, write) in writes {
@@ -504,6 +577,7 @@ fn a_write_under_way_does_not_outlive_a_wipe() {
         );
         let ann = caller("ann", &WRITER);
         let old = other
+            .memories()
             .remember(&ann, fact("everybody may change this", Visibility::Common))
             .unwrap()
             .memory
@@ -525,7 +599,11 @@ fn a_write_under_way_does_not_outlive_a_wipe() {
         });
         assert_eq!(all(&other, &ann), 1, "{name}");
         assert_eq!(listed(&other, &ann).len(), 1, "{name}");
-        assert_eq!(other.forget_answers(&ann, None), Ok(0), "{name}");
+        assert_eq!(
+            other.conversations().forget_answers(&ann, None),
+            Ok(0),
+            "{name}"
+        );
     }
 }
 
@@ -545,6 +623,7 @@ fn a_successor_is_tried_again_while_the_old_memory_changes() {
         };
         let (engine, other, ann) = (engine(), engine(), caller("ann", &WRITER));
         let old = engine
+            .memories()
             .remember(&ann, fact("everybody may change this", Visibility::Common))
             .unwrap()
             .memory
@@ -557,6 +636,7 @@ fn a_successor_is_tried_again_while_the_old_memory_changes() {
             match (counted.fetch_add(1, Ordering::SeqCst), is_wiped) {
                 (0, true) => other.wipe(&changing).map(drop),
                 (0, false) => other
+                    .memories()
                     .update(&changing, &id, "and somebody did", None)
                     .map(drop),
                 (tries, _) if tries > 5 => Err(Error::internal("it goes on and on")),
@@ -568,11 +648,15 @@ fn a_successor_is_tried_again_while_the_old_memory_changes() {
             ..fact("instead", Visibility::Common)
         };
         let outcome = engine
+            .memories()
             .remember(&ann, successor)
             .map(drop)
             .map_err(|error| error.code);
         assert_eq!(outcome, expected);
-        assert_eq!(engine.show(&ann, &old).unwrap().weight < 1.0, !is_wiped);
+        assert_eq!(
+            engine.memories().show(&ann, &old).unwrap().weight < 1.0,
+            !is_wiped
+        );
         store.before(|_| Ok(()));
     }
 }
@@ -588,20 +672,26 @@ fn users_with_the_same_texts_have_nothing_in_common() {
         ..question(LONG)
     };
     let said = say(&engine, &ann, "c1", vec![tagged("a")]).unwrap();
-    engine.cache_answer(&ann, mint(), LONG, "ann's").unwrap();
-    engine.decide(&ann, "theme", "ann's", None).unwrap();
-    let mine = engine.recall(&ann, &both).unwrap().hits;
+    engine
+        .conversations()
+        .cache_answer(&ann, mint(), LONG, "ann's")
+        .unwrap();
+    engine
+        .conversations()
+        .decide(&ann, "theme", "ann's", None)
+        .unwrap();
+    let mine = engine.search().recall(&ann, &both).unwrap().hits;
     assert!(!mine.is_empty());
 
     // There is nothing of Bob's.
-    assert!(engine.recall(&bob, &both).unwrap().hits.is_empty());
+    assert!(engine.search().recall(&bob, &both).unwrap().hits.is_empty());
     assert_eq!(
-        engine.cached_answer(&bob, LONG, Some(-1.0)),
+        engine.conversations().cached_answer(&bob, LONG, Some(-1.0)),
         Ok((None, None))
     );
-    assert_eq!(engine.decided(&bob, "theme"), Ok(None));
+    assert_eq!(engine.conversations().decided(&bob, "theme"), Ok(None));
     assert_eq!(
-        engine.discard(
+        engine.memories().discard(
             &bob,
             &Discard {
                 id: Some(said.ids[0].clone()),
@@ -610,16 +700,23 @@ fn users_with_the_same_texts_have_nothing_in_common() {
         ),
         Ok(0)
     );
-    assert_eq!(engine.discard(&bob, &by_tag("a")), Ok(0));
-    assert_eq!(engine.forget_answers(&bob, None), Ok(0));
+    assert_eq!(engine.memories().discard(&bob, &by_tag("a")), Ok(0));
+    assert_eq!(engine.conversations().forget_answers(&bob, None), Ok(0));
     assert_eq!((all(&engine, &ann), all(&engine, &bob)), (2, 0));
 
     // With the same data of his own, he sees only that.
     say(&engine, &bob, "c1", vec![tagged("a")]).unwrap();
-    engine.cache_answer(&bob, mint(), LONG, "bob's").unwrap();
-    assert_eq!(engine.decide(&bob, "theme", "bob's", None), Ok(true));
+    engine
+        .conversations()
+        .cache_answer(&bob, mint(), LONG, "bob's")
+        .unwrap();
+    assert_eq!(
+        engine.conversations().decide(&bob, "theme", "bob's", None),
+        Ok(true)
+    );
     let answer = |caller: &Caller| {
         engine
+            .conversations()
             .cached_answer(caller, LONG, None)
             .unwrap()
             .0
@@ -631,16 +728,20 @@ fn users_with_the_same_texts_have_nothing_in_common() {
         (answer(&ann), answer(&bob)),
         ("ann's".to_owned(), "bob's".to_owned())
     );
-    for hit in engine.recall(&bob, &both).unwrap().hits {
+    for hit in engine.search().recall(&bob, &both).unwrap().hits {
         assert_eq!(
             (hit.memory.owner.as_deref(), hit.signals.access_count),
             (Some("bob"), 0)
         );
     }
-    assert_eq!(engine.discard(&bob, &by_tag("a")), Ok(2));
-    assert_eq!(engine.forget_answers(&bob, Some("meeting")), Ok(1));
+    assert_eq!(engine.memories().discard(&bob, &by_tag("a")), Ok(2));
+    assert_eq!(
+        engine.conversations().forget_answers(&bob, Some("meeting")),
+        Ok(1)
+    );
     assert_eq!((all(&engine, &ann), answer(&ann)), (2, "ann's".to_owned()));
     let again: Vec<MemoryId> = engine
+        .search()
         .recall(&ann, &both)
         .unwrap()
         .hits

@@ -64,7 +64,7 @@ impl Disk {
 
     /// Checks that the files match the index, and that another reconciliation has nothing to do.
     fn assert_settled(&self, engine: &Engine) {
-        engine.reconcile().unwrap();
+        engine.notes().reconcile().unwrap();
         let (version, files) = (
             self.store.version().unwrap(),
             self.store.note_files(&Space::default()).unwrap(),
@@ -74,7 +74,7 @@ impl Disk {
             .filter(|file| file.missing_since.is_none())
             .count();
         assert_eq!(
-            engine.reconcile(),
+            engine.notes().reconcile(),
             Ok(Reconciled {
                 unchanged,
                 ..Reconciled::default()
@@ -92,7 +92,10 @@ fn append(engine: &Engine, title: &str, body: &str) -> Memory {
         tags,
         keyed: None,
     };
-    let Appended::New(memory, _) = engine.append_note(&caller("ann", &WRITER), note).unwrap()
+    let Appended::New(memory, _) = engine
+        .notes()
+        .append(&caller("ann", &WRITER), note)
+        .unwrap()
     else {
         panic!("it is new");
     };
@@ -123,7 +126,7 @@ fn texts_go_to_the_disk_and_back() {
         .iter()
         .map(|(title, body)| append(&engine, title, body))
         .collect();
-    let reconciled = engine.reconcile().unwrap();
+    let reconciled = engine.notes().reconcile().unwrap();
     assert_eq!(
         (reconciled.indexed, reconciled.moved, reconciled.removed),
         (0, 0, 0)
@@ -158,7 +161,7 @@ fn texts_go_to_the_disk_and_back() {
         store: Arc::new(NaiveStore::new()),
         clock: disk.clock,
     };
-    again.engine().reconcile().unwrap();
+    again.engine().notes().reconcile().unwrap();
     for memory in memories {
         let anew = again.stored(&memory.id);
         let (owner, origin, revision) = (None, "vault".to_owned(), anew.revision);
@@ -187,7 +190,7 @@ fn a_person_and_callers_work_on_one_folder() {
     disk.replace("on-bees.md", "---\nuid", "---\nmood: 'calm' # today\nuid");
     fs::create_dir(disk.path("deep")).unwrap();
     fs::rename(disk.path("on-bees.md"), disk.path("deep/Bees.md")).unwrap();
-    other.forget(&ann, &id).unwrap();
+    other.memories().forget(&ann, &id).unwrap();
     let text = disk.text("deep/Bees.md");
     assert!(
         text.contains("mood: 'calm' # today")
@@ -195,16 +198,24 @@ fn a_person_and_callers_work_on_one_folder() {
             && text.contains("wax"),
         "{text}"
     );
-    assert_eq!(one.show(&ann, &id).unwrap_err().code, ErrorCode::NotFound);
+    assert_eq!(
+        one.memories().show(&ann, &id).unwrap_err().code,
+        ErrorCode::NotFound
+    );
     disk.replace("deep/Bees.md", "deleted\n", "active\n");
-    assert_eq!(one.reconcile().unwrap().indexed, 1);
-    assert_eq!(other.show(&ann, &id).unwrap().content, "wax");
+    assert_eq!(one.notes().reconcile().unwrap().indexed, 1);
+    assert_eq!(other.memories().show(&ann, &id).unwrap().content, "wax");
     disk.replace("deep/Bees.md", "wax", "wax by hand");
     assert_eq!(
-        one.update(&ann, &id, "of an agent", None).unwrap_err().code,
+        one.memories()
+            .update(&ann, &id, "of an agent", None)
+            .unwrap_err()
+            .code,
         ErrorCode::Conflict
     );
-    one.update(&ann, &id, "of an agent", None).unwrap();
+    one.memories()
+        .update(&ann, &id, "of an agent", None)
+        .unwrap();
     assert!(disk.text("deep/Bees.md").ends_with("\n---\nof an agent\n"));
     disk.assert_settled(&other);
 
@@ -217,8 +228,8 @@ fn a_person_and_callers_work_on_one_folder() {
     fs::write(disk.path("broken.md"), "---\ntitle: [\n---\nfindable").unwrap();
     fs::write(disk.path("binary.md"), [0, 255, 0]).unwrap();
     fs::copy(disk.path("deep/Bees.md"), disk.path("copy.md")).unwrap();
-    other.reconcile().unwrap();
-    let status = one.note_status().unwrap();
+    other.notes().reconcile().unwrap();
+    let status = one.notes().status().unwrap();
     let problems: Vec<_> = status
         .problems
         .iter()
@@ -232,7 +243,7 @@ fn a_person_and_callers_work_on_one_folder() {
     ];
     assert_eq!((status.notes, problems.as_slice()), (4, &expected[..]));
     let plain = found(&one, &ann, "by hand without frontmatter")[0].clone();
-    one.forget(&ann, &plain).unwrap();
+    one.memories().forget(&ann, &plain).unwrap();
     let text = disk.text("plain.md");
     assert!(
         text.contains(&format!("uid: {plain}"))
@@ -254,9 +265,9 @@ fn processes_write_at_once_and_lose_nothing() {
                 for turn in 0..5 {
                     let body = format!("text {number} {turn}");
                     notes.push((append(&engine, "Same title", &body).id, body));
-                    engine.reconcile().unwrap();
+                    engine.notes().reconcile().unwrap();
                 }
-                engine.forget_softly(&ann, &notes[0].0).unwrap();
+                engine.memories().forget_softly(&ann, &notes[0].0).unwrap();
                 notes
             })
         })

@@ -337,7 +337,8 @@ async fn an_argument_names_the_subject_of_the_token_or_the_call_is_denied_and_no
     }
     let noted = world
         .engine
-        .audited(&AuditQuery {
+        .audit()
+        .entries(&AuditQuery {
             limit: 9,
             ..AuditQuery::default()
         })

@@ -199,7 +199,8 @@ async fn no_tool_of_any_dialect_runs_without_its_scopes_in_any_revision() {
     );
     let noted = world
         .engine
-        .audited(&AuditQuery {
+        .audit()
+        .entries(&AuditQuery {
             limit: usize::MAX,
             ..AuditQuery::default()
         })

@@ -36,7 +36,7 @@ pub fn run(settings: &Settings, arguments: &Audit, output: Output) -> Result<(),
         after: None,
         limit: arguments.limit as usize,
     };
-    let entries = parts.engine.audited(&query)?;
+    let entries = parts.engine.audit().entries(&query)?;
     if arguments.follow {
         return follow(&parts.engine, query, entries, output);
     }
@@ -81,7 +81,7 @@ fn follow(
         if entries.is_empty() {
             std::thread::sleep(FOLLOW_INTERVAL);
         }
-        entries = engine.audited(&query)?;
+        entries = engine.audit().entries(&query)?;
     }
 }
 

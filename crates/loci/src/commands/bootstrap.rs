@@ -11,6 +11,7 @@ use crate::wiring::Parts;
 pub fn run(settings: &Settings, project: Option<&str>, output: Output) -> Result<(), Failure> {
     let bootstrap = Parts::open_current(settings)?
         .engine
+        .context()
         .bootstrap(&Caller::local(), project)?;
     if bootstrap.memories == 0 {
         status_line(

@@ -189,7 +189,9 @@ fn bytes_read(engine: &Engine, transcript: &Path) -> Result<u64, Failure> {
     let Ok(real) = loci_filing::transcript(transcript) else {
         return Ok(0);
     };
-    let known = engine.sources_at(&loci_filing::caller(), real.to_str().unwrap_or_default())?;
+    let known = engine
+        .sources()
+        .sources_at(&loci_filing::caller(), real.to_str().unwrap_or_default())?;
     let bytes = fs::metadata(&real).map_or(0, |file| file.len());
     // A transcript that was rewritten shorter is read from its beginning.
     Ok(known
@@ -308,6 +310,7 @@ fn save(
         return Ok(None);
     }
     let said = engine
+        .sources()
         .source_file(&caller, mempalace::collection(&wing).as_deref(), &path)?
         .map_or(0, |file| file.parts);
     ask(engine, &path, said)
@@ -318,7 +321,8 @@ fn save(
 fn ask(engine: &Engine, path: &str, said: u64) -> Result<Option<Value>, Failure> {
     let caller = loci_filing::caller();
     let mut asked: Vec<Asked> = engine
-        .setting(&caller, ASKED)?
+        .settings()
+        .get(&caller, ASKED)?
         .and_then(|text| serde_json::from_str(&text).ok())
         .unwrap_or_default();
     let known = asked
@@ -336,7 +340,9 @@ fn ask(engine: &Engine, path: &str, said: u64) -> Result<Option<Value>, Failure>
         });
         let text =
             serde_json::to_string(&asked[asked.len().saturating_sub(ASKED_TRANSCRIPTS_MAX)..]);
-        engine.put_setting(&caller, ASKED, text.map_err(io::Error::from)?)?;
+        engine
+            .settings()
+            .put(&caller, ASKED, text.map_err(io::Error::from)?)?;
     }
     if !is_due {
         return Ok(None);
@@ -509,7 +515,8 @@ mod tests {
     fn what_is_kept_of_questions_may_be_of_another_loci() {
         let engine = engine();
         engine
-            .put_setting(
+            .settings()
+            .put(
                 &loci_filing::caller(),
                 ASKED,
                 r#"{"transcript": "a", "messages": 30}"#.to_owned(),

@@ -176,7 +176,7 @@ fn bring_back(
     let parts = Parts::open(settings)?;
     // Renames and deletions of notes are recorded before the records of the notes come. For notes
     // that the index does not know yet, the export counts.
-    let away = reconciled(parts.engine.reconcile_known()).away;
+    let away = reconciled(parts.engine.notes().reconcile_known()).away;
     let notes = parts.vault.notes();
     let mut bringing = Importer::new(
         &parts.engine,
@@ -195,7 +195,7 @@ fn bring_back(
     bringing.store()?;
     show_progress(&format!("stored {}", bringing.stored()), true);
     // Finds the other changes in the folder, as every reconciliation does.
-    reconciled(parts.engine.reconcile());
+    reconciled(parts.engine.notes().reconcile());
     let pending = embed_pending(&parts, settings, !arguments.no_wait)?;
     let mut value = bringing.value();
     value["pending_embeddings"] = json!(pending);
@@ -221,12 +221,12 @@ fn reconciled(outcome: Result<Reconciled, Error>) -> Reconciled {
 /// # Errors
 /// If the store cannot be read.
 pub fn embed_pending(parts: &Parts, settings: &Settings, waits: bool) -> Result<u64, Failure> {
-    let pending = parts.engine.pending_embeddings()?;
+    let pending = parts.engine.models().pending_embeddings()?;
     if pending > 0 && waits && settings.search != SearchMode::Words {
         // Other processes need not wait until a lease of this one expires.
         let engine = Arc::clone(&parts.engine);
         before_end(move || {
-            engine.hand_back();
+            engine.background().hand_back();
             status_line(
                 "\ninterrupted: everything is stored and found by its words; whichever `loci serve`, `loci mcp` or import \
                  runs next has the model read the rest",
@@ -234,7 +234,7 @@ pub fn embed_pending(parts: &Parts, settings: &Settings, waits: bool) -> Result<
         });
         embed(&parts.engine, pending);
     }
-    Ok(parts.engine.pending_embeddings()?)
+    Ok(parts.engine.models().pending_embeddings()?)
 }
 
 /// The memories that are read and not stored yet.
@@ -358,6 +358,7 @@ impl<'a> LineImporter<'a> {
         let before = self.imported;
         let outcome = self
             .engine
+            .imports()
             .import(&Caller::local(), &imports, &mut self.imported);
         show_progress(&format!("stored {}", self.imported.stored), false);
         outcome.map_err(|error| {
@@ -410,7 +411,7 @@ fn embed(engine: &Engine, pending: u64) {
     let progress = Progress::new("embedded");
     progress.begin(pending);
     loop {
-        match engine.embed_pending() {
+        match engine.background().embed_pending() {
             // Nothing is left, or another process does it.
             Ok(0) => return,
             Ok(embedded) => progress.advance(embedded as u64),

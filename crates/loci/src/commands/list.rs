@@ -21,7 +21,7 @@ pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result
     let limit = clamped(arguments.limit, LIST_RESULTS_MAX);
     let parts = Parts::open_current(settings)?;
     let types = arguments.only.r#type.iter().cloned().collect();
-    let named = parts.engine.named(
+    let named = parts.engine.listings().named(
         &Caller::local(),
         NOUNS,
         &[Tier::LongTerm],
@@ -39,7 +39,7 @@ pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result
         offset: arguments.offset as usize,
         limit,
     };
-    let memories = parts.engine.list(&Caller::local(), request)?;
+    let memories = parts.engine.listings().list(&Caller::local(), request)?;
     let access = memories
         .iter()
         .map(|memory| (memory.visibility, memory.owner.clone()));

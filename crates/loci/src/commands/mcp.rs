@@ -57,7 +57,7 @@ pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
     });
     // The client waits for no reply any more, and other processes need not wait for the rest of the
     // shutdown.
-    parts.engine.hand_back();
+    parts.engine.background().hand_back();
     // After this nothing holds the engine, and dropping it closes the store. A read of stdin cannot
     // be cancelled, hence the timeout.
     runtime.shutdown_timeout(CALLS_END_TIMEOUT);

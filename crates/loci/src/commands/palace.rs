@@ -318,6 +318,7 @@ fn sync(
     };
     let synced = Parts::open(settings)?
         .engine
+        .sources()
         .sync(&loci_filing::caller(), &request)?;
     let Synced {
         scanned,
@@ -406,6 +407,7 @@ fn compress(
     };
     let browsed = Parts::open_current(settings)?
         .engine
+        .listings()
         .browse(&loci_filing::caller(), request)?;
     let drawers: Vec<(&Memory, String)> = browsed
         .memories

@@ -17,7 +17,7 @@ pub fn run(settings: &Settings, embeddings: bool, output: Output) -> Result<(), 
         removed,
         away,
         ..
-    } = parts.engine.reconcile()?;
+    } = parts.engine.notes().reconcile()?;
     if let Some(why) = away {
         status_line(format_args!("note: {why}"));
     }

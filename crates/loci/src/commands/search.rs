@@ -26,9 +26,11 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
         collections(arguments.project.as_deref()),
         arguments.only.r#type.iter().cloned().collect(),
     );
-    let named = parts
-        .engine
-        .named(&Caller::local(), NOUNS, &[Tier::LongTerm], places, types)?;
+    let named =
+        parts
+            .engine
+            .listings()
+            .named(&Caller::local(), NOUNS, &[Tier::LongTerm], places, types)?;
     if let Some(notice) = &named.notice {
         status_line(format_args!("note: {notice}"));
     }
@@ -40,6 +42,7 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
     };
     let recalled = parts
         .engine
+        .search()
         .recall(&Caller::local(), &request)
         .map_err(|error| {
             let needs_model = settings.search == SearchMode::Vector && error.is_unavailable();

@@ -94,7 +94,7 @@ pub fn run(settings: &Settings, arguments: &Serve, output: Output) -> Result<(),
     ));
     // Clients wait for no replies any more, and other processes need not wait for the rest of the
     // shutdown.
-    parts.engine.hand_back();
+    parts.engine.background().hand_back();
     // After this nothing holds the engine, and dropping it closes the store.
     runtime.shutdown_timeout(CALLS_END_TIMEOUT);
     Ok(())

@@ -14,7 +14,7 @@ use crate::wiring::Parts;
 pub fn run(settings: &Settings, id: &str, output: Output) -> Result<(), Failure> {
     let (parts, caller) = (Parts::open_current(settings)?, Caller::local());
     let id = named_memory(&parts.engine, &caller, id)?;
-    let record = Record::of(&caller, parts.engine.show(&caller, &id)?);
+    let record = Record::of(&caller, parts.engine.memories().show(&caller, &id)?);
     Ok(output.either(&json!(record), memory_text(&record))?)
 }
 
@@ -22,10 +22,11 @@ pub fn run(settings: &Settings, id: &str, output: Output) -> Result<(), Failure>
 /// hidden characters that former imports let into ids.
 ///
 /// # Errors
-/// As for [`Engine::memory_id`].
+/// As for [`Memories::memory_id`](loci_engine::Memories::memory_id).
 pub fn named_memory(engine: &Engine, caller: &Caller, id: &str) -> Result<MemoryId, Error> {
     let as_listed = visible::unescaped(id);
     engine
+        .memories()
         .memory_id(caller, "id", &as_listed)
-        .or_else(|_| engine.memory_id(caller, "id", id))
+        .or_else(|_| engine.memories().memory_id(caller, "id", id))
 }

@@ -15,7 +15,7 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
     let parts = Parts::open_current(settings)?;
     let mut stats = parts.call("stats", Map::new())?.structured;
     let size = parts.engine.size_with_index()?;
-    let models = parts.engine.model_state()?;
+    let models = parts.engine.models().model_state()?;
     let pending = models.as_ref().map_or(0, |models| models.pending);
     stats["store"] = json!({
         "folder": settings.data,

@@ -26,7 +26,7 @@ pub fn run(settings: &Settings, arguments: &Trust, output: Output) -> Result<(),
     let parts = Parts::open(settings)?;
     let engine = &parts.engine;
     for author in authors {
-        let is_change = engine.set_trusted(&caller, author, !remove)?;
+        let is_change = engine.settings().set_trusted(&caller, author, !remove)?;
         status_line(match (is_change, remove) {
             (true, false) => format!("{reader} takes the directives of {author} from now on"),
             (true, true) => format!("{reader} no longer takes the directives of {author}"),
@@ -34,7 +34,7 @@ pub fn run(settings: &Settings, arguments: &Trust, output: Output) -> Result<(),
             (false, true) => format!("{reader} does not take the directives of {author}"),
         });
     }
-    let trusted = engine.trusted_authors(&caller)?;
+    let trusted = engine.settings().trusted_authors(&caller)?;
     if trusted.is_empty() && authors.is_empty() {
         status_line(format_args!(
             "{reader} takes no directives but its own, those of administrators and of `trusted_authors`"

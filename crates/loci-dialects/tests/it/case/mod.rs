@@ -325,19 +325,24 @@ fn run_step(world: &mut World, dialect_name: &str, step: &Step) -> Result<(), St
     }
     if step.maintain {
         let engine = &world.engine;
-        let maintained = engine.flush().and_then(|()| {
+        let maintained = engine.audit().flush().and_then(|()| {
             // A sweep ends early on a busy machine, so that writers need not wait.
-            while engine.sweep()? > 0 {}
-            engine.embed_pending()
+            while engine.background().sweep()? > 0 {}
+            engine.background().embed_pending()
         });
         return maintained.map(drop).map_err(|error| error.message);
     }
     if step.enrich {
-        while world.engine.enrich().map_err(|error| error.message)? {}
+        while world
+            .engine
+            .background()
+            .enrich()
+            .map_err(|error| error.message)?
+        {}
         return Ok(());
     }
     if step.flush {
-        return world.engine.flush().map_err(|error| error.message);
+        return world.engine.audit().flush().map_err(|error| error.message);
     }
     if let Some(audited) = &step.audited {
         return check_audited(world, step, audited);
@@ -452,9 +457,14 @@ fn ask(
 }
 
 fn reconcile(world: &mut World, step: &Step) -> Result<(), String> {
-    let reconciled = world.engine.reconcile().map_err(|error| error.message)?;
+    let reconciled = world
+        .engine
+        .notes()
+        .reconcile()
+        .map_err(|error| error.message)?;
     while world
         .engine
+        .background()
         .embed_pending()
         .map_err(|error| error.message)?
         > 0
@@ -497,7 +507,8 @@ fn check_audited(world: &mut World, step: &Step, audited: &Audited) -> Result<()
     };
     let entries = world
         .engine
-        .audited(&query)
+        .audit()
+        .entries(&query)
         .map_err(|error| error.message)?;
     let shown = entries
         .iter()

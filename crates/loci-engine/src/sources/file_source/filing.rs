@@ -1,6 +1,6 @@
 //! The changes that file the parts of source files, and their commits.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::{iter, mem};
 
 use loci_core::{
@@ -8,21 +8,18 @@ use loci_core::{
     Memory, MemoryId, Page, Result, Scope, SourceFile, Thread, Timestamp,
 };
 
+use super::plan::{Before, Plan, Step, begins, fits, matched, removals};
 use super::{ReadSource, SOURCE_FILE, SourceFiled, SourceId, SourcePart};
-use crate::background::enrich::changed;
 use crate::notes::in_parallel;
-use crate::{Engine, SearchMode};
+use crate::passages;
+use crate::{SearchMode, Sources};
 
-/// The memories, and the bytes of their texts, that one transaction stores at most, so that another
-/// caller's write never waits long.
-const STEP_CHANGES_MAX: usize = 256;
-const STEP_BYTES_MAX: usize = 1 << 20;
 /// Attempts at one file while others change its memories, or while the ids of its parts are taken.
 const ATTEMPTS_MAX: u64 = 100;
 
 /// Files the parts of source files for a caller.
 pub(super) struct Filing<'a> {
-    engine: &'a Engine,
+    sources: &'a Sources<'a>,
     caller: &'a Caller,
     id_of: SourceId<'a>,
     now: Timestamp,
@@ -30,42 +27,18 @@ pub(super) struct Filing<'a> {
     since: u64,
 }
 
-/// The changes that file one source file.
-#[derive(Debug, Default)]
-pub(super) struct Plan {
-    /// Changes of memories filed before: removals first, since new parts may get the ids that they
-    /// free.
-    edits: Vec<Change>,
-    new: Vec<Memory>,
-    /// Changes of the file's state.
-    rows: Vec<Change>,
-}
-
-/// A part of a plan, or all of it.
-#[derive(Debug, Clone, Copy, Default)]
-struct Step<'a> {
-    edits: &'a [Change],
-    new: &'a [Memory],
-    rows: &'a [Change],
-}
-
-/// A memory that was filed before.
-struct Before {
-    memory: Memory,
-    /// The current name of its thread.
-    thread: String,
-    /// True if it was filed from the path that the file had before.
-    is_moved: bool,
-}
-
 impl<'a> Filing<'a> {
-    pub(super) fn new(engine: &'a Engine, caller: &'a Caller, id_of: SourceId<'a>) -> Result<Self> {
+    pub(super) fn new(
+        sources: &'a Sources<'a>,
+        caller: &'a Caller,
+        id_of: SourceId<'a>,
+    ) -> Result<Self> {
         Ok(Filing {
-            engine,
+            sources,
             caller,
             id_of,
-            now: engine.now(),
-            since: engine.store.version()?,
+            now: sources.clock.now(),
+            since: sources.store.version()?,
         })
     }
 
@@ -156,7 +129,7 @@ impl<'a> Filing<'a> {
     fn commit(&self, steps: &[Step<'_>]) -> Result<()> {
         let new: Vec<&Memory> = steps.iter().flat_map(|step| step.new).collect();
         let put = |memory: &&Memory| {
-            let passages = Some(Engine::passages_of(memory));
+            let passages = Some(passages::of_memory(memory));
             Ok(vec![Change::Put {
                 memory: Box::new((*memory).clone()),
                 passages,
@@ -179,9 +152,9 @@ impl<'a> Filing<'a> {
             )
         });
         changes.extend(self.not_wiped());
-        self.engine.commit(self.caller, changes)?;
-        if waits && self.engine.search_mode != SearchMode::Words {
-            self.engine.to_embed.ring();
+        self.sources.access.commit(self.caller, changes)?;
+        if waits && self.sources.search_mode != SearchMode::Words {
+            self.sources.to_embed.ring();
         }
         Ok(())
     }
@@ -201,7 +174,7 @@ impl<'a> Filing<'a> {
         let SourceFile {
             collection, path, ..
         } = &read.file;
-        let (store, space) = (&self.engine.store, &self.caller.space);
+        let (store, space) = (self.sources.store, &self.caller.space);
         if store.source_file(space, collection.as_deref(), path)? != read.before {
             let message = format!(
                 "another process read {path} meanwhile; read again what is known of it and retry"
@@ -239,7 +212,7 @@ impl<'a> Filing<'a> {
             match same {
                 Some(before) => {
                     plan.edits
-                        .extend(before.moved(self.engine, &read.file, Some(part))?);
+                        .extend(before.moved(self.sources, &read.file, Some(part))?);
                 }
                 None => plan.new.push(self.memory(
                     read,
@@ -263,7 +236,7 @@ impl<'a> Filing<'a> {
         } else {
             for before in rest() {
                 plan.edits
-                    .extend(before.moved(self.engine, &read.file, None)?);
+                    .extend(before.moved(self.sources, &read.file, None)?);
             }
         }
         if read.has_more {
@@ -277,7 +250,7 @@ impl<'a> Filing<'a> {
             plan.rows.push(Change::PutSourceFile { file, expect });
         }
         if let Some(path) = &read.moved_from {
-            let (store, collection) = (&self.engine.store, read.file.collection.as_deref());
+            let (store, collection) = (self.sources.store, read.file.collection.as_deref());
             let row = store.source_file(&self.caller.space, collection, path)?;
             plan.rows.extend(row.map(|row| Change::DeleteSourceFile {
                 expect: Box::new(row),
@@ -312,7 +285,7 @@ impl<'a> Filing<'a> {
             for name in iter::once((*thread).to_owned()).chain(renamed(thread)) {
                 if let Some(owner) = subject
                     && self
-                        .engine
+                        .sources
                         .store
                         .thread_end(&self.caller.space, owner, &name)?
                         <= *begin
@@ -326,9 +299,9 @@ impl<'a> Filing<'a> {
                     thread: Some(name),
                     // A forgotten memory stays forgotten.
                     forgotten: Forgotten::Show,
-                    ..self.engine.filter(self.caller, collections)
+                    ..self.sources.access.filter(self.caller, collections)
                 };
-                let memories = self.engine.store.list(
+                let memories = self.sources.store.list(
                     &filter,
                     Page {
                         offset: 0,
@@ -393,194 +366,6 @@ impl<'a> Filing<'a> {
             ..Memory::new(space.clone(), id, content, kind, created_at)
         }
     }
-}
-
-impl Plan {
-    /// Returns the result of the plan.
-    pub(super) fn filed(&self, read: &ReadSource) -> SourceFiled {
-        let added = self.new.len();
-        let kept = read.parts.len() - added;
-        SourceFiled {
-            added: added as u64,
-            kept: kept as u64,
-            removed: removals(&self.edits),
-        }
-    }
-
-    /// Returns the number of memories that are stored or removed, and the bytes of new texts.
-    fn size(&self) -> (usize, usize) {
-        (
-            self.edits.len() + self.new.len(),
-            self.new.iter().map(|memory| memory.content.len()).sum(),
-        )
-    }
-
-    /// Returns all of it as one step or, if it is large, as several, with the state of the file in
-    /// the last.
-    fn steps(&self) -> Vec<Step<'_>> {
-        let Plan { edits, new, rows } = self;
-        if fits(iter::once(self.size())) {
-            return vec![Step { edits, new, rows }];
-        }
-        let edits = edits.chunks(STEP_CHANGES_MAX).map(|edits| Step {
-            edits,
-            ..Step::default()
-        });
-        let mut rest = new.as_slice();
-        let new = iter::from_fn(move || {
-            let mut bytes = 0;
-            let fitting = rest.iter().take(STEP_CHANGES_MAX).take_while(|memory| {
-                let is_first = bytes == 0;
-                bytes += memory.content.len();
-                is_first || bytes <= STEP_BYTES_MAX
-            });
-            let (new, after) = rest.split_at(fitting.count());
-            rest = after;
-            (!new.is_empty()).then_some(Step {
-                new,
-                ..Step::default()
-            })
-        });
-        edits
-            .chain(new)
-            .chain([Step {
-                rows,
-                ..Step::default()
-            }])
-            .collect()
-    }
-}
-
-impl Before {
-    fn position(&self) -> u64 {
-        self.memory
-            .thread
-            .as_ref()
-            .map_or(0, |thread| thread.position)
-    }
-
-    /// Returns the change that makes it this part of the file, or only a memory of the file; `None`
-    /// if it is that already.
-    fn moved(
-        &self,
-        engine: &Engine,
-        file: &SourceFile,
-        part: Option<&SourcePart>,
-    ) -> Result<Option<Change>> {
-        let mut memory = self.memory.clone();
-        let position = part.map_or_else(|| self.position(), |part| part.position);
-        memory.thread = Some(Thread {
-            name: self.thread.clone(),
-            position,
-        });
-        if let Some(part) = part {
-            memory.title.clone_from(&part.title);
-            memory.attributes.extend(part.attributes.clone());
-            // A memory that outlives its file keeps the section that a caller gave it since.
-            if file.is_whole {
-                memory.location.section.clone_from(&part.section);
-            }
-        }
-        if self.is_moved {
-            memory
-                .attributes
-                .insert(SOURCE_FILE.to_owned(), file.path.clone());
-        }
-        if memory == self.memory {
-            return Ok(None);
-        }
-        let is_titled_anew = memory.title != self.memory.title;
-        // The title and the path are among the indexed words; the model reads the title alone.
-        let passages = if is_titled_anew || memory.source_path() != self.memory.source_path() {
-            let mut passages = Engine::passages_of(&memory);
-            if !is_titled_anew {
-                engine.keep_vectors(&memory, &mut passages)?;
-            }
-            Some(passages)
-        } else {
-            None
-        };
-        Ok(Some(changed(memory, passages)))
-    }
-
-    fn removal(&self) -> Change {
-        Change::Delete {
-            id: self.memory.id.clone(),
-            revision: self.memory.revision,
-        }
-    }
-}
-
-/// Returns the memory that is the same as each part, by thread and text; for a whole file, first in
-/// the same section, then in any.
-fn matched<'b>(
-    read: &ReadSource,
-    begins: &BTreeMap<&str, u64>,
-    filed: &'b [Before],
-) -> Vec<Option<&'b Before>> {
-    let mut unmatched: HashMap<(&str, &str), VecDeque<&Before>> = HashMap::new();
-    for before in filed {
-        let begin = begins
-            .get(before.thread.as_str())
-            .copied()
-            .unwrap_or_default();
-        if before.position() >= begin {
-            unmatched
-                .entry((&before.thread, &before.memory.content))
-                .or_default()
-                .push_back(before);
-        }
-    }
-    let mut matched = vec![None; read.parts.len()];
-    for any_section in [!read.file.is_whole, true] {
-        for (part, matched) in read
-            .parts
-            .iter()
-            .zip(&mut matched)
-            .filter(|(_, matched)| matched.is_none())
-        {
-            let same = unmatched.get_mut(&(part.thread.as_str(), part.content.as_str()));
-            *matched = same.and_then(|same| {
-                let fits = |before: &&Before| {
-                    any_section || before.memory.location.section == part.section
-                };
-                let index = same.iter().position(fits)?;
-                same.remove(index)
-            });
-        }
-    }
-    matched
-}
-
-/// Returns the threads of the parts and, for a whole or moved file, the path as a thread, each with
-/// the position from which the parts may equal memories filed before.
-fn begins(read: &ReadSource) -> BTreeMap<&str, u64> {
-    let mut begins = BTreeMap::new();
-    for SourcePart {
-        thread, position, ..
-    } in &read.parts
-    {
-        let first = if read.goes_on() { *position } else { 0 };
-        let begin = begins.entry(thread.as_str()).or_insert(first);
-        *begin = first.min(*begin);
-    }
-    if read.file.is_whole || read.moved_from.is_some() {
-        begins.entry(&read.file.path).or_insert(0);
-    }
-    begins
-}
-
-fn removals(edits: &[Change]) -> u64 {
-    edits
-        .iter()
-        .filter(|edit| matches!(edit, Change::Delete { .. }))
-        .count() as u64
-}
-
-/// Reports whether changes of these sizes fit into one transaction.
-fn fits(sizes: impl Iterator<Item = (usize, usize)>) -> bool {
-    let (changes, bytes) = sizes.fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
-    changes <= STEP_CHANGES_MAX && bytes <= STEP_BYTES_MAX
 }
 
 /// Separates the result of one file from a failure of the store.

@@ -132,7 +132,7 @@ fn embeddings(parts: &Parts) -> Option<Finding> {
         pending,
         not_found,
         ..
-    } = parts.engine.model_state().ok()??;
+    } = parts.engine.models().model_state().ok()??;
     Some(if not_found > 0 {
         let why = format!(
             "{not_found} memories are found by words alone until `loci serve` or `loci mcp` has embedded them"
@@ -182,7 +182,7 @@ fn token_file(file: &Path, store: &dyn OpenStore) -> Option<Finding> {
 /// Reports the problems of the notes in short; `loci vault check` lists them all.
 fn notes(parts: &Parts) -> Finding {
     const WHAT: &str = "notes";
-    let status = match parts.engine.note_status() {
+    let status = match parts.engine.notes().status() {
         Ok(status) => status,
         Err(error) => return (WHAT, Verdict::Warn, error.message),
     };
@@ -324,7 +324,12 @@ fn newest(parts: &Parts) -> Option<Finding> {
         offset: 0,
         limit: 1,
     };
-    let newest = parts.engine.list(&Caller::local(), request).ok()?.pop()?;
+    let newest = parts
+        .engine
+        .listings()
+        .list(&Caller::local(), request)
+        .ok()?
+        .pop()?;
     let is_ahead = newest.updated_at > SystemClock.now().plus_seconds(CLOCK_AHEAD_SECONDS_MAX);
     is_ahead.then(|| {
         let why = format!(

@@ -65,7 +65,7 @@ pub fn run(settings: &Settings) -> Vec<Finding> {
     let Ok(parts) = Parts::open(settings) else {
         return findings;
     };
-    match parts.engine.retry_failed() {
+    match parts.engine.background().retry_failed() {
         Ok(0) => {}
         Ok(retried) => {
             let why = format!("{retried} memories that could not be judged are tried again");
@@ -73,7 +73,7 @@ pub fn run(settings: &Settings) -> Vec<Finding> {
         }
         Err(error) => findings.push(failed("enrichment", error.into())),
     }
-    match parts.engine.reconcile() {
+    match parts.engine.notes().reconcile() {
         Ok(done) if done.indexed + done.moved + done.removed > 0 => {
             let why = format!(
                 "indexed {}, moved {}, removed {}",
@@ -90,7 +90,7 @@ pub fn run(settings: &Settings) -> Vec<Finding> {
 /// Trusts the clock, since the user says that it is right.
 pub fn trust_clock(settings: &Settings) -> Finding {
     const WHAT: &str = "clock";
-    match Parts::open(settings).and_then(|parts| Ok(parts.engine.trust_clock()?)) {
+    match Parts::open(settings).and_then(|parts| Ok(parts.engine.background().trust_clock()?)) {
         Ok(()) => (
             WHAT,
             Verdict::Done,

@@ -14,8 +14,8 @@ const UNKNOWN_PERCENT_MAX: usize = 20;
 /// Returns `None` if no model of the catalogue is in use, or the language of no text is known.
 pub fn look(parts: &Parts) -> Option<Finding> {
     const WHAT: &str = "languages";
-    let model = CatalogueModel::of_fingerprint(&parts.engine.model_state().ok()??.chosen)?;
-    let counts = parts.engine.languages(&Caller::local()).ok()?;
+    let model = CatalogueModel::of_fingerprint(&parts.engine.models().model_state().ok()??.chosen)?;
+    let counts = parts.engine.listings().languages(&Caller::local()).ok()?;
     let all: usize = counts.values().sum();
     let unknown = |code: &&str| !model.languages.include(code);
     let mut missing: Vec<(&str, usize)> = counts

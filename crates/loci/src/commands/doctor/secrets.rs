@@ -27,7 +27,7 @@ pub fn run(
 ) -> Result<(), Failure> {
     let parts = Parts::open_current(settings)?;
     let caller = Caller::local();
-    let found = parts.engine.find_secrets(&caller)?;
+    let found = parts.engine.secrets().find_secrets(&caller)?;
     let redactable = found
         .iter()
         .filter(|stored| stored.holder.can_be_redacted())
@@ -143,7 +143,7 @@ fn is_confirmed(records: u64) -> Result<bool, Failure> {
 fn redact(engine: &Engine, caller: &Caller, found: &[StoredSecret]) -> Result<u64, Failure> {
     let mut redacted = 0;
     for stored in found {
-        redacted += u64::from(engine.redact_stored(caller, stored)?);
+        redacted += u64::from(engine.secrets().redact_stored(caller, stored)?);
     }
     Ok(redacted)
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use loci_core::{Memory, Result};
 use loci_search::excerpt::{self, estimated_tokens};
 
-use crate::Engine;
+use crate::Budgets;
 
 /// The bytes of a text that count as at least one token, however few the counter finds in runs of
 /// blanks: a reply has bytes, too.
@@ -29,7 +29,7 @@ pub struct Excerpt<'a> {
     pub tokens: usize,
 }
 
-impl Engine {
+impl Budgets<'_> {
     /// Returns the text if it has at most `tokens_max` tokens; otherwise the parts of it that best
     /// answer a query, at most 1,000 tokens or a quarter of `tokens_max`, whichever is more: whole
     /// paragraphs, or sentences of one that alone is too long. `terms` are those of the query

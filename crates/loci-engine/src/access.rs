@@ -1,0 +1,228 @@
+//! The access rules: what a caller may read and write.
+
+use crate::Engine;
+use loci_core::{
+    Batch, Caller, Change, Clock, CollectionFilter, Error, ErrorCode, Expect, Filter, Forgotten,
+    Memory, MemoryId, OwnerFilter, RecordVerb, Result, Scope, Store, Tier,
+};
+use std::collections::BTreeSet;
+
+/// The access rules: what a caller may read and write.
+#[derive(Clone, Copy)]
+pub(crate) struct Access<'a> {
+    store: &'a dyn Store,
+    clock: &'a dyn Clock,
+}
+
+impl Engine {
+    /// Returns the access rules: what a caller may read and write.
+    pub(crate) fn access(&self) -> Access<'_> {
+        Access {
+            store: &*self.store,
+            clock: &*self.clock,
+        }
+    }
+}
+
+impl Access<'_> {
+    /// Commits changes in the space of the caller, and adds their records to its trail.
+    ///
+    /// # Errors
+    /// As for [`Store::commit`]. Then the trail stays as it was.
+    pub(crate) fn commit(&self, caller: &Caller, changes: Vec<Change>) -> Result<()> {
+        let noted: Vec<(RecordVerb, String, Option<bool>)> = changes
+            .iter()
+            .filter_map(|change| touched(caller, change))
+            .map(|(verb, id, is_own)| (verb, id.to_owned(), is_own))
+            .collect();
+        self.store.commit(Batch {
+            space: caller.space.clone(),
+            changes,
+        })?;
+        for (verb, id, is_own) in noted {
+            caller.trail.note(verb, &id, is_own);
+        }
+        Ok(())
+    }
+
+    /// Returns the filter with which every read by this caller begins. It hides short-term,
+    /// unlisted and forgotten memories; a call that requests unlisted ones gets only those of the
+    /// caller's own tool set.
+    pub(crate) fn filter(&self, caller: &Caller, collections: CollectionFilter) -> Filter {
+        let filter = Filter::of(caller.space.clone(), caller.reader(), self.clock.now());
+        let apart_origin = Some(caller.origin.to_owned());
+        Filter {
+            collections,
+            tiers: vec![Tier::LongTerm],
+            apart_origin,
+            forgotten: Forgotten::Hide,
+            ..filter
+        }
+    }
+
+    /// Returns the live memory with this id, long-term or unlisted, if the caller may read it.
+    pub(crate) fn readable(&self, caller: &Caller, id: &MemoryId) -> Result<Memory> {
+        self.readable_among(caller, id, Forgotten::Hide)
+    }
+
+    /// Returns the same, with forgotten memories if `forgotten` shows them. A caller without the
+    /// scope `read` gets only memories that it stored itself, through the same query of the store.
+    pub(crate) fn readable_among(
+        &self,
+        caller: &Caller,
+        id: &MemoryId,
+        forgotten: Forgotten,
+    ) -> Result<Memory> {
+        self.readable_of(caller, id, &[Tier::LongTerm, Tier::Unlisted], forgotten)
+    }
+
+    /// Returns the same for these tiers alone.
+    pub(crate) fn readable_of(
+        &self,
+        caller: &Caller,
+        id: &MemoryId,
+        tiers: &[Tier],
+        forgotten: Forgotten,
+    ) -> Result<Memory> {
+        let filter = self.filter(caller, CollectionFilter::Any);
+        let owner = if caller.principal.scopes.allow(Scope::Read) {
+            OwnerFilter::Any
+        } else {
+            OwnerFilter::of(caller.principal.subject.as_deref())
+        };
+        let filter = Filter {
+            tiers: tiers.to_vec(),
+            apart_origin: None,
+            owner,
+            forgotten,
+            ..filter
+        };
+        let found = self
+            .store
+            .get_all(&filter, std::slice::from_ref(id))?
+            .pop()
+            .ok_or_else(|| {
+                Error::not_found(format!(
+                    "there is no memory with the id {id}; list or recall shows the ids"
+                ))
+            })?;
+        let is_own = found.owner == caller.principal.subject && found.goes_with_owner();
+        caller
+            .trail
+            .note(RecordVerb::Read, id.as_str(), Some(is_own));
+        Ok(found)
+    }
+
+    /// Returns the live memory with this id, if the caller may change it.
+    pub(crate) fn writable(&self, caller: &Caller, id: &MemoryId) -> Result<Memory> {
+        self.writable_among(caller, id, Forgotten::Hide)
+    }
+
+    /// Returns the same, with forgotten memories if `forgotten` shows them.
+    pub(crate) fn writable_among(
+        &self,
+        caller: &Caller,
+        id: &MemoryId,
+        forgotten: Forgotten,
+    ) -> Result<Memory> {
+        let memory = self.readable_among(caller, id, forgotten)?;
+        if caller.may_write(&memory) {
+            return Ok(memory);
+        }
+        Err(Error::about(
+            ErrorCode::Forbidden,
+            "memory",
+            format!("{id} belongs to someone else and can only be read"),
+        ))
+    }
+
+    /// Returns the filter of [`places`](crate::Listings::places).
+    pub(crate) fn places_filter(&self, caller: &Caller) -> Filter {
+        let filter = self.filter(caller, CollectionFilter::Any);
+        Filter {
+            tiers: vec![Tier::LongTerm, Tier::Unlisted],
+            ..filter
+        }
+    }
+
+    /// Removes links and superseded ids from the memories if the caller may not read the other
+    /// memory, or it is deleted or forgotten. Every operation that returns memories to a caller
+    /// calls this, so that no tool can forget it.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub(crate) fn hide_references<'a>(
+        &self,
+        caller: &Caller,
+        memories: impl IntoIterator<Item = &'a mut Memory>,
+    ) -> Result<()> {
+        let mut memories: Vec<&mut Memory> = memories.into_iter().collect();
+        let named = memories.iter().flat_map(|memory| {
+            memory
+                .links
+                .iter()
+                .map(|link| &link.target)
+                .chain(&memory.supersedes)
+                .cloned()
+        });
+        let named: Vec<MemoryId> = named.collect::<BTreeSet<_>>().into_iter().collect();
+        if named.is_empty() {
+            return Ok(());
+        }
+        let found = self
+            .store
+            .locations_of(&self.places_filter(caller), &named)?;
+        let found: BTreeSet<MemoryId> = found.into_iter().map(|(id, _)| id).collect();
+        for memory in &mut memories {
+            memory.links.retain(|link| found.contains(&link.target));
+            memory.supersedes.take_if(|id| !found.contains(id));
+        }
+        Ok(())
+    }
+
+    /// Returns the memory without references that the caller may not follow.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub(crate) fn without_hidden(&self, caller: &Caller, mut memory: Memory) -> Result<Memory> {
+        self.hide_references(caller, [&mut memory])?;
+        Ok(memory)
+    }
+}
+
+/// Returns the act of a change on a record, for the audit log: the verb, the id, and whether a wipe
+/// of the caller would remove the record.
+fn touched<'a>(caller: &Caller, change: &'a Change) -> Option<(RecordVerb, &'a str, Option<bool>)> {
+    let is_callers = |owner: &Option<String>| *owner == caller.principal.subject;
+    match change {
+        Change::Put { memory, expect, .. } => {
+            let verb = match expect {
+                Expect::Absent => RecordVerb::Stored,
+                Expect::Revision(_) if memory.forgotten_at.is_some() => RecordVerb::Deleted,
+                Expect::Revision(_) => RecordVerb::Changed,
+            };
+            Some((
+                verb,
+                memory.id.as_str(),
+                Some(is_callers(&memory.owner) && memory.goes_with_owner()),
+            ))
+        }
+        Change::Delete { id, .. } => Some((RecordVerb::Deleted, id.as_str(), None)),
+        Change::PutFact(fact) => Some((RecordVerb::Stored, &fact.id, Some(false))),
+        Change::EndFact { id, .. } => Some((RecordVerb::Changed, id, Some(false))),
+        Change::PutTunnel { tunnel, expect } => {
+            let verb = if expect.is_some() {
+                RecordVerb::Changed
+            } else {
+                RecordVerb::Stored
+            };
+            Some((
+                verb,
+                &tunnel.id,
+                Some(is_callers(&tunnel.owner) && !tunnel.is_common),
+            ))
+        }
+        Change::DeleteTunnel { id } => Some((RecordVerb::Deleted, id, None)),
+        _ => None,
+    }
+}

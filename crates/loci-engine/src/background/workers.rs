@@ -1,0 +1,306 @@
+//! The background threads.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use loci_core::Result;
+
+use crate::{Background, Engine, Wakeup, catch_panic};
+
+/// The time that a shutdown waits for the rounds that run. With the drain of the server it stays
+/// below two seconds.
+const ROUND_END_TIMEOUT: Duration = Duration::from_millis(100);
+
+/// The delay of work that other processes left, while a process starts.
+pub const START_PAUSE: Duration = Duration::from_secs(1);
+
+/// The longest pause between two rounds that tell other processes which model this one uses.
+const MODEL_CLAIM_MAX: Duration = Duration::from_secs(150);
+
+/// The shortest pause between two rounds of sweeping, so that other processes can write.
+const SWEEP_PAUSE_MIN: Duration = Duration::from_millis(10);
+
+/// The threads that do an engine's background work, each kind of work in its own. Dropping them
+/// waits for the rounds that run, up to a limit, so that dropping the engine afterwards closes the
+/// store.
+pub struct Workers {
+    engine: Arc<Engine>,
+    /// The pause between rounds that find nothing to do.
+    interval: Duration,
+    stopping: Arc<AtomicBool>,
+    wakeups: Vec<Arc<Wakeup>>,
+    ended: mpsc::Receiver<()>,
+    /// Keeps `ended` open until the leases are released.
+    ending: Option<mpsc::Sender<()>>,
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.stop();
+        drop(self.ending.take());
+        self.wakeups.iter().for_each(|wakeup| wakeup.ring());
+        // A language model may think for long; other processes need not wait for the leases to
+        // expire.
+        self.engine.background().hand_back();
+        // No thread ever sends: the channel closes when the last thread has ended.
+        let _ = self.ended.recv_timeout(ROUND_END_TIMEOUT);
+    }
+}
+
+impl Workers {
+    /// Starts the threads that write the audit log, sweep, embed and enrich. They look for work
+    /// every `interval`, and write the audit log `linger` after a call, or earlier if enough
+    /// entries wait.
+    pub fn start(engine: &Arc<Engine>, interval: Duration, linger: Duration) -> Self {
+        let (ending, ended) = mpsc::channel();
+        let mut workers = Workers {
+            engine: Arc::clone(engine),
+            interval,
+            stopping: Arc::default(),
+            wakeups: Vec::new(),
+            ended,
+            ending: Some(ending),
+        };
+        let [noting, sweeping, embedding, enriching] = std::array::from_fn(|_| Arc::clone(engine));
+        workers.spawn(
+            "noting calls",
+            engine.audit().wakeup(),
+            interval,
+            move || flush_audit(&noting, linger, interval),
+        );
+        workers.spawn("sweeping", &Arc::default(), interval, move || {
+            let begun = Instant::now();
+            let removed = sweeping.background().sweep()?;
+            Ok(if removed > 0 {
+                sweep_pause(begun.elapsed())
+            } else {
+                interval
+            })
+        });
+        // Starts soon, so that no other process takes this one's model for an unused one.
+        let to_embed = engine.background().embed_wakeup();
+        workers.spawn("embedding", to_embed, START_PAUSE, move || {
+            Ok(embed(&embedding)?.unwrap_or(interval.min(MODEL_CLAIM_MAX)))
+        });
+        // Jobs that other processes left can wait until the first calls are answered.
+        let to_enrich = engine.background().enrich_wakeup();
+        workers.spawn("enrichment", to_enrich, START_PAUSE, move || {
+            Ok(if enriching.background().enrich()? {
+                Duration::ZERO
+            } else {
+                enriching.background().until_next_job(interval)
+            })
+        });
+        workers
+    }
+
+    /// Starts a thread that runs rounds of work until the end, the first one after `wait`. A round
+    /// returns the time to wait for the next one, unless the wakeup rings. A round that fails or
+    /// panics is logged, and tried again after the interval.
+    pub fn spawn(
+        &mut self,
+        work: &'static str,
+        wakeup: &Arc<Wakeup>,
+        wait: Duration,
+        round: impl FnMut() -> Result<Duration> + Send + 'static,
+    ) {
+        let Some(ending) = self.ending.clone() else {
+            return;
+        };
+        self.wakeups.push(Arc::clone(wakeup));
+        let worker = Worker {
+            work,
+            wakeup: Arc::clone(wakeup),
+            stopping: Arc::clone(&self.stopping),
+            interval: self.interval,
+            is_failing: false,
+            _ending: ending,
+        };
+        if let Err(error) = thread::Builder::new()
+            .name(work.to_owned())
+            .spawn(move || worker.run(wait, round))
+        {
+            tracing::warn!(%error, "there is no thread for {work}, which does not happen in this process");
+        }
+    }
+
+    /// Begins no further round.
+    pub fn stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+    }
+
+    /// Ends the work under leases in a thread of its own, when the process was asked to end: the
+    /// last calls may take most of the time of the shutdown, and other processes need not wait for
+    /// the leases.
+    pub fn end_rounds(&mut self) {
+        let Some(ending) = self.ending.take() else {
+            return;
+        };
+        let engine = Arc::clone(&self.engine);
+        let end = move || {
+            engine.background().end_rounds();
+            // In this order, since the owner closes the store once `ending` is dropped.
+            drop(engine);
+            drop(ending);
+        };
+        // Without a thread, dropping `self` does this.
+        let _ = thread::Builder::new().name("ending".to_owned()).spawn(end);
+    }
+}
+
+/// Runs a round of work on embeddings; returns the pause after it, if there may be more to do.
+fn embed(engine: &Engine) -> Result<Option<Duration>> {
+    let begun = Instant::now();
+    let tended = engine.models().retire_unused_models()?;
+    let pause = sweep_pause(begun.elapsed());
+    Ok(if engine.background().embed_pending()? > 0 {
+        Some(Duration::ZERO)
+    } else {
+        (tended > 0).then_some(pause)
+    })
+}
+
+fn flush_audit(engine: &Engine, linger: Duration, interval: Duration) -> Result<Duration> {
+    // More entries will come. The wakeup rings again when enough of them wait.
+    if engine.audit().buffered() > 0 {
+        engine.audit().wakeup().wait(linger);
+    }
+    engine.audit().flush()?;
+    // The wakeup did not ring for entries that came meanwhile, since they were not the first.
+    Ok(if engine.audit().buffered() > 0 {
+        Duration::ZERO
+    } else {
+        interval
+    })
+}
+
+/// Returns the pause after a round of sweeping that took this long: three quarters of the time
+/// belong to the processes that wait for the lock of the store. They look for it only every 100 ms,
+/// so that they would seldom meet shorter gaps.
+fn sweep_pause(round: Duration) -> Duration {
+    SWEEP_PAUSE_MIN.max(3 * round)
+}
+
+impl Background<'_> {
+    /// Returns the time until the next job. Jobs may also come in or become due in other processes.
+    fn until_next_job(&self, interval: Duration) -> Duration {
+        const DAY_SECONDS: f64 = 86_400.0;
+        let now = self.clock.now();
+        let next = self.store.next_job_at(now).ok().flatten();
+        let seconds = next.map_or(f64::INFINITY, |next| DAY_SECONDS * next.days_since(now));
+        // At least a second, since a job of another process may be due only by its lease.
+        Duration::from_secs_f64(seconds.clamp(1.0, interval.as_secs_f64().max(1.0)))
+    }
+}
+
+/// The thread for one kind of work.
+struct Worker {
+    work: &'static str,
+    /// Rings when there is something to do, and at the end.
+    wakeup: Arc<Wakeup>,
+    stopping: Arc<AtomicBool>,
+    interval: Duration,
+    is_failing: bool,
+    _ending: mpsc::Sender<()>,
+}
+
+impl Worker {
+    /// Runs rounds until the end, the first one after `wait`. Each returns the time to wait for the
+    /// next one, unless the wakeup rings.
+    fn run(mut self, mut wait: Duration, mut round: impl FnMut() -> Result<Duration>) {
+        // A round may have consumed the ring of the end.
+        while !self.is_stopping() {
+            self.wakeup.wait(wait);
+            if self.is_stopping() {
+                break;
+            }
+            let outcome = catch_panic(&mut round);
+            // A round that failed is tried again after the interval.
+            wait = *outcome.as_ref().unwrap_or(&self.interval);
+            self.report(outcome);
+        }
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::SeqCst)
+    }
+
+    /// Logs a failure when it begins and when it ends, not at every round.
+    fn report<T>(&mut self, outcome: Result<T>) {
+        let work = self.work;
+        match outcome {
+            Ok(_) if self.is_failing => {
+                self.is_failing = false;
+                tracing::info!("{work} goes on again");
+            }
+            Err(error) if !self.is_failing => {
+                self.is_failing = true;
+                tracing::warn!(%error, "{work} fails; it is tried again at every interval");
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use loci_core::Error;
+
+    use super::*;
+
+    fn worker() -> (Worker, Arc<AtomicBool>) {
+        let (wakeup, stopping) = (Arc::default(), Arc::<AtomicBool>::default());
+        let worker = Worker {
+            work: "test",
+            wakeup,
+            stopping: stopping.clone(),
+            interval: Duration::ZERO,
+            is_failing: false,
+            _ending: mpsc::channel().0,
+        };
+        (worker, stopping)
+    }
+
+    #[test]
+    fn rounds_go_on_after_panics_and_errors() {
+        let (worker, stopping) = worker();
+        let mut rounds = 0;
+        worker.run(Duration::ZERO, || {
+            rounds += 1;
+            match rounds {
+                1 => panic!("a test"),
+                2 => Err(Error::unavailable("a test")),
+                3 => Ok(Duration::ZERO),
+                _ => {
+                    stopping.store(true, Ordering::SeqCst);
+                    Ok(Duration::MAX)
+                }
+            }
+        });
+        assert_eq!(rounds, 4);
+    }
+
+    #[test]
+    fn an_end_begins_no_round() {
+        let (worker, stopping) = worker();
+        stopping.store(true, Ordering::SeqCst);
+        let mut rounds = 0;
+        worker.run(Duration::ZERO, || {
+            rounds += 1;
+            Ok(Duration::ZERO)
+        });
+        assert_eq!(rounds, 0);
+    }
+
+    #[test]
+    fn sweeping_leaves_most_of_the_time_to_others() {
+        for (round, pause) in [(0, 10), (3, 10), (4, 12), (100, 300)] {
+            assert_eq!(
+                sweep_pause(Duration::from_millis(round)),
+                Duration::from_millis(pause)
+            );
+        }
+    }
+}

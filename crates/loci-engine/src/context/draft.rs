@@ -1,0 +1,384 @@
+//! The draft of a bundle: the memories that may be in it, and its Markdown.
+
+use loci_core::limits::REPLY_CONTENT_BYTES_MAX;
+use loci_core::{Memory, Result};
+use loci_search::analysis::query_terms;
+
+use super::Context;
+use crate::tokens::estimated_tokens;
+use crate::{
+    Budgets, Bundle, Bundled, LeftOut, Trust, notes_heading, quoted, short_id, shown_title,
+    writer_of,
+};
+
+/// The heading of the memories that every phase begins with.
+const ALWAYS: &str = "Always";
+/// The heading of the memories of authors whose directives the reader does not take.
+const OF_OTHERS: &str = "Notes of others";
+/// The most bytes per token that a text for a model can have; the tokens of longer texts are not
+/// counted.
+const BYTES_PER_TOKEN_MAX: usize = 32;
+/// The most memories that are named because they did not fit.
+const LEFT_OUT_MAX: usize = 20;
+/// The divisor of the budget that gives the most tokens for their names.
+const NAMES_PART: usize = 10;
+/// The divisor of the budget that gives the most tokens for passages of a long memory, if other
+/// memories belong into the bundle, too.
+const EXCERPT_PART: usize = 2;
+/// Passages with fewer tokens are too short to be useful.
+const EXCERPT_TOKENS_MIN: usize = 16;
+
+/// A heading of a bundle.
+struct Section<'a> {
+    name: &'a str,
+    tokens: usize,
+    /// The terms of the queries that its memories answer.
+    terms: Vec<String>,
+}
+
+/// A memory that belongs into a bundle.
+struct Item {
+    bundled: Bundled,
+    section: usize,
+    /// Its Markdown; `None` if there is no room for it.
+    text: Option<String>,
+    /// The estimated number of tokens that it adds to the bundle.
+    tokens: usize,
+    /// The estimated number of tokens of the whole memory.
+    tokens_of_whole: usize,
+}
+
+/// The memories that may be in a bundle, the more important ones first.
+pub(super) struct Draft<'a> {
+    budgets: Budgets<'a>,
+    trust: Trust<'a>,
+    budget: usize,
+    sections: Vec<Section<'a>>,
+    /// The number of memories that belong into it, added or not.
+    pub(super) belonging: usize,
+    items: Vec<Item>,
+    tokens: usize,
+    bytes: usize,
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn new(
+        context: &Context<'a>,
+        budget: usize,
+        phases: &[&'a str],
+        trust: Trust<'a>,
+        belonging: usize,
+    ) -> Self {
+        let terms = |name: &&str| query_terms(&context.phases.named(name).query);
+        let of_all: Vec<String> = phases.iter().flat_map(terms).collect();
+        let section = |name, terms| Section {
+            name,
+            tokens: context.budgets.count_tokens(&heading(name)),
+            terms,
+        };
+        let mut sections = vec![section(ALWAYS, of_all.clone())];
+        sections.extend(phases.iter().map(|name| section(name, terms(name))));
+        sections.push(section(OF_OTHERS, of_all));
+        Draft {
+            budgets: context.budgets,
+            trust,
+            budget,
+            sections,
+            belonging,
+            items: Vec::new(),
+            tokens: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Returns the index of the section for memories of authors whose directives the reader does
+    /// not take.
+    pub(super) fn of_others(&self) -> usize {
+        self.sections.len() - 1
+    }
+
+    /// Reports whether nothing more can fit, with a margin for the error of adding the counts of
+    /// parts.
+    fn is_full(&self) -> bool {
+        self.tokens > self.budget + self.budget / 4 + 64 || self.bytes > REPLY_CONTENT_BYTES_MAX
+    }
+
+    /// Reports whether it is full and also has enough memories to name.
+    pub(super) fn is_done(&self) -> bool {
+        self.is_full()
+            && self.items.iter().filter(|item| item.text.is_none()).count() >= LEFT_OUT_MAX
+    }
+
+    /// Adds a memory, of which the search found that passage: whole or, if it alone is too long,
+    /// its best passages.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub(super) fn add(
+        &mut self,
+        memory: &Memory,
+        score: f64,
+        section: usize,
+        passage: Option<u32>,
+    ) -> Result<()> {
+        if self.is_done() {
+            return Ok(());
+        }
+        let title = shown_title(memory).into_owned();
+        let author = writer_of(self.trust.reader(), memory);
+        let mut bundled = Bundled {
+            id: memory.id.clone(),
+            title,
+            score,
+            author,
+            is_excerpt: false,
+        };
+        let whole = part_text(memory, &bundled.title, &memory.content, &self.trust);
+        let may_fit = whole.len() / BYTES_PER_TOKEN_MAX <= self.budget && !self.is_full();
+        let counted = may_fit.then(|| self.tokens_alone(section, &whole));
+        let heading_tokens = self.sections[section].tokens;
+        let tokens_of_whole = counted.map_or_else(
+            || estimated_tokens(&whole),
+            |tokens| tokens.saturating_sub(heading_tokens),
+        );
+        let (text, tokens) = match counted {
+            Some(tokens) if tokens <= self.budget => (Some(whole), tokens),
+            _ if self.is_full() => (None, 0),
+            _ => {
+                bundled.is_excerpt = true;
+                let text =
+                    self.excerpt(memory, &bundled.title, section, passage, tokens_of_whole)?;
+                let tokens = text
+                    .as_ref()
+                    .map_or(0, |text| self.tokens_alone(section, text));
+                (text.filter(|_| tokens <= self.budget), tokens)
+            }
+        };
+        let tokens = tokens.saturating_sub(heading_tokens);
+        if let Some(text) = &text {
+            self.tokens += tokens;
+            self.bytes += text.len();
+        }
+        self.items.push(Item {
+            bundled,
+            section,
+            text,
+            tokens,
+            tokens_of_whole,
+        });
+        Ok(())
+    }
+
+    /// Returns the tokens of a part under its heading.
+    fn tokens_alone(&self, section: usize, text: &str) -> usize {
+        self.budgets.count_tokens(&format!(
+            "{}\n\n{text}\n",
+            heading(self.sections[section].name)
+        ))
+    }
+
+    /// Returns the Markdown of the passages of a long memory that best answer the query of a
+    /// section; `None` if there is no room for any.
+    fn excerpt(
+        &self,
+        memory: &Memory,
+        title: &str,
+        section: usize,
+        passage: Option<u32>,
+        tokens_of_whole: usize,
+    ) -> Result<Option<String>> {
+        let marked = |passages: &str| {
+            let content =
+                format!("_Passages of a text of about {tokens_of_whole} tokens._\n\n{passages}");
+            part_text(memory, title, &content, &self.trust)
+        };
+        let budget = if self.belonging > 1 {
+            self.budget / EXCERPT_PART
+        } else {
+            self.budget
+        };
+        let room = budget.saturating_sub(self.tokens_alone(section, &marked("")));
+        if room < EXCERPT_TOKENS_MIN {
+            return Ok(None);
+        }
+        let near = passage
+            .map(|passage| self.budgets.passage_range(memory, passage))
+            .transpose()?
+            .flatten();
+        let excerpt =
+            self.budgets
+                .excerpt(&memory.content, &self.sections[section].terms, near, room);
+        Ok(Some(marked(&excerpt.text)))
+    }
+
+    /// Returns the bundle with as many of the first memories as fit.
+    pub(super) fn fitting(mut self) -> Bundle {
+        let parts = self.most_that_fit();
+        let (parts, markdown) = match parts {
+            0 if self.parts().next().is_none() => (0, String::new()),
+            // A single part fits at least without the line about the others.
+            0 => (1, self.written(1, false)),
+            parts => (parts, self.written(parts, true)),
+        };
+        let left_out = self
+            .left_out(parts)
+            .take(LEFT_OUT_MAX)
+            .map(left_out)
+            .collect();
+        let dropped = self.belonging - parts;
+        self.items.retain(|item| item.text.is_some());
+        self.items.truncate(parts);
+        self.items.sort_by_key(|item| item.section);
+        let included = self.items.into_iter().map(|item| item.bundled).collect();
+        let used_tokens = self.budgets.count_tokens(&markdown);
+        Bundle {
+            markdown,
+            used_tokens,
+            included,
+            dropped,
+            left_out,
+            degraded: None,
+        }
+    }
+
+    /// Returns the memories for which there may be room.
+    fn parts(&self) -> impl Iterator<Item = &Item> {
+        self.items.iter().filter(|item| item.text.is_some())
+    }
+
+    /// Returns the known memories that are not among the first `parts` of these.
+    fn left_out(&self, parts: usize) -> impl Iterator<Item = &Item> {
+        let mut taken = 0;
+        self.items.iter().filter(move |item| {
+            taken += usize::from(item.text.is_some());
+            item.text.is_none() || taken > parts
+        })
+    }
+
+    /// Returns how many of the first parts fit, with the lines about the others: token counts do
+    /// not add up exactly, so it counts the whole text, and the counts of parts only guide the
+    /// search.
+    fn most_that_fit(&self) -> usize {
+        let tokens_if_fitting = |parts: usize| {
+            let text = self.written(parts, true);
+            let tokens = self.budgets.count_tokens(&text);
+            (tokens <= self.budget && text.len() <= REPLY_CONTENT_BYTES_MAX).then_some(tokens)
+        };
+        // All may fit where all but a short one, with the line, do not.
+        let tokens_of_parts: Vec<usize> = self.parts().map(|item| item.tokens).collect();
+        let all = tokens_of_parts.len();
+        if tokens_if_fitting(all).is_some() {
+            return all;
+        }
+        let (mut fits, mut tokens, mut too_many) = (0, 0, all);
+        while fits + 1 < too_many {
+            let mut parts = fits;
+            let mut estimate = tokens;
+            while parts < too_many && estimate + tokens_of_parts[parts] <= self.budget {
+                estimate += tokens_of_parts[parts];
+                parts += 1;
+            }
+            // If that is known not to fit, continue with the middle.
+            let parts = if parts < too_many {
+                parts.max(fits + 1)
+            } else {
+                fits.midpoint(too_many)
+            };
+            match tokens_if_fitting(parts) {
+                Some(counted) => (fits, tokens) = (parts, counted),
+                None => too_many = parts,
+            }
+        }
+        fits
+    }
+
+    /// Returns the first parts under their headings, with lines about the others if there are any
+    /// and they are requested.
+    fn written(&self, parts: usize, with_others: bool) -> String {
+        let mut markdown = String::new();
+        for (section, Section { name, .. }) in self.sections.iter().enumerate() {
+            let mut of_section = self
+                .parts()
+                .take(parts)
+                .filter(|item| item.section == section)
+                .peekable();
+            if of_section.peek().is_some() {
+                markdown.push_str(&heading(name));
+                markdown.push_str("\n\n");
+            }
+            for text in of_section.filter_map(|item| item.text.as_ref()) {
+                markdown.push_str(text);
+                markdown.push_str("\n\n");
+            }
+        }
+        let left_out = self.belonging - parts;
+        if left_out == 0 || !with_others {
+            // The last part ends with one line break.
+            markdown.pop();
+            return markdown;
+        }
+        let memories = if left_out == 1 { "memory" } else { "memories" };
+        let names = self.names(parts);
+        let end = match names.len() {
+            0 => "._\n".to_owned(),
+            named if named == left_out => format!(", best first:_\n\n{}", names.concat()),
+            _ => format!("; the best of them:_\n\n{}", names.concat()),
+        };
+        markdown + &format!("_{left_out} more {memories} did not fit{end}")
+    }
+
+    /// Returns the lines that name the best memories that did not fit, as many as there is room
+    /// for.
+    fn names(&self, parts: usize) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut room = self.budget / NAMES_PART;
+        for LeftOut { id, title, tokens } in self.left_out(parts).take(LEFT_OUT_MAX).map(left_out) {
+            let line = format!(
+                "- {title} [{}], about {tokens} tokens\n",
+                short_id(id.as_str())
+            );
+            let Some(left) = room.checked_sub(self.budgets.count_tokens(&line)) else {
+                break;
+            };
+            room = left;
+            names.push(line);
+        }
+        names
+    }
+}
+
+fn left_out(item: &Item) -> LeftOut {
+    LeftOut {
+        id: item.bundled.id.clone(),
+        title: item.bundled.title.clone(),
+        tokens: item.tokens_of_whole,
+    }
+}
+
+fn heading(name: &str) -> String {
+    format!("# {name}")
+}
+
+/// Returns the Markdown of a memory: its title, the end of its id and its text, with the name of
+/// its author if that is not the reader; a quotation if the reader does not take directives of that
+/// author. A text equal to the title is not repeated.
+fn part_text(memory: &Memory, title: &str, content: &str, trust: &Trust<'_>) -> String {
+    let text = content.trim_start_matches(['\n', '\r']).trim_end();
+    let heading = format!("## {title} [{}]", short_id(memory.id.as_str()));
+    let part = if text == title {
+        heading
+    } else {
+        format!("{heading}\n\n{text}")
+    };
+    if let Some(stranger) = trust.stranger(memory) {
+        return format!(
+            "{}\n\n{}",
+            notes_heading(&stranger),
+            quoted(&part).trim_end()
+        );
+    }
+    match writer_of(trust.reader(), memory) {
+        Some(writer) => format!("{part}\n\n(by {writer})"),
+        None => part,
+    }
+}

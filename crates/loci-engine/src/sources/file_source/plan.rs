@@ -1,0 +1,231 @@
+//! The changes that file one source file, and the memories that were filed from it before.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::iter;
+
+use loci_core::{Change, Memory, Result, SourceFile, Thread};
+
+use super::{ReadSource, SOURCE_FILE, SourceFiled, SourcePart};
+use crate::background::enrich::changed;
+use crate::{Sources, passages};
+
+/// The memories, and the bytes of their texts, that one transaction stores at most, so that another
+/// caller's write never waits long.
+const STEP_CHANGES_MAX: usize = 256;
+const STEP_BYTES_MAX: usize = 1 << 20;
+
+/// The changes that file one source file.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// Changes of memories filed before: removals first, since new parts may get the ids that they
+    /// free.
+    pub(super) edits: Vec<Change>,
+    pub(super) new: Vec<Memory>,
+    /// Changes of the file's state.
+    pub(super) rows: Vec<Change>,
+}
+
+/// A part of a plan, or all of it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Step<'a> {
+    pub(super) edits: &'a [Change],
+    pub(super) new: &'a [Memory],
+    pub(super) rows: &'a [Change],
+}
+
+/// A memory that was filed before.
+pub(super) struct Before {
+    pub(super) memory: Memory,
+    /// The current name of its thread.
+    pub(super) thread: String,
+    /// True if it was filed from the path that the file had before.
+    pub(super) is_moved: bool,
+}
+
+impl Plan {
+    /// Returns the result of the plan.
+    pub(super) fn filed(&self, read: &ReadSource) -> SourceFiled {
+        let added = self.new.len();
+        let kept = read.parts.len() - added;
+        SourceFiled {
+            added: added as u64,
+            kept: kept as u64,
+            removed: removals(&self.edits),
+        }
+    }
+
+    /// Returns the number of memories that are stored or removed, and the bytes of new texts.
+    pub(super) fn size(&self) -> (usize, usize) {
+        (
+            self.edits.len() + self.new.len(),
+            self.new.iter().map(|memory| memory.content.len()).sum(),
+        )
+    }
+
+    /// Returns all of it as one step or, if it is large, as several, with the state of the file in
+    /// the last.
+    pub(super) fn steps(&self) -> Vec<Step<'_>> {
+        let Plan { edits, new, rows } = self;
+        if fits(iter::once(self.size())) {
+            return vec![Step { edits, new, rows }];
+        }
+        let edits = edits.chunks(STEP_CHANGES_MAX).map(|edits| Step {
+            edits,
+            ..Step::default()
+        });
+        let mut rest = new.as_slice();
+        let new = iter::from_fn(move || {
+            let mut bytes = 0;
+            let fitting = rest.iter().take(STEP_CHANGES_MAX).take_while(|memory| {
+                let is_first = bytes == 0;
+                bytes += memory.content.len();
+                is_first || bytes <= STEP_BYTES_MAX
+            });
+            let (new, after) = rest.split_at(fitting.count());
+            rest = after;
+            (!new.is_empty()).then_some(Step {
+                new,
+                ..Step::default()
+            })
+        });
+        edits
+            .chain(new)
+            .chain([Step {
+                rows,
+                ..Step::default()
+            }])
+            .collect()
+    }
+}
+
+impl Before {
+    pub(super) fn position(&self) -> u64 {
+        self.memory
+            .thread
+            .as_ref()
+            .map_or(0, |thread| thread.position)
+    }
+
+    /// Returns the change that makes it this part of the file, or only a memory of the file; `None`
+    /// if it is that already.
+    pub(super) fn moved(
+        &self,
+        sources: &Sources<'_>,
+        file: &SourceFile,
+        part: Option<&SourcePart>,
+    ) -> Result<Option<Change>> {
+        let mut memory = self.memory.clone();
+        let position = part.map_or_else(|| self.position(), |part| part.position);
+        memory.thread = Some(Thread {
+            name: self.thread.clone(),
+            position,
+        });
+        if let Some(part) = part {
+            memory.title.clone_from(&part.title);
+            memory.attributes.extend(part.attributes.clone());
+            // A memory that outlives its file keeps the section that a caller gave it since.
+            if file.is_whole {
+                memory.location.section.clone_from(&part.section);
+            }
+        }
+        if self.is_moved {
+            memory
+                .attributes
+                .insert(SOURCE_FILE.to_owned(), file.path.clone());
+        }
+        if memory == self.memory {
+            return Ok(None);
+        }
+        let is_titled_anew = memory.title != self.memory.title;
+        // The title and the path are among the indexed words; the model reads the title alone.
+        let passages = if is_titled_anew || memory.source_path() != self.memory.source_path() {
+            let mut passages = passages::of_memory(&memory);
+            if !is_titled_anew {
+                sources.notes.keep_vectors(&memory, &mut passages)?;
+            }
+            Some(passages)
+        } else {
+            None
+        };
+        Ok(Some(changed(memory, passages)))
+    }
+
+    pub(super) fn removal(&self) -> Change {
+        Change::Delete {
+            id: self.memory.id.clone(),
+            revision: self.memory.revision,
+        }
+    }
+}
+
+/// Returns the memory that is the same as each part, by thread and text; for a whole file, first in
+/// the same section, then in any.
+pub(super) fn matched<'b>(
+    read: &ReadSource,
+    begins: &BTreeMap<&str, u64>,
+    filed: &'b [Before],
+) -> Vec<Option<&'b Before>> {
+    let mut unmatched: HashMap<(&str, &str), VecDeque<&Before>> = HashMap::new();
+    for before in filed {
+        let begin = begins
+            .get(before.thread.as_str())
+            .copied()
+            .unwrap_or_default();
+        if before.position() >= begin {
+            unmatched
+                .entry((&before.thread, &before.memory.content))
+                .or_default()
+                .push_back(before);
+        }
+    }
+    let mut matched = vec![None; read.parts.len()];
+    for any_section in [!read.file.is_whole, true] {
+        for (part, matched) in read
+            .parts
+            .iter()
+            .zip(&mut matched)
+            .filter(|(_, matched)| matched.is_none())
+        {
+            let same = unmatched.get_mut(&(part.thread.as_str(), part.content.as_str()));
+            *matched = same.and_then(|same| {
+                let fits = |before: &&Before| {
+                    any_section || before.memory.location.section == part.section
+                };
+                let index = same.iter().position(fits)?;
+                same.remove(index)
+            });
+        }
+    }
+    matched
+}
+
+/// Returns the threads of the parts and, for a whole or moved file, the path as a thread, each with
+/// the position from which the parts may equal memories filed before.
+pub(super) fn begins(read: &ReadSource) -> BTreeMap<&str, u64> {
+    let mut begins = BTreeMap::new();
+    for SourcePart {
+        thread, position, ..
+    } in &read.parts
+    {
+        let first = if read.goes_on() { *position } else { 0 };
+        let begin = begins.entry(thread.as_str()).or_insert(first);
+        *begin = first.min(*begin);
+    }
+    if read.file.is_whole || read.moved_from.is_some() {
+        begins.entry(&read.file.path).or_insert(0);
+    }
+    begins
+}
+
+pub(super) fn removals(edits: &[Change]) -> u64 {
+    edits
+        .iter()
+        .filter(|edit| matches!(edit, Change::Delete { .. }))
+        .count() as u64
+}
+
+/// Reports whether changes of these sizes fit into one transaction.
+pub(super) fn fits(sizes: impl Iterator<Item = (usize, usize)>) -> bool {
+    let (changes, bytes) = sizes.fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
+    changes <= STEP_CHANGES_MAX && bytes <= STEP_BYTES_MAX
+}

@@ -1,0 +1,204 @@
+//! The parts of a conversation, one for each message.
+
+use std::collections::BTreeMap;
+
+use loci_core::{Redacted, Redactions, SPEAKER, SourceFile, limits};
+use loci_dialects::mempalace;
+use loci_engine::{SourcePart, check, kind_of};
+use loci_mine::conversation::{Conversation, Said};
+
+/// The room of the messages.
+pub const ROOM: &str = mempalace::CONVERSATIONS;
+/// The attribute with the title of the conversation.
+const CONVERSATION: &str = "conversation";
+/// The speakers in every conversation with a model; only others become a title.
+const USUAL_SPEAKERS: [&str; 2] = ["user", "assistant"];
+
+/// Returns the bytes of all messages.
+pub(super) fn bytes_said(conversations: &[Conversation]) -> usize {
+    conversations
+        .iter()
+        .flat_map(|conversation| &conversation.messages)
+        .map(|said| said.text.len())
+        .sum()
+}
+
+/// The parts of a conversation.
+pub(super) struct Made {
+    pub(super) parts: Vec<SourcePart>,
+    /// The number of pieces with characters that no drawer may have.
+    pub(super) broken: u64,
+    /// The secrets that were redacted in the messages.
+    pub(super) redacted: Redactions,
+}
+
+/// Makes a part for each message, or for each piece of one that is too long for a drawer, after
+/// `redact`.
+pub(super) fn parts_of(
+    file: &SourceFile,
+    counted: u64,
+    conversation: Conversation,
+    redact: &dyn Fn(&str) -> Redacted<'static>,
+) -> Made {
+    let Conversation {
+        id,
+        title,
+        folder: _,
+        messages,
+    } = conversation;
+    let title = title.map(|title| redact(&title).text.into_owned());
+    let SourceFile { path, format, .. } = file;
+    let thread = match id.chars().next() {
+        None => path.clone(),
+        // It has no id that a later export also has.
+        Some('#') => format!("{path}{id}"),
+        Some(_) => format!("{format}:{id}"),
+    };
+    let first = if id.is_empty() { counted } else { 0 };
+    let mut made = Made {
+        parts: Vec::new(),
+        broken: 0,
+        redacted: Redactions::default(),
+    };
+    for Said { speaker, at, text } in messages {
+        let Redacted { text, removed } = redact(&text);
+        let mut found = Redactions::default();
+        for removed in &removed {
+            found.add(removed.kind, 1);
+        }
+        made.redacted.add_all(&found);
+        let known = [(SPEAKER, Some(&speaker)), (CONVERSATION, title.as_ref())];
+        let known = known
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)));
+        let known = known.filter(|(name, value)| check::reference(name, value).is_ok());
+        let mut attributes: BTreeMap<String, String> = known
+            .map(|(name, value)| (name.to_owned(), value.clone()))
+            .collect();
+        found.write_to(&mut attributes);
+        for content in pieces(&text) {
+            if content.contains('\0') {
+                made.broken += 1;
+                continue;
+            }
+            made.parts.push(SourcePart {
+                thread: thread.clone(),
+                position: first + made.parts.len() as u64,
+                content: content.to_owned(),
+                section: ROOM.to_owned(),
+                kind: kind(content),
+                title: is_title(&speaker).then(|| speaker.clone()),
+                attributes: attributes.clone(),
+                created_at: at,
+            });
+            // Only the first piece counts them.
+            attributes.remove(Redactions::ATTRIBUTE);
+        }
+    }
+    made
+}
+
+/// Returns true if the name of a speaker is worth searching for.
+fn is_title(speaker: &str) -> bool {
+    !USUAL_SPEAKERS.contains(&speaker) && check::name("speaker", speaker).is_ok()
+}
+
+/// Returns the text, or the pieces that together make a too long text, without blank ones.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    let pieces = std::iter::from_fn(move || {
+        let (piece, after) = rest.split_at(rest.floor_char_boundary(limits::CONTENT_BYTES_MAX));
+        rest = after;
+        (!piece.is_empty()).then_some(piece)
+    });
+    pieces.filter(|piece| !piece.trim().is_empty())
+}
+
+/// Returns the kind that the local rules find for a message, or `drawer`.
+fn kind(text: &str) -> String {
+    match kind_of(text) {
+        "question" | "task" | "other" => "drawer".to_owned(),
+        kind => kind.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use loci_core::{ContentHash, FileStamp};
+    use loci_mine::conversation::Format;
+
+    use super::*;
+
+    #[test]
+    fn a_conversation_is_a_thread_with_its_title() {
+        let file = SourceFile {
+            collection: None,
+            path: "/t/a.json".to_owned(),
+            root: "/t".to_owned(),
+            format: Format::ClaudeAi.name().to_owned(),
+            stamp: FileStamp {
+                bytes: 0,
+                modified_nanoseconds: 0,
+            },
+            bytes_read: 0,
+            hash: ContentHash([0; 32]),
+            parts: 0,
+            is_pending: false,
+            is_whole: false,
+        };
+        let long = "a".repeat(limits::CONTENT_BYTES_MAX);
+        for (id, thread, first) in [
+            ("", "/t/a.json", 7),
+            ("#2", "/t/a.json#2", 0),
+            ("uuid", "claude-ai:uuid", 0),
+        ] {
+            let texts = [
+                "one".to_owned(),
+                " ".to_owned(),
+                "a\0b".to_owned(),
+                format!("{long}two\n"),
+            ];
+            let said = |text: &String| Said {
+                speaker: "ann".to_owned(),
+                at: None,
+                text: text.clone(),
+            };
+            let conversation = Conversation {
+                id: id.to_owned(),
+                title: Some("Knots".to_owned()),
+                folder: None,
+                messages: texts.iter().map(said).collect(),
+            };
+            let Made { parts, broken, .. } = parts_of(&file, 7, conversation, &|text| {
+                Redacted::unchanged(text).into_owned()
+            });
+            let found: Vec<(&str, u64)> = parts
+                .iter()
+                .map(|part| (part.content.as_str(), part.position))
+                .collect();
+            assert_eq!(
+                found,
+                [
+                    ("one", first),
+                    (long.as_str(), first + 1),
+                    ("two\n", first + 2)
+                ]
+            );
+            assert_eq!(broken, 1);
+            for SourcePart {
+                thread: of,
+                title,
+                attributes,
+                ..
+            } in parts
+            {
+                let known = [(CONVERSATION, "Knots"), (SPEAKER, "ann")];
+                let known = known.map(|(name, value)| (name.to_owned(), value.to_owned()));
+                assert_eq!(
+                    (of.as_str(), title.as_deref(), attributes),
+                    (thread, Some("ann"), BTreeMap::from(known))
+                );
+            }
+        }
+    }
+}
