@@ -13,6 +13,7 @@ use crate::Signals;
 pub(super) const CANDIDATES_PER_RESULT: usize = 4;
 /// The least number of candidates that are scored.
 pub(super) const CANDIDATES_MIN: usize = 50;
+
 /// The state from which a paged search continues.
 pub(crate) struct Paging<'a> {
     /// The number of results on the earlier pages.
@@ -27,9 +28,14 @@ pub(crate) struct Paging<'a> {
 }
 
 /// A candidate with its score.
-pub(super) type Ranked<'a> = (f64, Signals, &'a Candidate);
-/// The candidates in the order of results, and the candidates that were returned before.
-pub(super) type InOrder = (Vec<(f64, Signals, MemoryId)>, Vec<(Signals, MemoryId)>);
+pub(crate) struct Ranked {
+    pub(crate) id: MemoryId,
+    /// The memory that it was made from.
+    source: Option<MemoryId>,
+    /// The score by the ranking of the caller.
+    pub(crate) score: f64,
+    pub(crate) signals: Signals,
+}
 
 /// Returns the number of candidates to score for so many results.
 pub(super) fn candidates_for(limit: usize) -> usize {
@@ -37,14 +43,14 @@ pub(super) fn candidates_for(limit: usize) -> usize {
 }
 
 /// Returns the candidates with their signals, and their scores by the ranking of the caller.
-pub(super) fn ranked<'a>(
-    candidates: &'a [Candidate],
+pub(super) fn ranked(
+    candidates: &[Candidate],
     fused: &[Fused],
     accesses: &[u64],
     held: &dyn Fn(&Candidate) -> usize,
     now: Timestamp,
     ranking: &dyn Fn(&Signals) -> f64,
-) -> Vec<Ranked<'a>> {
+) -> Vec<Ranked> {
     let by_words = ranks(
         candidates,
         |index| fused[index].words_in_context,
@@ -55,7 +61,7 @@ pub(super) fn ranked<'a>(
         |index| fused[index].meaning_in_context,
         |index| candidates[index].cosine.is_some(),
     );
-    let rank = |(index, (candidate, fused)): (usize, (&'a Candidate, &Fused))| {
+    let rank = |(index, (candidate, fused)): (usize, (&Candidate, &Fused))| {
         let signals = Signals {
             relevance: fused.relevance,
             bm25: candidate.bm25,
@@ -73,7 +79,12 @@ pub(super) fn ranked<'a>(
             age_days: now.days_since(candidate.updated_at).max(0.0),
             collection: candidate.collection.clone(),
         };
-        (ranking(&signals), signals, candidate)
+        Ranked {
+            id: candidate.id.clone(),
+            source: candidate.source.clone(),
+            score: ranking(&signals),
+            signals,
+        }
     };
     candidates.iter().zip(fused).enumerate().map(rank).collect()
 }
@@ -87,9 +98,10 @@ fn ranks(
 ) -> Vec<Option<usize>> {
     let mut scored: Vec<usize> = (0..candidates.len()).filter(|index| has(*index)).collect();
     scored.sort_by(|a, b| {
-        score(*b)
-            .total_cmp(&score(*a))
-            .then_with(|| among_equals(&candidates[*a], &candidates[*b]))
+        score(*b).total_cmp(&score(*a)).then_with(|| {
+            let [a, b] = [a, b].map(|index| &candidates[*index]);
+            among_equals((&a.id, &a.source), (&b.id, &b.source))
+        })
     });
     let mut ranks = vec![None; candidates.len()];
     for (place, index) in scored.into_iter().enumerate() {
@@ -99,69 +111,63 @@ fn ranks(
 }
 
 /// A memory made from a message goes before that message, since it holds more; otherwise by id.
-fn among_equals(left: &Candidate, right: &Candidate) -> Ordering {
-    left.source
+fn among_equals(
+    left: (&MemoryId, &Option<MemoryId>),
+    right: (&MemoryId, &Option<MemoryId>),
+) -> Ordering {
+    left.1
         .is_none()
-        .cmp(&right.source.is_none())
-        .then_with(|| left.id.cmp(&right.id))
+        .cmp(&right.1.is_none())
+        .then_with(|| left.0.cmp(right.0))
 }
 
 /// Sorts the candidates, best first. Removes those that were returned before, those that pair with
 /// them, and the lower-ranked one of each pair of a memory and its source. Raises each score to at
 /// least that of the next result, so that identifiers keep the scores in order. Also returns the
 /// candidates that were returned before.
-pub(super) fn in_order(mut ranked: Vec<Ranked<'_>>, paging: Option<&Paging<'_>>) -> InOrder {
-    let (mut ids, mut sources, mut before) = (HashSet::new(), HashSet::new(), Vec::new());
-    if let Some(paging) = paging {
-        let is_new = |(_, _, candidate): &Ranked<'_>| {
-            let mut origins = std::iter::once(&candidate.id).chain(&candidate.source);
-            !origins.any(|id| (paging.is_returned)(id))
-        };
-        let (new, returned): (Vec<_>, Vec<_>) = ranked.into_iter().partition(is_new);
-        for (_, signals, candidate) in returned {
-            ids.insert(&candidate.id);
-            sources.extend(&candidate.source);
-            before.push((signals, candidate.id.clone()));
-        }
-        ranked = new;
-    }
-    let among_equals = if paging.is_some() {
-        by_id
-    } else {
-        among_equals
-    };
+pub(super) fn in_order(
+    ranked: Vec<Ranked>,
+    paging: Option<&Paging<'_>>,
+) -> (Vec<Ranked>, Vec<Ranked>) {
+    let (mut ranked, returned): (Vec<_>, Vec<_>) = ranked.into_iter().partition(|one| {
+        let mut origins = std::iter::once(&one.id).chain(&one.source);
+        paging.is_none_or(|paging| !origins.any(|id| (paging.is_returned)(id)))
+    });
     // A ranking excludes a candidate by negative infinity.
-    let identifiers = |one: &Ranked<'_>| {
-        if one.0 > f64::NEG_INFINITY {
-            one.1.identifiers
+    let identifiers = |one: &Ranked| {
+        if one.score > f64::NEG_INFINITY {
+            one.signals.identifiers
         } else {
             0
         }
     };
     ranked.sort_by(|a, b| {
-        let by_score = || b.0.total_cmp(&a.0).then_with(|| among_equals(a.2, b.2));
-        identifiers(b).cmp(&identifiers(a)).then_with(by_score)
+        identifiers(b)
+            .cmp(&identifiers(a))
+            .then_with(|| b.score.total_cmp(&a.score))
+            .then_with(|| match paging {
+                Some(_) => a.id.cmp(&b.id),
+                None => among_equals((&a.id, &a.source), (&b.id, &b.source)),
+            })
     });
-    ranked.retain(|(_, _, candidate)| {
-        let is_single = !sources.contains(&candidate.id)
-            && candidate.source.as_ref().is_none_or(|id| !ids.contains(id));
+    let mut ids: HashSet<MemoryId> = returned.iter().map(|one| one.id.clone()).collect();
+    let mut sources: HashSet<MemoryId> = returned
+        .iter()
+        .filter_map(|one| one.source.clone())
+        .collect();
+    ranked.retain(|one| {
+        let is_single =
+            !sources.contains(&one.id) && one.source.as_ref().is_none_or(|id| !ids.contains(id));
         if is_single {
-            ids.insert(&candidate.id);
-            sources.extend(&candidate.source);
+            ids.insert(one.id.clone());
+            sources.extend(one.source.clone());
         }
         is_single
     });
     let mut least = f64::NEG_INFINITY;
     for one in ranked.iter_mut().rev() {
-        least = one.0.max(least);
-        one.0 = least;
+        least = one.score.max(least);
+        one.score = least;
     }
-    let ranked = ranked
-        .into_iter()
-        .map(|(score, signals, candidate)| (score, signals, candidate.id.clone()));
-    (ranked.collect(), before)
-}
-
-fn by_id(left: &Candidate, right: &Candidate) -> Ordering {
-    left.id.cmp(&right.id)
+    (ranked, returned)
 }

@@ -16,7 +16,7 @@ use crate::Search;
 use crate::models::QueryReading;
 use crate::search::fusion_input::{FusionInput, Marks, cut_at, input};
 use crate::search::literal::Pool;
-use crate::search::order::{Paging, candidates_for, in_order, ranked};
+use crate::search::order::{Paging, Ranked, candidates_for, in_order, ranked};
 
 use crate::{FusionWeights, SearchMode, check};
 
@@ -151,10 +151,10 @@ pub struct Recalled {
 pub(crate) struct Ranking {
     /// The filter that they matched.
     pub(super) filter: Filter,
-    /// The score, signals and id of each, best first.
-    pub(super) ranked: vec::IntoIter<(f64, Signals, MemoryId)>,
+    /// Best first.
+    pub(super) ranked: vec::IntoIter<Ranked>,
     /// The candidates that earlier pages returned.
-    pub(super) returned: Vec<(Signals, MemoryId)>,
+    pub(super) returned: Vec<Ranked>,
     /// The scores of the last candidates by words and by meaning, if more candidates may follow
     /// them.
     pub(super) cut_at: [Option<f32>; 2],
@@ -297,10 +297,10 @@ impl Search<'_> {
             filter.live_at,
             request.ranking,
         );
-        ranked.retain(|(_, _, candidate)| {
+        ranked.retain(|one| {
             holders
                 .as_ref()
-                .is_none_or(|held| held.contains_key(&candidate.id))
+                .is_none_or(|held| held.contains_key(&one.id))
         });
         let (ranked, returned) = in_order(ranked, paging);
         // If fewer memories than requested contain the quotation, they are all there are.
@@ -322,16 +322,11 @@ impl Search<'_> {
 
     /// Counts the candidates without a vector of the question's model; the background embeds these
     /// before others.
-    fn lacking(
-        &self,
-        caller: &Caller,
-        question: &QueryVector,
-        ranked: &[(f64, Signals, MemoryId)],
-    ) -> Lacking {
+    fn lacking(&self, caller: &Caller, question: &QueryVector, ranked: &[Ranked]) -> Lacking {
         let lacks: Vec<&MemoryId> = ranked
             .iter()
-            .filter(|(_, signals, _)| signals.cosine.is_none())
-            .map(|(_, _, id)| id)
+            .filter(|one| one.signals.cosine.is_none())
+            .map(|one| &one.id)
             .collect();
         self.rounds
             .of(&question.model)

@@ -3,7 +3,7 @@
 use loci_core::{Caller, Memory, MemoryId, Result};
 
 use crate::Search;
-use crate::search::order::{CANDIDATES_MIN, CANDIDATES_PER_RESULT, Paging};
+use crate::search::order::{CANDIDATES_MIN, CANDIDATES_PER_RESULT, Paging, Ranked};
 use crate::search::recall::Ranking;
 use crate::{Hit, Recall, Signals};
 
@@ -98,16 +98,16 @@ impl Search<'_> {
             .by_ref()
             .take((limit - hits.len()).min(HITS_READ))
             .collect();
-        let ids: Vec<MemoryId> = next.iter().map(|(_, _, id)| id.clone()).collect();
-        let is_suspect = |(returned, _): &&(Signals, MemoryId)| {
+        let ids: Vec<MemoryId> = next.iter().map(|one| one.id.clone()).collect();
+        let is_suspect = |returned: &&Ranked| {
             next.iter()
-                .any(|(_, signals, _)| signals.may_be_of_equals(returned))
+                .any(|one| one.signals.may_be_of_equals(&returned.signals))
         };
         let suspects: Vec<MemoryId> = ranking
             .returned
             .iter()
             .filter(is_suspect)
-            .map(|(_, id)| id.clone())
+            .map(|one| one.id.clone())
             .collect();
         let returned = if suspects.is_empty() {
             Vec::new()
@@ -119,7 +119,10 @@ impl Search<'_> {
             .get_all(&ranking.filter, &ids)?
             .into_iter()
             .peekable();
-        for (score, signals, id) in next {
+        for Ranked {
+            id, score, signals, ..
+        } in next
+        {
             let Some(mut memory) = memories.next_if(|memory| memory.id == id) else {
                 continue;
             };
@@ -158,8 +161,8 @@ impl Search<'_> {
             .ranked
             .as_slice()
             .iter()
-            .filter(|(_, signals, _)| is_suspect(signals));
-        let suspects: Vec<MemoryId> = left.map(|(_, _, id)| id.clone()).collect();
+            .filter(|one| is_suspect(&one.signals));
+        let suspects: Vec<MemoryId> = left.map(|one| one.id.clone()).collect();
         for ids in suspects.chunks(HITS_READ) {
             for memory in self.store.get_all(&ranking.filter, ids)? {
                 if let Some(first) = hits
