@@ -28,6 +28,7 @@ mod embedder;
 mod enricher;
 mod error;
 mod fact;
+pub mod file_system;
 mod filter;
 mod id;
 mod idempotency;

@@ -6,7 +6,6 @@ pub(crate) mod files;
 pub(crate) mod folder;
 pub(crate) mod holders;
 pub(crate) mod identity;
-pub(crate) mod mounts;
 pub(crate) mod open;
 pub(crate) mod open_error;
 pub(crate) mod opened;

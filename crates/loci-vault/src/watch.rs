@@ -2,7 +2,6 @@
 
 mod bell;
 mod events;
-mod mounts;
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
@@ -11,6 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 use std::{fs, io};
 
+use loci_core::file_system;
 use notify::{Config, RecommendedWatcher, RecursiveMode, Watcher};
 
 use bell::{Bell, Wake};
@@ -312,7 +312,10 @@ impl<R: Fn(Watched)> Worker<R> {
             .root
             .canonicalize()
             .map_err(|error| error.to_string())?;
-        if let Some(kind) = mounts::without_events(&root) {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        if let Some(kind) =
+            file_system::kind(&mounts, &root).filter(|kind| file_system::lacks_events(kind))
+        {
             return Err(format!(
                 "others can change a file system of the kind {kind} without an event"
             ));

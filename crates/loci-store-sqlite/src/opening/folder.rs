@@ -1,8 +1,10 @@
 //! The folder of a store: that it exists, is ours and can hold a database.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::{Path, PathBuf};
+
+use loci_core::file_system;
 
 use crate::opening::open_error::OpenError;
 
@@ -59,26 +61,20 @@ fn check_owner(_folder: &Path) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// The kind of the file system that a folder is on, as Linux names it; none where that cannot be
-/// told.
+/// Returns the kind of the file system that a folder is on, as Linux names it; `None` if that is
+/// unknown, as on other systems.
 pub fn file_system(folder: &Path) -> Option<String> {
     let mountinfo = fs::read_to_string("/proc/self/mountinfo").ok()?;
-    crate::opening::mounts::file_system(&mountinfo, &fs::canonicalize(folder).ok()?)
+    let folder = fs::canonicalize(folder).ok()?;
+    file_system::kind(&mountinfo, &folder).map(str::to_owned)
 }
 
 fn check_file_system(folder: &Path) -> Result<(), OpenError> {
-    // Only Linux has the table; elsewhere nothing is known and nothing refused.
-    let mountinfo = match fs::read_to_string("/proc/self/mountinfo") {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        other => other.unwrap_or_default(),
-    };
-    match crate::opening::mounts::file_system(&mountinfo, folder) {
-        Some(kind) if crate::opening::mounts::is_network(&kind) => {
-            Err(OpenError::NetworkFileSystem {
-                folder: folder.to_owned(),
-                kind,
-            })
-        }
+    match file_system(folder) {
+        Some(kind) if file_system::is_network(&kind) => Err(OpenError::NetworkFileSystem {
+            folder: folder.to_owned(),
+            kind,
+        }),
         _ => Ok(()),
     }
 }

@@ -1,9 +1,8 @@
-//! Which file system a folder is on, from the table of mounts that Linux keeps.
+//! Kinds of file systems, by the mount table of Linux.
 
 use std::path::{Path, PathBuf};
 
-/// Kinds of file systems whose files another machine may change. SQLite's log needs memory that all
-/// writers share, so a database on them gets damaged.
+/// Kinds of file systems whose files another machine may change.
 const NETWORK: [&str; 23] = [
     "9p",
     "acfs",
@@ -29,7 +28,7 @@ const NETWORK: [&str; 23] = [
     "prl_fs",
     "vboxsf",
 ];
-/// The same, for file systems that run outside the kernel: the part after `fuse.`.
+/// The same for file systems that run outside the kernel: the part after `fuse.`.
 const NETWORK_FUSE: [&str; 16] = [
     "ceph",
     "cephfs",
@@ -48,33 +47,43 @@ const NETWORK_FUSE: [&str; 16] = [
     "sshfs",
     "vmhgfs-fuse",
 ];
+/// Kinds whose files the host of a virtual machine may change.
+const HOST: [&str; 3] = ["drvfs", "virtiofs", "vmhgfs"];
 
-/// The kind of the file system that holds the absolute path, by the text of `/proc/self/mountinfo`.
-pub(crate) fn file_system(mountinfo: &str, path: &Path) -> Option<String> {
+/// Returns the kind of the file system that contains the absolute path, by the text of
+/// `/proc/self/mountinfo`.
+pub fn kind<'a>(mountinfo: &'a str, path: &Path) -> Option<&'a str> {
     let mounts = mountinfo.lines().filter_map(parse);
     let holding = mounts.filter(|(mount_point, _)| path.starts_with(mount_point));
     // The deepest mount point holds it; of several mounts on one point, the last.
     holding
         .max_by_key(|(mount_point, _)| mount_point.components().count())
-        .map(|(_, kind)| kind.to_owned())
+        .map(|(_, kind)| kind)
 }
 
-/// Whether a kind of file system reaches over a network or between machines.
-pub(crate) fn is_network(kind: &str) -> bool {
+/// True if a file system of that kind is used over a network or by several machines. SQLite's log
+/// needs memory that all writers share, so that a database on it becomes corrupt.
+pub fn is_network(kind: &str) -> bool {
     match kind.strip_prefix("fuse.") {
         Some(kind) => NETWORK_FUSE.contains(&kind),
         None => NETWORK.contains(&kind) || kind.starts_with("smb"),
     }
 }
 
-/// The mount point and the kind of one mount.
+/// True if others may change files on a file system of that kind without an event here: besides
+/// network file systems all that run outside the kernel, and folders of a virtual machine's host.
+pub fn lacks_events(kind: &str) -> bool {
+    is_network(kind) || HOST.contains(&kind) || kind.starts_with("fuse.") || kind.starts_with("nfs")
+}
+
+/// Returns the mount point and the kind of one mount.
 fn parse(line: &str) -> Option<(PathBuf, &str)> {
     let (mount, source) = line.split_once(" - ")?;
     let mount_point = mount.split(' ').nth(4)?;
     Some((unescape(mount_point), source.split(' ').next()?))
 }
 
-/// Blanks and backslashes stand as three octal digits after a backslash.
+/// Decodes white space and backslashes, which are written as a backslash and three octal digits.
 fn unescape(text: &str) -> PathBuf {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -101,7 +110,8 @@ mod tests {
 33 22 0:42 / /srv rw - ext4 /dev/vdc rw
 34 22 0:43 / /srv rw master:3 propagate_from:1 - cifs //server/srv rw
 garbage
-35 22 0:44 / /short
+35 22 0:45 / /odd\\name rw - 9p share rw
+36 22 0:44 / /short
 ";
 
     #[test]
@@ -113,48 +123,57 @@ garbage
             ("/net2", "ext4"),
             ("/mnt/my share/loci", "fuse.sshfs"),
             ("/srv/x", "cifs"),
+            ("/odd\\name/x", "9p"),
         ];
         for (path, kind) in rows {
-            assert_eq!(
-                file_system(MOUNTS, Path::new(path)).as_deref(),
-                Some(kind),
-                "{path}"
-            );
+            assert_eq!(super::kind(MOUNTS, Path::new(path)), Some(kind), "{path}");
         }
-        assert_eq!(file_system("", Path::new("/x")), None);
+        assert_eq!(kind("", Path::new("/x")), None);
     }
 
     #[test]
-    fn kinds_that_cross_machines_are_known() {
-        for kind in [
-            "nfs",
-            "nfs4",
-            "cifs",
-            "smb3",
-            "smbfs",
-            "9p",
-            "vboxsf",
-            "fuse.sshfs",
-            "fuse.glusterfs",
-            "ceph",
-            "afs",
-        ] {
-            assert!(is_network(kind), "{kind}");
-        }
-        for kind in [
-            "ext4",
-            "xfs",
-            "btrfs",
-            "zfs",
-            "tmpfs",
-            "overlay",
-            "apfs",
-            "fuse.ntfs-3g",
-            "fuseblk",
-            "ntfs3",
-            "fuse",
-        ] {
-            assert!(!is_network(kind), "{kind}");
+    fn kinds_that_others_can_change_are_known() {
+        let rows: [(&[&str], bool, bool); 3] = [
+            (
+                &[
+                    "nfs",
+                    "nfs4",
+                    "cifs",
+                    "smb3",
+                    "smbfs",
+                    "9p",
+                    "vboxsf",
+                    "fuse.sshfs",
+                    "fuse.glusterfs",
+                    "fuse.rclone",
+                    "ceph",
+                    "afs",
+                ],
+                true,
+                true,
+            ),
+            (
+                &["drvfs", "virtiofs", "vmhgfs", "fuse.ntfs-3g"],
+                false,
+                true,
+            ),
+            (
+                &[
+                    "ext4", "xfs", "btrfs", "zfs", "tmpfs", "overlay", "apfs", "fuseblk", "ntfs3",
+                    "fuse",
+                ],
+                false,
+                false,
+            ),
+        ];
+        for (kinds, on_network, without_events) in rows {
+            for kind in kinds {
+                assert_eq!(
+                    (is_network(kind), lacks_events(kind)),
+                    (on_network, without_events),
+                    "{kind}"
+                );
+            }
         }
     }
 }
