@@ -1,6 +1,6 @@
 //! Watches a folder of notes for changes, in one process at a time.
 
-mod bell;
+mod debouncer;
 mod events;
 
 use std::fs::{File, OpenOptions, TryLockError};
@@ -13,7 +13,7 @@ use std::{fs, io};
 use loci_core::file_system;
 use notify::{Config, RecommendedWatcher, RecursiveMode, Watcher};
 
-use bell::{Bell, Wake};
+use debouncer::{Debouncer, Wake};
 
 /// How long a process waits before it tries the lock again, how often the folder is looked up at
 /// its path, and how often a change is assumed if there are no file system events.
@@ -51,7 +51,7 @@ pub enum Watched {
 /// The folder need not exist: it is looked up every second.
 #[derive(Debug)]
 pub struct FolderWatch {
-    bell: Arc<Bell>,
+    debouncer: Arc<Debouncer>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -94,19 +94,19 @@ impl FolderWatch {
         if is_locked {
             stamp(&lock);
         }
-        let bell = Arc::new(Bell::default());
+        let debouncer = Arc::new(Debouncer::default());
         let mut worker = Worker {
             root,
             report,
             ignores_events,
-            bell: Arc::clone(&bell),
+            debouncer: Arc::clone(&debouncer),
             said: None,
         };
         let thread = thread::Builder::new()
             .name("vault-watch".to_owned())
             .spawn(move || worker.run(&lock, is_locked))?;
         Ok(Self {
-            bell,
+            debouncer,
             thread: Some(thread),
         })
     }
@@ -114,14 +114,14 @@ impl FolderWatch {
     /// Lets another process watch, because this one cannot process changes. If no other process has
     /// begun some seconds later, this one watches again, and reports that.
     pub fn give_up(&self) {
-        self.bell.give_up();
+        self.debouncer.give_up();
     }
 }
 
 impl Drop for FolderWatch {
     /// Ends the watch and releases the lock. Waits for a report that is under way.
     fn drop(&mut self) {
-        self.bell.stop();
+        self.debouncer.stop();
         // A report that drops its own watch would wait for itself.
         if let Some(thread) = self
             .thread
@@ -187,7 +187,7 @@ struct Worker<R> {
     root: PathBuf,
     report: R,
     ignores_events: bool,
-    bell: Arc<Bell>,
+    debouncer: Arc<Debouncer>,
     /// True if the last log message reported that there are no events.
     said: Option<bool>,
 }
@@ -195,7 +195,7 @@ struct Worker<R> {
 /// The folder at the path, and the watcher of its changes.
 struct View {
     identity: Option<Identity>,
-    /// Notifies the bell while it lives. `None` without a folder, or if the folder gives no events.
+    /// Adds changes to the debouncer while it lives. `None` without a folder, or if the folder gives no events.
     watcher: Option<RecommendedWatcher>,
 }
 
@@ -217,10 +217,10 @@ impl<R: Fn(Watched)> Worker<R> {
     fn pause(&self, length: Duration) -> bool {
         let until = Instant::now() + length;
         loop {
-            match self.bell.wait(until) {
+            match self.debouncer.wait(until) {
                 Wake::Stop => return false,
                 Wake::Time => return true,
-                Wake::GiveUp | Wake::Rung(_) => {}
+                Wake::GiveUp | Wake::Changed(_) => {}
             }
         }
     }
@@ -233,11 +233,11 @@ impl<R: Fn(Watched)> Worker<R> {
         (self.report)(Watched::Changed);
         let mut next_tick = Instant::now() + TICK;
         loop {
-            let (is_changed, is_another) = match self.bell.wait(next_tick) {
+            let (is_changed, is_another) = match self.debouncer.wait(next_tick) {
                 Wake::Stop => return false,
                 Wake::GiveUp => return true,
-                Wake::Rung(events::Change::Notes) => (true, false),
-                Wake::Rung(events::Change::Folders) => (true, true),
+                Wake::Changed(events::Change::Notes) => (true, false),
+                Wake::Changed(events::Change::Folders) => (true, true),
                 Wake::Time => {
                     stamp(lock);
                     next_tick = Instant::now() + TICK;
@@ -320,13 +320,13 @@ impl<R: Fn(Watched)> Worker<R> {
                 "others can change a file system of the kind {kind} without an event"
             ));
         }
-        let (bell, top) = (Arc::clone(&self.bell), root.clone());
-        let ring = move |event: notify::Result<notify::Event>| {
+        let (debouncer, top) = (Arc::clone(&self.debouncer), root.clone());
+        let add = move |event: notify::Result<notify::Event>| {
             if let Some(change) = events::change(&top, &event) {
-                bell.ring(change);
+                debouncer.add(change);
             }
         };
-        let watched = RecommendedWatcher::new(ring, Config::default().with_follow_symlinks(false))
+        let watched = RecommendedWatcher::new(add, Config::default().with_follow_symlinks(false))
             .and_then(|mut watcher| watch_folders(&mut watcher, &root).map(|()| watcher));
         watched.map_err(|error| error.to_string())
     }

@@ -10,9 +10,9 @@ const QUIET: Duration = Duration::from_millis(150);
 /// The maximum time between the first change of a burst and its report.
 const LATEST: Duration = Duration::from_millis(500);
 
-/// Collects changes and wakes the waiting thread once for each burst.
+/// Merges changes and wakes the waiting thread once for each burst.
 #[derive(Debug, Default)]
-pub struct Bell {
+pub struct Debouncer {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -39,30 +39,26 @@ pub enum Wake {
     Stop,
     /// Another process should watch.
     GiveUp,
-    /// A burst of changes is over; contains the greatest of its kinds.
-    Rung(Change),
+    /// A burst of changes is over; contains the greatest of them.
+    Changed(Change),
     /// The given time has been reached.
     Time,
 }
 
-impl Bell {
-    /// Notes a change.
-    pub fn ring(&self, change: Change) {
-        let mut state = self.lock();
-        state.ring(change, Instant::now());
-        self.changed.notify_all();
+impl Debouncer {
+    /// Adds a change to the burst.
+    pub fn add(&self, change: Change) {
+        self.notify(|state| state.add(change, Instant::now()));
     }
 
     /// Ends this wait and all later ones.
     pub fn stop(&self) {
-        self.lock().is_stopped = true;
-        self.changed.notify_all();
+        self.notify(|state| state.is_stopped = true);
     }
 
     /// Ends the current wait or the next one.
     pub fn give_up(&self) {
-        self.lock().gives_up = true;
-        self.changed.notify_all();
+        self.notify(|state| state.gives_up = true);
     }
 
     /// Waits until the end of a burst of changes, the given time, or a request of this process.
@@ -82,13 +78,18 @@ impl Bell {
         }
     }
 
+    fn notify(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.lock());
+        self.changed.notify_all();
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    fn ring(&mut self, change: Change, now: Instant) {
+    fn add(&mut self, change: Change, now: Instant) {
         let burst = self.burst.get_or_insert(Burst {
             first: now,
             last: now,
@@ -111,7 +112,7 @@ impl State {
         }
         let end = |burst: &Burst| (burst.last + QUIET).min(burst.first + LATEST);
         match self.burst.take_if(|burst| end(burst) <= now) {
-            Some(burst) => Ok(Wake::Rung(burst.change)),
+            Some(burst) => Ok(Wake::Changed(burst.change)),
             None => Err(self
                 .burst
                 .as_ref()
@@ -136,22 +137,22 @@ mod tests {
             (&[0, 149, 298], 448),
             (&[0, 140, 280, 420, 490], 500),
         ];
-        for (rings, end) in rows {
+        for (changes, end) in rows {
             let start = Instant::now();
             let mut state = State::default();
-            for at in rings {
-                state.ring(Change::Notes, after(start, *at));
+            for at in changes {
+                state.add(Change::Notes, after(start, *at));
             }
             let until = after(start, 10_000);
             assert_eq!(
                 state.wake(after(start, end - 1), until),
                 Err(after(start, end)),
-                "{rings:?}"
+                "{changes:?}"
             );
             assert_eq!(
                 state.wake(after(start, end), until),
-                Ok(Wake::Rung(Change::Notes)),
-                "{rings:?}"
+                Ok(Wake::Changed(Change::Notes)),
+                "{changes:?}"
             );
             assert_eq!(
                 state.wake(after(start, end), until),
@@ -166,11 +167,11 @@ mod tests {
         let start = Instant::now();
         let mut state = State::default();
         for change in [Change::Notes, Change::Folders, Change::Notes] {
-            state.ring(change, start);
+            state.add(change, start);
         }
         assert_eq!(
             state.wake(after(start, 150), after(start, 200)),
-            Ok(Wake::Rung(Change::Folders))
+            Ok(Wake::Changed(Change::Folders))
         );
     }
 
@@ -178,7 +179,7 @@ mod tests {
     fn neither_time_nor_stop_waits_for_the_end_of_a_burst() {
         let start = Instant::now();
         let mut state = State::default();
-        state.ring(Change::Notes, start);
+        state.add(Change::Notes, start);
         assert_eq!(state.wake(start, after(start, 50)), Err(after(start, 50)));
         assert_eq!(
             state.wake(after(start, 50), after(start, 50)),
@@ -186,8 +187,8 @@ mod tests {
         );
         state.is_stopped = true;
         assert_eq!(state.wake(start, after(start, 50)), Ok(Wake::Stop));
-        let bell = Bell::default();
-        bell.stop();
-        assert_eq!(bell.wait(after(start, 3_600_000)), Wake::Stop);
+        let debouncer = Debouncer::default();
+        debouncer.stop();
+        assert_eq!(debouncer.wait(after(start, 3_600_000)), Wake::Stop);
     }
 }
