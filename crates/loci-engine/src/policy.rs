@@ -12,8 +12,9 @@ pub struct Policy {
     pub reply_tokens: usize,
     /// Seconds from a soft deletion to the permanent removal.
     pub purge_after_seconds: u64,
-    /// The cosine similarity from which a cached answer is used, if the caller names none.
-    pub cache_cosine_min: f32,
+    /// The similarity from which a cached answer is used, if the caller names none: 0 to 1, the
+    /// mean of 1 and the cosine.
+    pub cache_similarity_min: f64,
     /// Seconds for which a cached answer is kept.
     pub cache_ttl_seconds: u64,
     /// Weights in reciprocal rank fusion.
@@ -52,28 +53,33 @@ pub struct RankingWeights {
 
 pub(crate) const DAY_SECONDS: u64 = 86_400;
 
+impl Policy {
+    /// The policy of an installation that sets nothing.
+    pub const DEFAULT: Policy = Policy {
+        message_ttl_seconds: DAY_SECONDS,
+        results_max: 100,
+        reply_tokens: 25_000,
+        purge_after_seconds: 30 * DAY_SECONDS,
+        cache_similarity_min: 0.95,
+        cache_ttl_seconds: 3_600,
+        fusion: FusionWeights {
+            vector: 1.0,
+            text: 0.7,
+        },
+        ranking: RankingWeights {
+            recency: 0.2,
+            importance: 0.3,
+            relevance: 0.5,
+            decay_days: 30.0,
+        },
+        audit_retention_seconds: 90 * DAY_SECONDS,
+        keyed_answer_ttl_seconds: DAY_SECONDS,
+        audit_buffer: 100,
+    };
+}
+
 impl Default for Policy {
     fn default() -> Self {
-        Policy {
-            message_ttl_seconds: DAY_SECONDS,
-            results_max: 100,
-            reply_tokens: 25_000,
-            purge_after_seconds: 30 * DAY_SECONDS,
-            cache_cosine_min: 0.9,
-            cache_ttl_seconds: 3_600,
-            fusion: FusionWeights {
-                vector: 1.0,
-                text: 0.7,
-            },
-            ranking: RankingWeights {
-                recency: 0.2,
-                importance: 0.3,
-                relevance: 0.5,
-                decay_days: 30.0,
-            },
-            audit_retention_seconds: 90 * DAY_SECONDS,
-            keyed_answer_ttl_seconds: DAY_SECONDS,
-            audit_buffer: 100,
-        }
+        Policy::DEFAULT
     }
 }

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::marker::PhantomData;
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -24,9 +26,14 @@ pub mod file;
 mod folders;
 mod list;
 mod network;
+mod value;
 
 pub use list::*;
 pub use network::{Network, TlsFiles};
+use value::Value;
+
+const HOUR_SECONDS: u64 = 3_600;
+const DAY_SECONDS: u64 = 86_400;
 
 /// A setting.
 pub struct Setting {
@@ -45,16 +52,57 @@ pub struct Setting {
     pub form: ValueType,
     /// The meaning, for help texts.
     pub meaning: &'static str,
+    /// Checks the text of a value.
+    check: fn(ValueType, &str) -> Result<(), String>,
+}
+
+/// A setting whose value is a `T`.
+pub struct Typed<T> {
+    setting: Setting,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<T> Typed<T> {
+    const fn of(setting: Setting) -> Self {
+        Typed {
+            setting,
+            value: PhantomData,
+        }
+    }
+}
+
+impl<T> Deref for Typed<T> {
+    type Target = Setting;
+
+    fn deref(&self) -> &Setting {
+        &self.setting
+    }
 }
 
 /// The default value of a setting.
 pub enum DefaultValue {
     /// This text.
     Text(&'static str),
+    /// This whole number.
+    Whole(u64),
+    /// This number.
+    Number(f64),
     /// A value that these words describe.
     Words(&'static str),
     /// No value.
     Unset,
+}
+
+impl DefaultValue {
+    /// Returns the text of the value; `None` if only words describe it, or there is none.
+    pub fn text(&self) -> Option<String> {
+        match self {
+            DefaultValue::Text(text) => Some((*text).to_owned()),
+            DefaultValue::Whole(number) => Some(number.to_string()),
+            DefaultValue::Number(number) => Some(format!("{number:?}")),
+            DefaultValue::Words(_) | DefaultValue::Unset => None,
+        }
+    }
 }
 
 /// The type of a value in the file. Flags and the environment have text; there, items of a list are
@@ -101,9 +149,10 @@ impl Setting {
     /// Returns the help text of its flag.
     pub fn help(&self) -> String {
         let default = match self.default {
-            DefaultValue::Text("") | DefaultValue::Unset => String::new(),
-            DefaultValue::Text(text) | DefaultValue::Words(text) => format!(" [default: {text}]"),
+            DefaultValue::Words(words) => Some(words.to_owned()),
+            _ => self.default.text().filter(|text| !text.is_empty()),
         };
+        let default = default.map_or_else(String::new, |text| format!(" [default: {text}]"));
         format!(
             "{} [env: {}]{default}",
             self.meaning,
@@ -290,54 +339,29 @@ impl Settings {
         let is_named = config_file.origin != Origin::Default;
         let mut values = file::read(Path::new(&config_file.text), is_named)?;
         for setting in SETTINGS {
-            let set = setting
-                .variables()
-                .find_map(|variable| Some((variable, environment(variable)?)));
-            if let Some((variable, text)) = set {
-                values.insert(
-                    setting.key,
-                    ResolvedValue {
-                        text,
-                        origin: Origin::Environment(variable),
-                    },
-                );
-            }
-            if let Some((flag, text)) = setting
+            let by_flag = setting
                 .flag
-                .and_then(|flag| Some((flag, flags.get(flag)?.clone())))
-            {
-                values.insert(
-                    setting.key,
-                    ResolvedValue {
-                        text,
-                        origin: Origin::Flag(flag),
-                    },
-                );
-            }
-            if let (false, DefaultValue::Text(text)) =
-                (values.contains_key(setting.key), &setting.default)
-            {
-                values.insert(
-                    setting.key,
-                    ResolvedValue {
-                        text: (*text).to_owned(),
-                        origin: Origin::Default,
-                    },
-                );
+                .and_then(|flag| Some((Origin::Flag(flag), flags.get(flag)?.clone())));
+            let by_variable = || {
+                setting.variables().find_map(|variable| {
+                    Some((Origin::Environment(variable), environment(variable)?))
+                })
+            };
+            let by_default = || Some((Origin::Default, setting.default.text()?));
+            let found = by_flag.or_else(by_variable).or_else(|| {
+                (!values.contains_key(setting.key))
+                    .then(by_default)
+                    .flatten()
+            });
+            if let Some((origin, text)) = found {
+                values.insert(setting.key, ResolvedValue { text, origin });
             }
         }
         if !values.contains_key(DATA.key) {
-            let folder = folders
-                .as_ref()
-                .ok_or_else(|| no_home("--data FOLDER"))?
-                .data_dir();
-            values.insert(
-                DATA.key,
-                ResolvedValue {
-                    text: folder.display().to_string(),
-                    origin: Origin::Default,
-                },
-            );
+            let folders = folders.as_ref().ok_or_else(|| no_home("--data FOLDER"))?;
+            let text = folders.data_dir().display().to_string();
+            let origin = Origin::Default;
+            values.insert(DATA.key, ResolvedValue { text, origin });
         }
         Values(values).into_settings(config_file)
     }
@@ -387,7 +411,10 @@ struct Values(BTreeMap<&'static str, ResolvedValue>);
 impl Values {
     fn into_settings(self, config_file: ResolvedValue) -> Result<Settings, Failure> {
         for setting in SETTINGS {
-            self.check(setting)?;
+            if let Some(text) = self.text(setting) {
+                (setting.check)(setting.form, text)
+                    .map_err(|problem| self.wrong(setting, problem))?;
+            }
         }
         let path = |setting: &Setting| {
             let path = self.text(setting).map(std::path::absolute).transpose();
@@ -406,152 +433,76 @@ impl Values {
             (Some("vector"), _) => SearchMode::Vector,
             _ => SearchMode::Hybrid,
         };
-        let bind = self.text(&BIND).unwrap_or_default();
-        let bind = bind.parse().map_err(|_| {
-            self.wrong(
-                &BIND,
-                format!("is `{bind}`; give an IP address with a port, such as 127.0.0.1:7821 or [::1]:7821"),
-            )
-        })?;
+        let mode = self.get(&VAULT_FILE_MODE)?;
         Ok(Settings {
             config_file,
             data,
             vault: path(&VAULT)?,
-            vault_file_mode: self
-                .text(&VAULT_FILE_MODE)
-                .and_then(|mode| u32::from_str_radix(mode, 8).ok())
-                .unwrap_or(0o600),
+            vault_file_mode: u32::from_str_radix(&mode, 8)
+                .map_err(|_| self.wrong(&VAULT_FILE_MODE, "is no octal number"))?,
             log: self.text(&LOG).and_then(|level| level.parse().ok()),
             search,
-            bind,
-            allowed_origins: self.list(&ALLOWED_ORIGINS),
-            allowed_hosts: self.list(&ALLOWED_HOSTS),
-            trusted_authors: self.list(&TRUSTED_AUTHORS),
+            bind: self.get(&BIND)?,
+            allowed_origins: self.get(&ALLOWED_ORIGINS)?,
+            allowed_hosts: self.get(&ALLOWED_HOSTS)?,
+            trusted_authors: self.get(&TRUSTED_AUTHORS)?,
             network: self.network()?,
             embedding,
             model_folder: self.text(&EMBEDDING_MODEL_FOLDER).map(PathBuf::from),
             language_model: self.language_model()?,
-            web_search_url: self.text(&WEB_SEARCH_URL).unwrap_or_default().to_owned(),
+            web_search_url: self.get(&WEB_SEARCH_URL)?,
             web_search_key: self.text(&WEB_SEARCH_API_KEY).map(str::to_owned),
-            policy: self.policy(),
+            policy: self.policy()?,
             phases: self.phases()?,
             redaction: match self.text(&REDACT_SECRETS) {
                 Some("none") => RedactionScope::Nothing,
                 Some("all") => RedactionScope::Everything,
                 _ => RedactionScope::Mined,
             },
-            flush: self.seconds(&AUDIT_FLUSH_SECONDS),
-            maintenance: self.seconds(&MAINTENANCE_SECONDS),
+            flush: self.get(&AUDIT_FLUSH_SECONDS)?,
+            maintenance: self.get(&MAINTENANCE_SECONDS)?,
             store: StoreSettings {
                 folder: StoreSettings::folder_of(self.text(&STORE))
                     .map_err(|problem| self.wrong(&STORE, problem))?,
-                busy_timeout: self.seconds(&BUSY_TIMEOUT_SECONDS),
-                index_file_memories: self.whole(&INDEX_FILE_MEMORIES) as usize,
+                busy_timeout: self.get(&BUSY_TIMEOUT_SECONDS)?,
+                index_file_memories: self.get(&INDEX_FILE_MEMORIES)? as usize,
             },
             rows: SETTINGS.iter().map(|setting| self.row(setting)).collect(),
         })
+    }
+
+    /// Returns the value of a setting that has a default.
+    fn get<T: Value>(&self, setting: &Typed<T>) -> Result<T, Failure> {
+        T::parse(setting.form, self.text(setting).unwrap_or_default())
+            .map_err(|problem| self.wrong(setting, problem))
     }
 
     fn text(&self, setting: &Setting) -> Option<&str> {
         self.0.get(setting.key).map(|found| found.text.as_str())
     }
 
-    fn list(&self, setting: &Setting) -> Vec<String> {
-        let items = self.text(setting).unwrap_or_default().split(',');
-        items
-            .map(str::trim)
-            .filter(|item| !item.is_empty())
-            .map(str::to_owned)
-            .collect()
-    }
-
-    /// Returns the value of a checked setting in seconds.
-    fn seconds(&self, setting: &Setting) -> Duration {
-        Duration::from_secs(
-            self.text(setting)
-                .and_then(|text| text.parse().ok())
-                .unwrap_or(1),
-        )
-    }
-
-    fn check(&self, setting: &Setting) -> Result<(), Failure> {
-        let Some(text) = self.text(setting) else {
-            return Ok(());
-        };
-        match setting.form {
-            ValueType::Choice(choices) if !choices.contains(&text) => Err(self.wrong(
-                setting,
-                format!("is `{text}`; give one of {}", choices.join(", ")),
-            )),
-            ValueType::Seconds if !text.parse::<u32>().is_ok_and(|seconds| seconds > 0) => {
-                Err(self.wrong(
-                    setting,
-                    format!("is `{text}`; give a whole number of seconds above zero"),
-                ))
-            }
-            ValueType::Whole { min, max }
-                if !text
-                    .parse()
-                    .is_ok_and(|number| (min..=max).contains(&number)) =>
-            {
-                Err(self.wrong(
-                    setting,
-                    format!("is `{text}`; give a whole number from {min} to {max}"),
-                ))
-            }
-            ValueType::Number { max }
-                if !text
-                    .parse()
-                    .is_ok_and(|number| (0.0..=max).contains(&number)) =>
-            {
-                Err(self.wrong(
-                    setting,
-                    format!("is `{text}`; give a number from 0 to {max}"),
-                ))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Returns the value of a checked setting as a whole number.
-    fn whole(&self, setting: &Setting) -> u64 {
-        self.text(setting)
-            .and_then(|text| text.parse().ok())
-            .unwrap_or(1)
-    }
-
-    /// Returns the value of a checked setting as a number.
-    fn number(&self, setting: &Setting) -> f64 {
-        self.text(setting)
-            .and_then(|text| text.parse().ok())
-            .unwrap_or_default()
-    }
-
-    fn policy(&self) -> Policy {
-        const DAY_SECONDS: u64 = 86_400;
-        // Converts a similarity from the scale of the setting to a cosine.
-        let cosine = |similarity: f64| (2.0 * similarity - 1.0) as f32;
-        Policy {
-            message_ttl_seconds: 3_600 * self.whole(&MESSAGE_TTL_HOURS),
-            results_max: self.whole(&RESULTS_MAX) as usize,
-            reply_tokens: self.whole(&REPLY_TOKENS) as usize,
-            purge_after_seconds: DAY_SECONDS * self.whole(&PURGE_DAYS),
-            cache_cosine_min: cosine(self.number(&CACHE_SIMILARITY_THRESHOLD)),
-            cache_ttl_seconds: self.whole(&CACHE_TTL_SECONDS),
+    fn policy(&self) -> Result<Policy, Failure> {
+        Ok(Policy {
+            message_ttl_seconds: HOUR_SECONDS * self.get(&MESSAGE_TTL_HOURS)?,
+            results_max: self.get(&RESULTS_MAX)? as usize,
+            reply_tokens: self.get(&REPLY_TOKENS)? as usize,
+            purge_after_seconds: DAY_SECONDS * self.get(&PURGE_DAYS)?,
+            cache_similarity_min: self.get(&CACHE_SIMILARITY_THRESHOLD)?,
+            cache_ttl_seconds: self.get(&CACHE_TTL_SECONDS)?.as_secs(),
             fusion: FusionWeights {
-                vector: self.number(&FUSION_VECTOR_WEIGHT),
-                text: self.number(&FUSION_TEXT_WEIGHT),
+                vector: self.get(&FUSION_VECTOR_WEIGHT)?,
+                text: self.get(&FUSION_TEXT_WEIGHT)?,
             },
             ranking: RankingWeights {
-                recency: self.number(&RANKING_RECENCY),
-                importance: self.number(&RANKING_IMPORTANCE),
-                relevance: self.number(&RANKING_RELEVANCE),
-                decay_days: self.whole(&RANKING_DECAY_DAYS) as f64,
+                recency: self.get(&RANKING_RECENCY)?,
+                importance: self.get(&RANKING_IMPORTANCE)?,
+                relevance: self.get(&RANKING_RELEVANCE)?,
+                decay_days: self.get(&RANKING_DECAY_DAYS)? as f64,
             },
-            audit_retention_seconds: DAY_SECONDS * self.whole(&AUDIT_RETENTION_DAYS),
-            audit_buffer: self.whole(&AUDIT_FLUSH_ENTRIES) as usize,
-            keyed_answer_ttl_seconds: 3_600 * self.whole(&IDEMPOTENCY_HOURS),
-        }
+            audit_retention_seconds: DAY_SECONDS * self.get(&AUDIT_RETENTION_DAYS)?,
+            audit_buffer: self.get(&AUDIT_FLUSH_ENTRIES)? as usize,
+            keyed_answer_ttl_seconds: HOUR_SECONDS * self.get(&IDEMPOTENCY_HOURS)?,
+        })
     }
 
     fn phases(&self) -> Result<Phases, Failure> {
@@ -574,9 +525,12 @@ impl Values {
 
     /// Parses a list of `name=text`, by name. An item without a name belongs to the text before it,
     /// which has a comma.
-    fn by_name(&self, setting: &Setting) -> Result<BTreeMap<String, Vec<String>>, Failure> {
+    fn by_name(
+        &self,
+        setting: &Typed<Vec<String>>,
+    ) -> Result<BTreeMap<String, Vec<String>>, Failure> {
         let mut named: Vec<(String, Vec<String>)> = Vec::new();
-        for item in self.list(setting) {
+        for item in self.get(setting)? {
             match (item.split_once('='), named.last_mut()) {
                 (Some((name, text)), _)
                     if check::name("name", name).is_ok() && !text.trim().is_empty() =>
@@ -612,7 +566,7 @@ impl Values {
             url: url.to_owned(),
             model: model.to_owned(),
             api_key: self.text(&LLM_API_KEY).map(str::to_owned),
-            timeout: Duration::from_secs(self.whole(&LLM_TIMEOUT_SECONDS)),
+            timeout: Duration::from_secs(self.get(&LLM_TIMEOUT_SECONDS)?),
         }))
     }
 
@@ -637,7 +591,7 @@ impl Values {
                 url: needed(&EMBEDDING_URL)?,
                 model: needed(&EMBEDDING_MODEL)?,
                 api_key: self.text(&EMBEDDING_API_KEY).map(str::to_owned),
-                timeout: self.seconds(&EMBEDDING_TIMEOUT_SECONDS),
+                timeout: self.get(&EMBEDDING_TIMEOUT_SECONDS)?,
             },
             provider => match provider.and_then(CatalogueModel::find) {
                 Some(model) => {
@@ -683,7 +637,7 @@ impl Values {
         };
         let preset = match setting.default {
             DefaultValue::Words(words) => Some(words.to_owned()),
-            DefaultValue::Text(_) | DefaultValue::Unset => None,
+            _ => None,
         };
         Row {
             setting,
@@ -873,8 +827,8 @@ mod tests {
         );
         assert_eq!(policy.reply_tokens, 1_234);
         assert_eq!(
-            (policy.cache_cosine_min, policy.cache_ttl_seconds),
-            (0.5, 4)
+            (policy.cache_similarity_min, policy.cache_ttl_seconds),
+            (0.75, 4)
         );
         assert_eq!(
             policy.fusion,

@@ -98,7 +98,10 @@ impl Conversations<'_> {
             now,
             QUESTIONS_COMPARED,
         )?;
-        let cosine_min = cosine_min.unwrap_or(self.policy.cache_cosine_min);
+        let cosine_min = cosine_min.unwrap_or_else(|| {
+            let similarity = self.policy.cache_similarity_min;
+            (2.0 * similarity - 1.0) as f32
+        });
         let asked = Statement::of(query);
         let model = self.embedder.model();
         let nearest = nearest

@@ -80,7 +80,7 @@ fn an_answer_serves_questions_that_are_near_enough() {
 fn an_installation_sets_the_threshold_and_the_time() {
     let Bench { engine, clock, .. } = bench();
     let engine = engine.with_policy(Policy {
-        cache_cosine_min: 0.5,
+        cache_similarity_min: 0.75,
         cache_ttl_seconds: 10,
         ..Policy::default()
     });

@@ -136,9 +136,11 @@ fn settings(page: &mut String) {
             .flag
             .map_or_else(String::new, |flag| format!("`--{flag}`"));
         let default = match setting.default {
-            DefaultValue::Text("") | DefaultValue::Unset => String::new(),
-            DefaultValue::Text(text) => format!("`{text}`"),
             DefaultValue::Words(words) => words.to_owned(),
+            _ => match setting.default.text() {
+                Some(text) if !text.is_empty() => format!("`{text}`"),
+                _ => String::new(),
+            },
         };
         let form = match setting.form {
             ValueType::List => " (a list)",

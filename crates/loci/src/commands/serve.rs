@@ -23,7 +23,7 @@ use crate::output::{Output, status_line};
 use crate::secret::{self, OwnersToken};
 use crate::settings::{
     ALLOWED_HOSTS, ALLOWED_ORIGINS, BIND, EmbeddingChoice, Network, OIDC_ISSUER, PUBLIC_URL,
-    Settings, TRUSTED_PROXIES, TlsFiles,
+    Setting, Settings, TRUSTED_PROXIES, TlsFiles,
 };
 use crate::signal::{note_aside, signal};
 use crate::wiring::{CALLS_END_TIMEOUT, Parts, SystemClock};
@@ -250,7 +250,7 @@ fn refuse_more_than_loopback(settings: &Settings) -> Result<(), Failure> {
         oidc,
         ..
     } = &settings.network;
-    let leading_there = [
+    let leading_there: [(&Setting, bool); 6] = [
         (&BIND, !settings.bind.ip().is_loopback()),
         (&PUBLIC_URL, public_url.is_some()),
         (&TRUSTED_PROXIES, !trusted_proxies.is_empty()),

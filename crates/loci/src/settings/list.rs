@@ -1,8 +1,14 @@
 //! The settings themselves. Help texts, `loci config` and the reference page are made from them.
 
+use std::net::SocketAddr;
+use std::time::Duration;
+
 use loci_core::limits::{BUFFERED_MAX, LIST_RESULTS_MAX, REPLY_TOKENS_MAX, TTL_DAYS_MAX};
 
-use super::{DefaultValue, Setting, ValueType};
+use loci_engine::Policy;
+
+use super::value::Value;
+use super::{DAY_SECONDS, DefaultValue, HOUR_SECONDS, Setting, Typed, ValueType};
 
 /// The hours of the longest time to live.
 const HOURS_MAX: u64 = 24 * TTL_DAYS_MAX;
@@ -21,23 +27,27 @@ const UNNAMED: Setting = Setting {
     default: DefaultValue::Unset,
     form: ValueType::Text,
     meaning: "",
+    check: |_, _| Ok(()),
 };
 
 macro_rules! settings {
-    ($($(#[doc = $doc:literal])+ $name:ident = { $($field:ident: $value:expr,)+ };)+) => {
+    ($($(#[doc = $doc:literal])+ $name:ident: $type:ty = { $($field:ident: $value:expr,)+ };)+) => {
         $(
             $(#[doc = $doc])+
-            #[allow(clippy::needless_update, reason = "some settings name every field")]
-            pub const $name: Setting = Setting { $($field: $value,)+ ..UNNAMED };
+            pub const $name: Typed<$type> = Typed::of(Setting {
+                $($field: $value,)+
+                check: |form, text| <$type>::parse(form, text).map(drop),
+                ..UNNAMED
+            });
         )+
         /// Every setting, in the order of the documentation.
-        pub static SETTINGS: &[Setting] = &[$($name),+];
+        pub static SETTINGS: &[Setting] = &[$($name.setting),+];
     };
 }
 
 settings! {
     /// The data folder.
-    DATA = {
+    DATA: String = {
         key: "data",
         flag: Some("data"),
         variable: "LOCI_DATA",
@@ -45,7 +55,7 @@ settings! {
         meaning: "Folder that holds the memories",
     };
     /// Where the store is.
-    STORE = {
+    STORE: String = {
         key: "store",
         flag: Some("store"),
         variable: "LOCI_STORE",
@@ -53,7 +63,7 @@ settings! {
         meaning: "Folder that holds the database, if it is not the data folder: a faster disk, say",
     };
     /// The folder of notes.
-    VAULT = {
+    VAULT: String = {
         key: "vault",
         flag: Some("vault"),
         variable: "LOCI_VAULT",
@@ -61,7 +71,7 @@ settings! {
         meaning: "Folder of Markdown notes, for people to open in an editor and to sync",
     };
     /// The permissions of new notes.
-    VAULT_FILE_MODE = {
+    VAULT_FILE_MODE: String = {
         key: "vault_file_mode",
         variable: "LOCI_VAULT_FILE_MODE",
         default: DefaultValue::Text("600"),
@@ -69,7 +79,7 @@ settings! {
         meaning: "Permissions of new files among the notes, and of new folders with them: 600 (yours alone), 640 or 660 (your group reads, or writes, too), 644 or 664 (every user reads); a file that is there keeps its own",
     };
     /// The log level.
-    LOG = {
+    LOG: String = {
         key: "log",
         flag: Some("log"),
         variable: "LOCI_LOG",
@@ -78,7 +88,7 @@ settings! {
         meaning: "How much to log to stderr: error, warn, info, debug or trace",
     };
     /// The search mode.
-    SEARCH = {
+    SEARCH: String = {
         key: "search",
         flag: Some("search"),
         variable: "LOCI_SEARCH",
@@ -87,7 +97,7 @@ settings! {
         meaning: "How to search: hybrid (words and meaning), vector (meaning alone) or words",
     };
     /// The texts in which secrets are redacted.
-    REDACT_SECRETS = {
+    REDACT_SECRETS: String = {
         key: "redact_secrets",
         variable: "LOCI_REDACT_SECRETS",
         default: DefaultValue::Text("mined"),
@@ -95,7 +105,7 @@ settings! {
         meaning: "Texts that keys, tokens and passwords are taken out of before they are stored: mined (files and transcripts), all (what tools write as well) or none",
     };
     /// The address of the HTTP server.
-    BIND = {
+    BIND: SocketAddr = {
         key: "bind",
         flag: Some("bind"),
         variable: "LOCI_BIND",
@@ -103,7 +113,7 @@ settings! {
         meaning: "Address and port of the HTTP server; port 0 takes a free one",
     };
     /// The origins of web pages that may call.
-    ALLOWED_ORIGINS = {
+    ALLOWED_ORIGINS: Vec<String> = {
         key: "allowed_origins",
         variable: "LOCI_ALLOWED_ORIGINS",
         default: DefaultValue::Text(""),
@@ -111,7 +121,7 @@ settings! {
         meaning: "Origins of web pages that may call the HTTP server besides those of this machine, such as https://name:port; without a port, those of every port",
     };
     /// The names of this server.
-    ALLOWED_HOSTS = {
+    ALLOWED_HOSTS: Vec<String> = {
         key: "allowed_hosts",
         variable: "LOCI_ALLOWED_HOSTS",
         default: DefaultValue::Text(""),
@@ -119,14 +129,14 @@ settings! {
         meaning: "Names under which the HTTP server is reached besides localhost, such as memory.example.org; with a port, if that is not the one of this server or of its scheme",
     };
     /// The URL of this server for clients.
-    PUBLIC_URL = {
+    PUBLIC_URL: String = {
         key: "public_url",
         flag: Some("public-url"),
         variable: "LOCI_PUBLIC_URL",
         meaning: "URL under which clients reach the HTTP server through a proxy, such as https://memory.example.org; its host and origin are served, and clients are told to get tokens for it",
     };
     /// The proxies whose forwarding headers are trusted.
-    TRUSTED_PROXIES = {
+    TRUSTED_PROXIES: Vec<String> = {
         key: "trusted_proxies",
         variable: "LOCI_TRUSTED_PROXIES",
         default: DefaultValue::Text(""),
@@ -134,7 +144,7 @@ settings! {
         meaning: "Addresses or networks (10.0.0.0/8) of proxies whose X-Forwarded-For, -Proto and -Host headers count; from anybody else they are ignored",
     };
     /// The authors whose directives every reader takes.
-    TRUSTED_AUTHORS = {
+    TRUSTED_AUTHORS: Vec<String> = {
         key: "trusted_authors",
         variable: "LOCI_TRUSTED_AUTHORS",
         default: DefaultValue::Text(""),
@@ -142,21 +152,21 @@ settings! {
         meaning: "Subjects whose memories for session starts every reader takes as directives, besides its own and those of administrators; `anonymous` for callers without a token; `loci trust` does it for one reader",
     };
     /// The certificate of the HTTP server.
-    TLS_CERTIFICATE = {
+    TLS_CERTIFICATE: String = {
         key: "tls.certificate",
         flag: Some("tls-cert"),
         variable: "LOCI_TLS_CERTIFICATE",
         meaning: "PEM file with the certificate of the HTTP server and its chain; with it, the server speaks HTTPS. Read again when it changes",
     };
     /// The private key of the certificate.
-    TLS_KEY = {
+    TLS_KEY: String = {
         key: "tls.key",
         flag: Some("tls-key"),
         variable: "LOCI_TLS_KEY",
         meaning: "PEM file with the private key of that certificate",
     };
     /// The rate limit of one subject.
-    RATE_LIMIT_PER_MINUTE = {
+    RATE_LIMIT_PER_MINUTE: u64 = {
         key: "rate_limit.per_minute",
         variable: "LOCI_RATE_LIMIT_PER_MINUTE",
         default: DefaultValue::Text("12000"),
@@ -164,7 +174,7 @@ settings! {
         meaning: "Requests that one subject may make each minute over HTTP, in the long run; 0 for no limit",
     };
     /// The burst of one subject.
-    RATE_LIMIT_BURST = {
+    RATE_LIMIT_BURST: u64 = {
         key: "rate_limit.burst",
         variable: "LOCI_RATE_LIMIT_BURST",
         default: DefaultValue::Text("2000"),
@@ -172,13 +182,13 @@ settings! {
         meaning: "Requests that one subject may make at once, if it made few before",
     };
     /// The issuer of tokens besides loci itself.
-    OIDC_ISSUER = {
+    OIDC_ISSUER: String = {
         key: "oidc.issuer",
         variable: "LOCI_OIDC_ISSUER",
         meaning: "Issuer URL of an OpenID provider whose access tokens are accepted besides those of `loci token`, exactly as the provider writes it",
     };
     /// The accepted audiences of tokens.
-    OIDC_AUDIENCE = {
+    OIDC_AUDIENCE: Vec<String> = {
         key: "oidc.audience",
         variable: "LOCI_OIDC_AUDIENCE",
         default: DefaultValue::Text(""),
@@ -186,14 +196,14 @@ settings! {
         meaning: "Audiences (`aud`) of which a token must have one; if none is given, it must have the URL of this server or of the endpoint that is called. `any` accepts tokens that were issued for other services too",
     };
     /// The claim with the subject.
-    OIDC_SUBJECT_CLAIM = {
+    OIDC_SUBJECT_CLAIM: String = {
         key: "oidc.subject_claim",
         variable: "LOCI_OIDC_SUBJECT_CLAIM",
         default: DefaultValue::Text("sub"),
         meaning: "Claim with the name under which the bearer owns records; dots lead into objects",
     };
     /// The claims with a name for people.
-    OIDC_ACTOR_CLAIMS = {
+    OIDC_ACTOR_CLAIMS: Vec<String> = {
         key: "oidc.actor_claims",
         variable: "LOCI_OIDC_ACTOR_CLAIMS",
         default: DefaultValue::Text("email,preferred_username"),
@@ -201,21 +211,21 @@ settings! {
         meaning: "Claims with a name for people, of which the first that a token has is shown as the actor; else the subject",
     };
     /// The claim with the scopes.
-    OIDC_SCOPE_CLAIM = {
+    OIDC_SCOPE_CLAIM: String = {
         key: "oidc.scope_claim",
         variable: "LOCI_OIDC_SCOPE_CLAIM",
         default: DefaultValue::Words("scope, else scp"),
         meaning: "Claim with the scopes, a string with spaces or an array",
     };
     /// The prefix of scopes in tokens.
-    OIDC_SCOPE_PREFIX = {
+    OIDC_SCOPE_PREFIX: String = {
         key: "oidc.scope_prefix",
         variable: "LOCI_OIDC_SCOPE_PREFIX",
         default: DefaultValue::Text("memory:"),
         meaning: "What stands before `read`, `write` and `admin` in the scopes of a token",
     };
     /// The scopes of a token without the claim.
-    OIDC_DEFAULT_SCOPES = {
+    OIDC_DEFAULT_SCOPES: Vec<String> = {
         key: "oidc.default_scopes",
         variable: "LOCI_OIDC_DEFAULT_SCOPES",
         default: DefaultValue::Text("read,write"),
@@ -223,13 +233,13 @@ settings! {
         meaning: "Scopes of a token that has no such claim: read, write, admin; one that has the claim has those that it names alone",
     };
     /// The claim with the space of a token.
-    OIDC_SPACE_CLAIM = {
+    OIDC_SPACE_CLAIM: String = {
         key: "oidc.space_claim",
         variable: "LOCI_OIDC_SPACE_CLAIM",
         meaning: "Claim with the space that a token opens, which each must have then; without this setting all open `main`",
     };
     /// The accepted types of tokens.
-    OIDC_TOKEN_TYPES = {
+    OIDC_TOKEN_TYPES: Vec<String> = {
         key: "oidc.token_types",
         variable: "LOCI_OIDC_TOKEN_TYPES",
         default: DefaultValue::Text("at+jwt,JWT"),
@@ -237,7 +247,7 @@ settings! {
         meaning: "Types (`typ` in the header) of tokens that are accepted; one without a type counts as JWT",
     };
     /// The interval between fetches of the provider's keys.
-    OIDC_REFRESH_SECONDS = {
+    OIDC_REFRESH_SECONDS: Duration = {
         key: "oidc.refresh_seconds",
         variable: "LOCI_OIDC_REFRESH_SECONDS",
         default: DefaultValue::Text("600"),
@@ -245,7 +255,7 @@ settings! {
         meaning: "Seconds after which the provider's keys are fetched again; an unknown key is looked for at once, though not more than once a minute",
     };
     /// The kind of embedding model.
-    EMBEDDING_PROVIDER = {
+    EMBEDDING_PROVIDER: String = {
         key: "embedding.provider",
         variable: "LOCI_EMBEDDING_PROVIDER",
         default: DefaultValue::Text("bundled"),
@@ -253,13 +263,13 @@ settings! {
         meaning: "Where the embedding model is: bundled (in the binary), multilingual-e5-small or all-mpnet-base-v2 (once `loci model install` has put it into the data folder), folder (`embedding.model_folder`), http (`embedding.url`) or none (search by words alone). `loci model use` sets it",
     };
     /// The folder of a model on disk.
-    EMBEDDING_MODEL_FOLDER = {
+    EMBEDDING_MODEL_FOLDER: String = {
         key: "embedding.model_folder",
         variable: "LOCI_EMBEDDING_MODEL_FOLDER",
         meaning: "Folder with model.onnx and tokenizer.json, for the provider folder",
     };
     /// The runtime of a local model.
-    EMBEDDING_RUNTIME = {
+    EMBEDDING_RUNTIME: String = {
         key: "embedding.runtime",
         variable: "LOCI_EMBEDDING_RUNTIME",
         default: DefaultValue::Text("rten"),
@@ -267,26 +277,26 @@ settings! {
         meaning: "What runs a model that is here, in the binary, installed or in a folder: rten (in the binary) or onnxruntime (1.17 or newer, installed; its library is the one that `ORT_DYLIB_PATH` names, else the one that the system's loader finds; needs a build with `--features ort`). After a change everything is embedded again",
     };
     /// The endpoint of an embedding model.
-    EMBEDDING_URL = {
+    EMBEDDING_URL: String = {
         key: "embedding.url",
         variable: "LOCI_EMBEDDING_URL",
         meaning: "Base URL of an OpenAI-compatible endpoint, such as http://localhost:11434/v1, for the provider http",
     };
     /// The name of the model at that endpoint.
-    EMBEDDING_MODEL = {
+    EMBEDDING_MODEL: String = {
         key: "embedding.model",
         variable: "LOCI_EMBEDDING_MODEL",
         meaning: "Name of the model at that endpoint",
     };
     /// The API key for that endpoint.
-    EMBEDDING_API_KEY = {
+    EMBEDDING_API_KEY: String = {
         key: "embedding.api_key",
         variable: "LOCI_EMBEDDING_API_KEY",
         form: ValueType::Secret,
         meaning: "Key for that endpoint, sent as a bearer token; never shown",
     };
     /// The timeout of that endpoint.
-    EMBEDDING_TIMEOUT_SECONDS = {
+    EMBEDDING_TIMEOUT_SECONDS: Duration = {
         key: "embedding.timeout_seconds",
         variable: "LOCI_EMBEDDING_TIMEOUT_SECONDS",
         default: DefaultValue::Text("10"),
@@ -294,155 +304,145 @@ settings! {
         meaning: "Seconds that one request to that endpoint may take",
     };
     /// The retention of messages.
-    MESSAGE_TTL_HOURS = {
+    MESSAGE_TTL_HOURS: u64 = {
         key: "conversation.message_ttl_hours",
-        flag: None,
         variable: "LOCI_CONVERSATION_MESSAGE_TTL_HOURS",
         alias: Some("STM_TTL_HOURS"),
-        default: DefaultValue::Text("24"),
+        default: DefaultValue::Whole(Policy::DEFAULT.message_ttl_seconds / HOUR_SECONDS),
         form: ValueType::Whole { min: 1, max: HOURS_MAX },
         meaning: "Hours that a message of a conversation is kept (its short-term memory)",
     };
     /// The limit for the results of one search.
-    RESULTS_MAX = {
+    RESULTS_MAX: u64 = {
         key: "conversation.results_max",
-        flag: None,
         variable: "LOCI_CONVERSATION_RESULTS_MAX",
         alias: Some("MAX_RESULTS_PER_QUERY"),
-        default: DefaultValue::Text("100"),
+        default: DefaultValue::Whole(Policy::DEFAULT.results_max as u64),
         form: ValueType::Whole { min: 1, max: LIST_RESULTS_MAX as u64 },
         meaning: "Results of one search by the memory-mcp tools; a larger limit clamps to it",
     };
     /// The token budget of a reply.
-    REPLY_TOKENS = {
+    REPLY_TOKENS: u64 = {
         key: "reply_tokens",
         variable: "LOCI_REPLY_TOKENS",
-        default: DefaultValue::Text("25000"),
+        default: DefaultValue::Whole(Policy::DEFAULT.reply_tokens as u64),
         form: ValueType::Whole { min: 1_000, max: REPLY_TOKENS_MAX as u64 },
         meaning: "Tokens of a reply to a search, list or recall, where the call has no `budget_tokens`; of long texts, the parts that answer are shown",
     };
     /// The retention of softly deleted memories.
-    PURGE_DAYS = {
+    PURGE_DAYS: u64 = {
         key: "conversation.purge_days",
-        flag: None,
         variable: "LOCI_CONVERSATION_PURGE_DAYS",
         alias: Some("SOFT_DELETE_PURGE_DAYS"),
-        default: DefaultValue::Text("30"),
+        default: DefaultValue::Whole(Policy::DEFAULT.purge_after_seconds / DAY_SECONDS),
         form: ValueType::Whole { min: 1, max: TTL_DAYS_MAX },
         meaning: "Days after which softly deleted memories are removed for good",
     };
     /// The least similarity of a cached question.
-    CACHE_SIMILARITY_THRESHOLD = {
+    CACHE_SIMILARITY_THRESHOLD: f64 = {
         key: "cache.similarity_threshold",
-        flag: None,
         variable: "LOCI_CACHE_SIMILARITY_THRESHOLD",
         alias: Some("CACHE_SIMILARITY_THRESHOLD"),
-        default: DefaultValue::Text("0.95"),
+        default: DefaultValue::Number(Policy::DEFAULT.cache_similarity_min),
         form: ValueType::Number { max: 1.0 },
         meaning: "Lowest similarity of a cached question that counts as the same, on the scale (1 + cosine) / 2",
     };
     /// The retention of cached answers.
-    CACHE_TTL_SECONDS = {
+    CACHE_TTL_SECONDS: Duration = {
         key: "cache.ttl_seconds",
-        flag: None,
         variable: "LOCI_CACHE_TTL_SECONDS",
         alias: Some("CACHE_TTL_SECONDS"),
-        default: DefaultValue::Text("3600"),
+        default: DefaultValue::Whole(Policy::DEFAULT.cache_ttl_seconds),
         form: ValueType::Seconds,
         meaning: "Seconds that a cached answer is kept",
     };
     /// The weight of the rank by meaning.
-    FUSION_VECTOR_WEIGHT = {
+    FUSION_VECTOR_WEIGHT: f64 = {
         key: "fusion.vector_weight",
-        flag: None,
         variable: "LOCI_FUSION_VECTOR_WEIGHT",
         alias: Some("RRF_VECTOR_WEIGHT"),
-        default: DefaultValue::Text("1.0"),
+        default: DefaultValue::Number(Policy::DEFAULT.fusion.vector),
         form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of the search by meaning in `hybrid_search`",
     };
     /// The weight of the rank by words.
-    FUSION_TEXT_WEIGHT = {
+    FUSION_TEXT_WEIGHT: f64 = {
         key: "fusion.text_weight",
-        flag: None,
         variable: "LOCI_FUSION_TEXT_WEIGHT",
         alias: Some("RRF_TEXT_WEIGHT"),
-        default: DefaultValue::Text("0.7"),
+        default: DefaultValue::Number(Policy::DEFAULT.fusion.text),
         form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of the search by words in `hybrid_search`",
     };
     /// The weight of recency.
-    RANKING_RECENCY = {
+    RANKING_RECENCY: f64 = {
         key: "ranking.recency_weight",
         variable: "LOCI_RANKING_RECENCY_WEIGHT",
-        default: DefaultValue::Text("0.2"),
+        default: DefaultValue::Number(Policy::DEFAULT.ranking.recency),
         form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of recency in `recall_memory`",
     };
     /// The weight of importance.
-    RANKING_IMPORTANCE = {
+    RANKING_IMPORTANCE: f64 = {
         key: "ranking.importance_weight",
         variable: "LOCI_RANKING_IMPORTANCE_WEIGHT",
-        default: DefaultValue::Text("0.3"),
+        default: DefaultValue::Number(Policy::DEFAULT.ranking.importance),
         form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of importance and earlier accesses in `recall_memory`",
     };
     /// The weight of relevance.
-    RANKING_RELEVANCE = {
+    RANKING_RELEVANCE: f64 = {
         key: "ranking.relevance_weight",
         variable: "LOCI_RANKING_RELEVANCE_WEIGHT",
-        default: DefaultValue::Text("0.5"),
+        default: DefaultValue::Number(Policy::DEFAULT.ranking.relevance),
         form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of relevance in `recall_memory`",
     };
     /// The decay time of recency.
-    RANKING_DECAY_DAYS = {
+    RANKING_DECAY_DAYS: u64 = {
         key: "ranking.decay_days",
         variable: "LOCI_RANKING_DECAY_DAYS",
-        default: DefaultValue::Text("30"),
+        default: DefaultValue::Whole(Policy::DEFAULT.ranking.decay_days as u64),
         form: ValueType::Whole { min: 1, max: TTL_DAYS_MAX },
         meaning: "Days in which recency falls to 1/e (37 %) in `recall_memory`",
     };
     /// The web search service.
-    WEB_SEARCH_URL = {
+    WEB_SEARCH_URL: String = {
         key: "web_search.url",
-        flag: None,
         variable: "LOCI_WEB_SEARCH_URL",
         alias: Some("TAVILY_BASE_URL"),
         default: DefaultValue::Text("https://api.tavily.com"),
-        form: ValueType::Text,
         meaning: "Base URL of the Tavily API, or of a proxy for it",
     };
     /// The API key for that service.
-    WEB_SEARCH_API_KEY = {
+    WEB_SEARCH_API_KEY: String = {
         key: "web_search.api_key",
-        flag: None,
         variable: "LOCI_WEB_SEARCH_API_KEY",
         alias: Some("TAVILY_API_KEY"),
         form: ValueType::Secret,
         meaning: "Key for that API; without it `search_web` says that it is not available; never shown",
     };
     /// The endpoint of a language model.
-    LLM_URL = {
+    LLM_URL: String = {
         key: "llm.url",
         variable: "LOCI_LLM_URL",
         meaning: "Base URL of an OpenAI-compatible endpoint whose model judges new memories, such as http://localhost:11434/v1; without it local rules do",
     };
     /// The name of the model at that endpoint.
-    LLM_MODEL = {
+    LLM_MODEL: String = {
         key: "llm.model",
         variable: "LOCI_LLM_MODEL",
         meaning: "Name of the model at that endpoint",
     };
     /// The API key for that endpoint.
-    LLM_API_KEY = {
+    LLM_API_KEY: String = {
         key: "llm.api_key",
         variable: "LOCI_LLM_API_KEY",
         form: ValueType::Secret,
         meaning: "Key for that endpoint, sent as a bearer token; never shown",
     };
     /// The timeout of that endpoint.
-    LLM_TIMEOUT_SECONDS = {
+    LLM_TIMEOUT_SECONDS: u64 = {
         key: "llm.timeout_seconds",
         variable: "LOCI_LLM_TIMEOUT_SECONDS",
         default: DefaultValue::Text("30"),
@@ -450,15 +450,15 @@ settings! {
         meaning: "Seconds that one request to that endpoint may take, at most 90",
     };
     /// The retention of the audit log.
-    AUDIT_RETENTION_DAYS = {
+    AUDIT_RETENTION_DAYS: u64 = {
         key: "audit.retention_days",
         variable: "LOCI_AUDIT_RETENTION_DAYS",
-        default: DefaultValue::Text("90"),
+        default: DefaultValue::Whole(Policy::DEFAULT.audit_retention_seconds / DAY_SECONDS),
         form: ValueType::Whole { min: 1, max: TTL_DAYS_MAX },
         meaning: "Days that an entry of the audit log is kept",
     };
     /// The longest time for which audit entries are buffered.
-    AUDIT_FLUSH_SECONDS = {
+    AUDIT_FLUSH_SECONDS: Duration = {
         key: "audit.flush_seconds",
         variable: "LOCI_AUDIT_FLUSH_SECONDS",
         default: DefaultValue::Text("2"),
@@ -466,15 +466,15 @@ settings! {
         meaning: "Seconds after which entries of the audit log and access counts are written",
     };
     /// The number of buffered audit entries that are written at once.
-    AUDIT_FLUSH_ENTRIES = {
+    AUDIT_FLUSH_ENTRIES: u64 = {
         key: "audit.flush_entries",
         variable: "LOCI_AUDIT_FLUSH_ENTRIES",
-        default: DefaultValue::Text("100"),
+        default: DefaultValue::Whole(Policy::DEFAULT.audit_buffer as u64),
         form: ValueType::Whole { min: 1, max: BUFFERED_MAX as u64 },
         meaning: "Entries of the audit log that are written without waiting for their time",
     };
     /// The queries of the phases of work.
-    PHASES_QUERIES = {
+    PHASES_QUERIES: Vec<String> = {
         key: "phases.queries",
         variable: "LOCI_PHASES_QUERIES",
         default: DefaultValue::Text(""),
@@ -482,7 +482,7 @@ settings! {
         meaning: "What `memory_recall` asks the memory in a phase of work, as phase=question; in place of the built-in question, or for a phase of your own",
     };
     /// The preferred tags of the phases of work.
-    PHASES_TAGS = {
+    PHASES_TAGS: Vec<String> = {
         key: "phases.tags",
         variable: "LOCI_PHASES_TAGS",
         default: DefaultValue::Text(""),
@@ -490,15 +490,15 @@ settings! {
         meaning: "Tags of memories that matter more in a phase of work, as phase=tag,tag; in place of the built-in ones",
     };
     /// The retention of replies under their idempotency keys.
-    IDEMPOTENCY_HOURS = {
+    IDEMPOTENCY_HOURS: u64 = {
         key: "idempotency_hours",
         variable: "LOCI_IDEMPOTENCY_HOURS",
-        default: DefaultValue::Text("24"),
+        default: DefaultValue::Whole(Policy::DEFAULT.keyed_answer_ttl_seconds / HOUR_SECONDS),
         form: ValueType::Whole { min: 1, max: HOURS_MAX },
         meaning: "Hours in which a call that is repeated under its `idempotency_key` gets the first answer again; of `memory_recall` in its session alone, and only while nothing in the store changes",
     };
     /// The interval of background work.
-    MAINTENANCE_SECONDS = {
+    MAINTENANCE_SECONDS: Duration = {
         key: "maintenance_seconds",
         variable: "LOCI_MAINTENANCE_SECONDS",
         default: DefaultValue::Text("60"),
@@ -506,7 +506,7 @@ settings! {
         meaning: "Seconds between two rounds in which `serve` and `mcp` remove expired memories and embed pending ones",
     };
     /// The number of memories from which the index is a file.
-    INDEX_FILE_MEMORIES = {
+    INDEX_FILE_MEMORIES: u64 = {
         key: "index_file_memories",
         variable: "LOCI_INDEX_FILE_MEMORIES",
         default: DefaultValue::Text("2000"),
@@ -514,7 +514,7 @@ settings! {
         meaning: "From how many memories on the index is kept as a file in the data folder, which processes share, so that none has to load it; 1000000000 for never",
     };
     /// The longest wait of a write for other processes.
-    BUSY_TIMEOUT_SECONDS = {
+    BUSY_TIMEOUT_SECONDS: Duration = {
         key: "busy_timeout_seconds",
         variable: "LOCI_BUSY_TIMEOUT_SECONDS",
         default: DefaultValue::Text("10"),

@@ -46,9 +46,9 @@ impl Values {
             .given(&PUBLIC_URL)
             .map(str::parse::<PublicUrl>)
             .transpose();
-        let per_minute = u32::try_from(self.whole(&RATE_LIMIT_PER_MINUTE)).unwrap_or(u32::MAX);
-        let burst = u32::try_from(self.whole(&RATE_LIMIT_BURST)).unwrap_or(u32::MAX);
-        let proxies = self.list(&TRUSTED_PROXIES).into_iter().map(|text| {
+        let per_minute = u32::try_from(self.get(&RATE_LIMIT_PER_MINUTE)?).unwrap_or(u32::MAX);
+        let burst = u32::try_from(self.get(&RATE_LIMIT_BURST)?).unwrap_or(u32::MAX);
+        let proxies = self.get(&TRUSTED_PROXIES)?.into_iter().map(|text| {
             // A single address is a network of one.
             let network = text
                 .parse()
@@ -119,21 +119,21 @@ impl Values {
 
     fn oidc(&self, issuer: &str) -> Result<OidcOptions, Failure> {
         let claim = |setting: &Setting| self.given(setting).map(str::to_owned);
-        let scopes = self.list(&OIDC_DEFAULT_SCOPES).into_iter().map(|name| {
+        let scopes = self.get(&OIDC_DEFAULT_SCOPES)?.into_iter().map(|name| {
             let problem = || format!("names `{name}`; give read, write and admin, or none of them");
             Scope::from_name(&name).ok_or_else(|| self.wrong(&OIDC_DEFAULT_SCOPES, problem()))
         });
         let default = OidcOptions::new(issuer);
         Ok(OidcOptions {
-            audiences: self.list(&OIDC_AUDIENCE),
+            audiences: self.get(&OIDC_AUDIENCE)?,
             subject_claim: claim(&OIDC_SUBJECT_CLAIM).unwrap_or(default.subject_claim),
-            actor_claims: self.list(&OIDC_ACTOR_CLAIMS),
+            actor_claims: self.get(&OIDC_ACTOR_CLAIMS)?,
             scope_claim: claim(&OIDC_SCOPE_CLAIM),
             scope_prefix: self.text(&OIDC_SCOPE_PREFIX).unwrap_or_default().to_owned(),
             default_scopes: Scopes::of(&scopes.collect::<Result<Vec<_>, _>>()?),
             space_claim: claim(&OIDC_SPACE_CLAIM),
-            token_types: self.list(&OIDC_TOKEN_TYPES),
-            refresh: self.seconds(&OIDC_REFRESH_SECONDS),
+            token_types: self.get(&OIDC_TOKEN_TYPES)?,
+            refresh: self.get(&OIDC_REFRESH_SECONDS)?,
             ..OidcOptions::new(issuer)
         })
     }
