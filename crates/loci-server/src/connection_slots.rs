@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use crate::subscription::lock;
+use crate::mutex::lock;
 
 /// All connection slots of one server.
 pub(crate) struct ConnectionSlots {

@@ -22,13 +22,14 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 
-use crate::auth::{Authentication, Need, failure, insufficient_scope};
+use crate::auth::{Authentication, Need, insufficient_scope};
 use crate::body;
-use crate::host::Host;
+use crate::error_reply::failure;
+use crate::host::{CallKind, Host, ReplyShare};
 use crate::message::{self, Incoming, Refusal};
+use crate::mutex::lock;
 use crate::rate_limit::charge_batch;
-use crate::reply_share::{CallKind, ReplyShare};
-use crate::subscription::{Since, is_listen, lock};
+use crate::subscription::{Since, is_listen};
 
 const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 

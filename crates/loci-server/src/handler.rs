@@ -1,15 +1,17 @@
 //! Serves a dialect as an MCP server.
 
+mod tool_call;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use loci_core::limits::COMPLETION_VALUES_MAX;
 use loci_core::{Caller, Error, ErrorCode, Scope};
-use loci_dialects::{Context, Dialect, Hints, Reply, Resources};
+use loci_dialects::{Context, Dialect, Resources};
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, CompletionInfo, ConstString, ContentBlock,
-    CustomRequest, CustomResult, DiscoverResult, ErrorCode as ProtocolErrorCode, Extensions,
+    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
+    CompleteRequestParams, CompleteResult, CompletionInfo, ConstString, CustomRequest,
+    CustomResult, DiscoverResult, ErrorCode as ProtocolErrorCode, Extensions,
     GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse, Implementation,
     InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
@@ -21,12 +23,14 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::catalog::{self, Catalog, is_modern};
-use crate::host::Host;
-use crate::reply_share::{CallKind, ReplyShare};
+use crate::error_reply::protocol_error;
+use crate::host::{CallKind, Host, ReplyShare};
+use crate::mutex::lock;
+use crate::request_context::{found, session_of, unless_cancelled};
 use crate::subscription;
 
 /// The time that clients may cache a list, in milliseconds: lists change only with the version of
@@ -34,21 +38,6 @@ use crate::subscription;
 const LIST_TTL_MS: u64 = 300_000;
 
 const SERVER_INFO_KEY: &str = "io.modelcontextprotocol/serverInfo";
-/// Key of a notice about the result, for example that a search was incomplete.
-const NOTICE_KEY: &str = "loci/notice";
-/// Key of the explanations of a search's results, in the order of the results. Only for requests
-/// that have this key with the value true in their own metadata: some hosts pass all metadata to
-/// the model.
-const HITS_KEY: &str = "loci/hits";
-/// Key of the error code and of further details for programs. They are not in `structuredContent`,
-/// since clients validate that against the tool's `outputSchema` even for failures (the TypeScript
-/// SDK 1.x).
-const ERROR_KEY: &str = "loci/error";
-
-/// The header in which a client names its session if the server assigns sessions.
-const SESSION_HEADER: &str = "mcp-session-id";
-/// The maximum length of a session name in bytes.
-const SESSION_BYTES_MAX: usize = 128;
 
 /// Maps a dialect to the protocol, for every revision. Cheap to clone.
 #[derive(Clone)]
@@ -283,69 +272,9 @@ impl ServerHandler for DialectHandler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let dialect = self.shared.dialect;
-        let caller = self.caller(&context.extensions)?;
-        let Some(tool) = dialect.tool(&request.name) else {
-            let message = format!(
-                "there is no tool `{}` here; tools/list names the tools",
-                request.name
-            );
-            return Err(ErrorData::invalid_params(message, None));
-        };
-        let wants_hits = context.meta.0.get(HITS_KEY) == Some(&Value::Bool(true));
-        let arguments = request.arguments.unwrap_or_default();
-        let share = found::<ReplyShare>(&context.extensions).unwrap_or_default();
-        let kind = match tool.hints {
-            Hints {
-                open_world: true, ..
-            } => CallKind::Outside,
-            Hints {
-                read_only: true, ..
-            } => CallKind::Reads,
-            _ => CallKind::Writes,
-        };
-        let call = self.shared.host.call_for_reply(
-            &share,
-            kind,
-            |reply: &Reply| reply.text.len(),
-            move |engine| {
-                dialect.call(
-                    tool,
-                    Context {
-                        engine,
-                        caller: &caller,
-                    },
-                    arguments,
-                )
-            },
-        );
-        let modern = is_modern(context.protocol_version().as_ref());
-        let mut meta = if modern {
-            stamp(dialect)
-        } else {
-            MetaObject::new()
-        };
-        let mut result = match unless_cancelled(&context, call).await {
-            Ok(reply) => {
-                if let Some(notice) = reply.notice {
-                    meta.insert(NOTICE_KEY.to_owned(), json!(notice));
-                }
-                if wants_hits && !reply.explanations.is_empty() {
-                    meta.insert(HITS_KEY.to_owned(), Value::Array(reply.explanations));
-                }
-                self.catalog()
-                    .result(tool.name, reply.text, reply.structured, modern)
-            }
-            Err(error) => {
-                if error.code == ErrorCode::Internal {
-                    tracing::error!(tool = tool.name, error = %error, "a call failed inside loci");
-                }
-                meta.insert(ERROR_KEY.to_owned(), error_fields(&error));
-                CallToolResult::error(vec![ContentBlock::text(error.message)])
-            }
-        };
-        result.meta = (!meta.is_empty()).then_some(meta);
-        Ok(result.into())
+        self.call(request, context)
+            .await
+            .map(CallToolResponse::from)
     }
 
     async fn list_resources(
@@ -514,7 +443,7 @@ impl ServerHandler for DialectHandler {
             ended.clone(),
         )
         .await?;
-        subscription::lock(&self.shared.subscribed).insert(request.uri, ended.drop_guard());
+        lock(&self.shared.subscribed).insert(request.uri, ended.drop_guard());
         Ok(())
     }
 
@@ -526,7 +455,7 @@ impl ServerHandler for DialectHandler {
         if !self.has_pipe() || self.shared.dialect.resources.is_none() {
             return Err(no_method(UnsubscribeRequestMethod::VALUE));
         }
-        subscription::lock(&self.shared.subscribed).remove(&request.uri);
+        lock(&self.shared.subscribed).remove(&request.uri);
         Ok(())
     }
 
@@ -556,36 +485,6 @@ fn no_method(method: &str) -> ErrorData {
         "there is no method `{method}` here; the capabilities of this server say what it has"
     );
     ErrorData::new(ProtocolErrorCode::METHOD_NOT_FOUND, message, None)
-}
-
-/// Returns a value that a layer in front attached to the HTTP request or, on a pipe, to the
-/// message.
-pub(crate) fn found<T: Clone + Send + Sync + 'static>(extensions: &Extensions) -> Option<T> {
-    let of_http = || {
-        extensions
-            .get::<http::request::Parts>()?
-            .extensions
-            .get::<T>()
-    };
-    extensions.get::<T>().or_else(of_http).cloned()
-}
-
-/// Returns the session that an HTTP request names, if the name is short enough.
-fn session_of(extensions: &Extensions) -> Option<String> {
-    let parts = extensions.get::<http::request::Parts>()?;
-    let session = parts.headers.get(SESSION_HEADER)?.to_str().ok()?;
-    (session.len() <= SESSION_BYTES_MAX).then(|| session.to_owned())
-}
-
-/// Stops waiting when the request is cancelled; work that began continues.
-async fn unless_cancelled<T>(
-    context: &RequestContext<RoleServer>,
-    work: impl Future<Output = Result<T, Error>>,
-) -> Result<T, Error> {
-    tokio::select! {
-        () = context.ct.cancelled() => Err(Error::unavailable("the request was cancelled")),
-        outcome = work => outcome,
-    }
 }
 
 /// Describes the parameters that a method expects.
@@ -627,31 +526,4 @@ fn stamp(dialect: &Dialect) -> MetaObject {
     let mut meta = MetaObject::new();
     meta.insert(SERVER_INFO_KEY.to_owned(), json!(server_info(dialect)));
     meta
-}
-
-/// Converts an error into a protocol error, for results that cannot contain a tool's failure.
-pub(crate) fn protocol_error(error: &Error) -> ErrorData {
-    let code = match error.code {
-        ErrorCode::InvalidArgument | ErrorCode::NotFound | ErrorCode::TooLarge => {
-            ProtocolErrorCode::INVALID_PARAMS
-        }
-        ErrorCode::Unauthorized
-        | ErrorCode::Forbidden
-        | ErrorCode::Conflict
-        | ErrorCode::RateLimited => ProtocolErrorCode::INVALID_REQUEST,
-        ErrorCode::Unavailable | ErrorCode::Corrupt | ErrorCode::Internal => {
-            ProtocolErrorCode::INTERNAL_ERROR
-        }
-    };
-    ErrorData::new(code, error.message.clone(), Some(error_fields(error)))
-}
-
-/// Returns an error for programs: its code, the HTTP status that corresponds to it, and the invalid
-/// argument, if it is a single one.
-fn error_fields(error: &Error) -> Value {
-    let mut fields = json!({"code": error.code.name(), "status": error.code.http_status()});
-    if let Some(argument) = &error.argument {
-        fields["argument"] = json!(argument);
-    }
-    fields
 }

@@ -1,7 +1,9 @@
 //! The state that all handlers of one process share: the engine, the limits on concurrent calls,
 //! the polling for changes, and the shutdown.
 
-use std::sync::{Arc, Mutex, PoisonError};
+mod reply_share;
+
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use loci_core::limits::{
@@ -13,7 +15,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
-use crate::reply_share::{CallKind, ReplyBudget};
+pub(crate) use reply_share::{CallKind, ReplyShare};
+
+use reply_share::ReplyBudget;
+
+use crate::mutex::lock;
 use crate::request_share::RequestBudget;
 use crate::subscription_slots::SubscriptionSlots;
 
@@ -148,7 +154,7 @@ impl Host {
     /// Returns a receiver that changes whenever any process may have committed a change. The store
     /// is polled only while receivers exist.
     pub(crate) fn versions(self: &Arc<Self>) -> watch::Receiver<u64> {
-        let mut polling = self.polling.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut polling = lock(&self.polling);
         let receiver = self.versions.subscribe();
         if !*polling {
             *polling = true;
@@ -176,7 +182,7 @@ impl Host {
     }
 
     fn ends_polling(&self) -> bool {
-        let mut polling = self.polling.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut polling = lock(&self.polling);
         *polling = self.versions.receiver_count() > 0 && !self.closing.is_cancelled();
         !*polling
     }

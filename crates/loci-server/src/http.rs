@@ -21,11 +21,12 @@ use rmcp::transport::StreamableHttpServerConfig;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::auth::{Authentication, authenticate, failure, metadata_routes, no_provider_routes};
+use crate::auth::{Authentication, authenticate, metadata_routes, no_provider_routes};
 use crate::body::drain;
 use crate::connections;
 use crate::cors::{AllowedOrigins, answer_cors};
 use crate::endpoint::{Endpoint, RefusedNames};
+use crate::error_reply::failure;
 use crate::handler::DialectHandler;
 use crate::host::{self, Host};
 use crate::monotonic::MonotonicTime;

@@ -16,9 +16,9 @@ use http::uri::{Authority, Uri};
 use ipnet::{IpNet, Ipv4Net};
 use loci_core::{Error, Result};
 
-use crate::auth::failure;
 use crate::body::drain;
 use crate::connections::Peer;
+use crate::error_reply::failure;
 
 const FORWARDED_FOR: &str = "x-forwarded-for";
 const FORWARDED_HOST: &str = "x-forwarded-host";

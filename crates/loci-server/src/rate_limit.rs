@@ -16,11 +16,11 @@ use http::{Extensions, HeaderValue, Method};
 use loci_core::limits::{RATE_BURST_MAX, RATED_CALLERS_MAX};
 use loci_core::{Caller, Error, ErrorCode, Space};
 
-use crate::auth::failure;
 use crate::body::drain;
+use crate::error_reply::failure;
 use crate::monotonic::MonotonicTime;
+use crate::mutex::lock;
 use crate::proxy::RequestOrigin;
-use crate::subscription::lock;
 
 /// A rate limit for one caller: a token bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,11 +3,12 @@
 //! Lines are parsed here and not by the SDK, which skips invalid ones: a client that waits for an
 //! answer would wait forever. Here every line is answered or is a notification.
 
+mod lines;
+
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use loci_core::Caller;
 use loci_core::limits::{CALLS_IN_FLIGHT_MAX, REQUEST_BYTES_MAX, SUBSCRIPTIONS_MAX};
@@ -19,27 +20,26 @@ use rmcp::model::{
 use rmcp::service::{RoleServer, ServerInitializeError};
 use rmcp::transport::Transport;
 use serde_json::Value;
-use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, BufReader};
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use lines::{Line, LineEnd, read_line, write_lines};
+
 use crate::connections::{REFUSAL_TIMEOUT, SHUTDOWN_TIMEOUT};
-use crate::handler::{DialectHandler, protocol_error};
-use crate::host::{self, Host};
+use crate::error_reply::protocol_error;
+use crate::handler::DialectHandler;
+use crate::host::{self, Host, ReplyShare};
 use crate::message::{self, Incoming, Refusal, Text};
-use crate::reply_share::ReplyShare;
+use crate::mutex::lock;
 use crate::request_share::RequestShare;
-use crate::subscription::{Since, is_listen, lock};
+use crate::subscription::{Since, is_listen};
 
 /// The maximum number of requests that are read before earlier ones are answered: those at work, as
 /// many waiting, and subscriptions, which are answered when they end.
 const IN_FLIGHT_MAX: usize = 2 * CALLS_IN_FLIGHT_MAX + SUBSCRIPTIONS_MAX;
 /// The capacity of the queue of messages for the SDK, and of the queue of lines for the client.
 const QUEUE_MAX: usize = 16;
-/// The time that the client has to read [`PART_BYTES`] of the replies after it closed its end.
-const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
-/// Bytes that are written at a time: few, so that a slow reader is not taken for one that stopped.
-const PART_BYTES: usize = 16 << 10;
 
 /// Serves one client until it closes its end or the host closes; replies to requests read until
 /// then are written first, if the client reads them within some seconds. Only the protocol is
@@ -68,14 +68,13 @@ pub async fn serve_stdio(
     });
     let (ending, over) = (handler.ending().clone(), CancellationToken::new());
     let mut writing = tokio::spawn(write_lines(writer, lines, ending.clone(), over.clone()));
-    let reading = BufReader::new(reader);
     let reading = tokio::spawn(read_messages(
-        reading,
+        BufReader::new(reader),
         Arc::clone(&session),
         incoming,
         ending.clone(),
     ));
-    let cut_off = cut_off(Arc::clone(&session));
+    let refused = cut_off(Arc::clone(&session));
     let serving = async {
         match rmcp::serve_server(handler, PipeTransport { messages, session }).await {
             Ok(service) => service
@@ -89,7 +88,7 @@ pub async fn serve_stdio(
     };
     let outcome = tokio::select! {
         outcome = serving => outcome,
-        () = cut_off => Ok(()),
+        () = refused => Ok(()),
         // No client would see the answers of further calls, and a client that keeps its other end
         // open would cause them to run for nothing.
         written = &mut writing => {
@@ -115,52 +114,6 @@ pub async fn serve_stdio(
     outcome
 }
 
-/// Writes lines until `over` is cancelled; after the end of the input only as long as the client
-/// keeps reading.
-async fn write_lines(
-    mut writer: impl AsyncWrite + Unpin,
-    mut lines: mpsc::Receiver<Line>,
-    ending: CancellationToken,
-    over: CancellationToken,
-) -> io::Result<()> {
-    loop {
-        let line = tokio::select! {
-            line = lines.recv() => line,
-            () = over.cancelled(), if !lines.is_closed() => {
-                // The lines in the queue are still written.
-                lines.close();
-                continue;
-            }
-        };
-        let Some(line) = line else { return Ok(()) };
-        for part in line.bytes.chunks(PART_BYTES) {
-            unless_stalled(&ending, writer.write_all(part)).await?;
-        }
-        unless_stalled(&ending, writer.flush()).await?;
-    }
-}
-
-/// Writes, unless the client reads nothing for too long after the end of the input.
-///
-/// # Errors
-/// `TimedOut` in that case; otherwise the error of the writer.
-async fn unless_stalled(
-    ending: &CancellationToken,
-    write: impl Future<Output = io::Result<()>>,
-) -> io::Result<()> {
-    let stalled = async {
-        ending.cancelled().await;
-        tokio::time::sleep(FLUSH_TIMEOUT).await;
-    };
-    tokio::select! {
-        written = write => written,
-        () = stalled => {
-            tracing::warn!("the client did not read the last replies");
-            Err(io::ErrorKind::TimedOut.into())
-        }
-    }
-}
-
 /// Waits until the host closes and calls had their time to end, and refuses unfinished ones.
 async fn cut_off(session: Arc<Session>) {
     session.host.closing().cancelled().await;
@@ -177,23 +130,6 @@ async fn cut_off(session: Arc<Session>) {
     };
     // Sending fails if the client does not read.
     let _ = tokio::time::timeout(REFUSAL_TIMEOUT, refused).await;
-}
-
-/// A line to write, with its share of the budget for replies until it is written.
-struct Line {
-    bytes: Vec<u8>,
-    _share: ReplyShare,
-}
-
-impl Line {
-    fn of(message: &impl serde::Serialize, share: ReplyShare) -> io::Result<Self> {
-        let mut bytes = serde_json::to_vec(message)?;
-        bytes.push(b'\n');
-        Ok(Line {
-            bytes,
-            _share: share,
-        })
-    }
 }
 
 /// The state that the reading and the writing side share.
@@ -392,46 +328,6 @@ async fn read_messages(
 
 /// The maximum bytes that stay allocated after a long line.
 const READ_BUFFER_KEPT_BYTES: usize = 64 << 10;
-
-enum LineEnd {
-    Complete,
-    /// The line exceeded the limit; its beginning was kept.
-    TooLong,
-    EndOfInput,
-}
-
-/// Reads one line up to the limit.
-async fn read_line(
-    reader: &mut (impl AsyncBufRead + Unpin),
-    line: &mut Vec<u8>,
-) -> io::Result<LineEnd> {
-    let mut too_long = false;
-    loop {
-        let available = reader.fill_buf().await?;
-        if available.is_empty() {
-            // A last line without a newline is a message too.
-            return Ok(match (too_long, line.is_empty()) {
-                (true, _) => LineEnd::TooLong,
-                (false, false) => LineEnd::Complete,
-                (false, true) => LineEnd::EndOfInput,
-            });
-        }
-        let newline = available.iter().position(|byte| *byte == b'\n');
-        let text = &available[..newline.unwrap_or(available.len())];
-        let kept = text.len().min(REQUEST_BYTES_MAX - line.len());
-        line.extend_from_slice(&text[..kept]);
-        too_long |= kept < text.len();
-        let consumed = text.len() + usize::from(newline.is_some());
-        reader.consume(consumed);
-        if newline.is_some() {
-            return Ok(if too_long {
-                LineEnd::TooLong
-            } else {
-                LineEnd::Complete
-            });
-        }
-    }
-}
 
 async fn take_line(
     line: &Text<&Vec<u8>>,

@@ -2,7 +2,7 @@
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use loci_core::limits::{SUBSCRIPTION_RESOURCES_MAX, SUBSCRIPTIONS_MAX};
@@ -19,8 +19,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::Credential;
 use crate::catalog::resource_at;
-use crate::handler::{found, protocol_error};
+use crate::error_reply::protocol_error;
 use crate::host::Host;
+use crate::request_context::found;
 
 /// The interval at which the credential of a listener is checked again, and a failed read retried.
 const CHECK_INTERVAL: Duration = Duration::from_secs(2);
@@ -200,11 +201,6 @@ fn evicted() -> ErrorData {
          user has most of them; end some before subscribing again"
     );
     protocol_error(&Error::unavailable(message))
-}
-
-/// Locks and ignores poisoning: a panic elsewhere leaves these maps intact.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Some resources as one caller last saw them.

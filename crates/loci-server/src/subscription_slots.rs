@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use loci_core::{Caller, Space};
 use tokio_util::sync::CancellationToken;
 
-use crate::subscription::lock;
+use crate::mutex::lock;
 
 /// A subject in its space. All anonymous callers are one.
 type Subject = (Space, Option<String>);

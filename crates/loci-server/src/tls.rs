@@ -19,7 +19,7 @@ use tokio_rustls::rustls::{self, ServerConfig};
 use tokio_rustls::server::TlsStream;
 
 use crate::monotonic::MonotonicTime;
-use crate::subscription::lock;
+use crate::mutex::lock;
 
 /// The minimum time between two checks of the files.
 const LOOK_PAUSE: Duration = Duration::from_secs(1);

@@ -29,21 +29,6 @@ pub async fn call(
     let arguments = Value::Object(request.arguments.unwrap_or_default());
     let argument = |name: &str| arguments[name].as_str().unwrap_or_default().to_owned();
     let content = match request.name.as_ref() {
-        "test_simple_text" => text("This is a simple text response for testing."),
-        "test_image_content" => json!([{"type": "image", "data": PNG, "mimeType": "image/png"}]),
-        "test_audio_content" => json!([{"type": "audio", "data": WAV, "mimeType": "audio/wav"}]),
-        "test_embedded_resource" => json!([{"type": "resource", "resource": {
-            "uri": "test://embedded-resource", "mimeType": "text/plain", "text": "This is an embedded resource content.",
-        }}]),
-        "test_multiple_content_types" => json!([
-            {"type": "text", "text": "Multiple content types test:"},
-            {"type": "image", "data": PNG, "mimeType": "image/png"},
-            {"type": "resource", "resource": {
-                "uri": "test://mixed-content-resource",
-                "mimeType": "application/json",
-                "text": r#"{"test":"data","value":123}"#,
-            }},
-        ]),
         "test_error_handling" => {
             let content = text("This tool intentionally returns an error for testing");
             return typed(json!({"resultType": "complete", "content": content, "isError": true}));
@@ -90,15 +75,33 @@ pub async fn call(
             &ask(&context, "elicitation/create", DEFINITIONS["enums"].clone()).await?,
         ),
         "test_header_parameter" => text(argument("region")),
-        "json_schema_2020_12_tool" => text("done"),
-        name => {
-            return Err(ErrorData::invalid_params(
-                format!("there is no tool `{name}`"),
-                None,
-            ));
-        }
+        name => constant(name)
+            .ok_or_else(|| ErrorData::invalid_params(format!("there is no tool `{name}`"), None))?,
     };
     typed(json!({"resultType": "complete", "content": content}))
+}
+
+/// Returns the content of a tool whose answer is always the same.
+fn constant(name: &str) -> Option<Value> {
+    Some(match name {
+        "test_simple_text" => text("This is a simple text response for testing."),
+        "test_image_content" => json!([{"type": "image", "data": PNG, "mimeType": "image/png"}]),
+        "test_audio_content" => json!([{"type": "audio", "data": WAV, "mimeType": "audio/wav"}]),
+        "test_embedded_resource" => json!([{"type": "resource", "resource": {
+            "uri": "test://embedded-resource", "mimeType": "text/plain", "text": "This is an embedded resource content.",
+        }}]),
+        "test_multiple_content_types" => json!([
+            {"type": "text", "text": "Multiple content types test:"},
+            {"type": "image", "data": PNG, "mimeType": "image/png"},
+            {"type": "resource", "resource": {
+                "uri": "test://mixed-content-resource",
+                "mimeType": "application/json",
+                "text": r#"{"test":"data","value":123}"#,
+            }},
+        ]),
+        "json_schema_2020_12_tool" => text("done"),
+        _ => return None,
+    })
 }
 
 fn changed(fixture: &Fixture, change: ListChange) -> Value {

@@ -5,13 +5,13 @@ use std::fmt::Write;
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
+use http::HeaderValue;
 use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
-use http::{HeaderValue, StatusCode};
 use loci_core::{Error, ErrorCode, Scope};
 use serde_json::json;
 
 use super::{Authentication, Resource, document_url, scope_names};
-use crate::handler::protocol_error;
+use crate::error_reply::{protocol_error, status};
 
 /// The maximum length in bytes of an explanation in a header; a longer one is only in the body.
 const DESCRIPTION_BYTES_MAX: usize = 250;
@@ -129,14 +129,4 @@ pub(super) fn challenge(
 /// True if the byte is allowed in every attribute of a challenge (RFC 6750, section 3).
 fn needs_no_escape(byte: u8) -> bool {
     matches!(byte, 0x20..=0x21 | 0x23..=0x5B | 0x5D..=0x7E)
-}
-
-/// Converts an error outside of JSON-RPC into a response.
-pub(crate) fn failure(error: &Error) -> Response {
-    let body = json!({"error": {"code": error.code.name(), "message": error.message}});
-    (status(error), Json(body)).into_response()
-}
-
-fn status(error: &Error) -> StatusCode {
-    StatusCode::from_u16(error.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }

@@ -12,8 +12,9 @@ use http::header::ACCESS_CONTROL_ALLOW_ORIGIN;
 use loci_core::{Error, TokenVerifier};
 use serde_json::json;
 
-use super::challenge::{USUAL_SCOPES, failure};
+use super::challenge::USUAL_SCOPES;
 use super::{Authentication, WELL_KNOWN, scope_names};
+use crate::error_reply::failure;
 use crate::proxy::RequestOrigin;
 
 /// Returns the routes of the metadata documents of the server and of its endpoints at these paths

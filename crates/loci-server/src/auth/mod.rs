@@ -17,7 +17,6 @@ use loci_core::limits::TOKEN_BYTES_MAX;
 use loci_core::{Caller, Clock, Principal, Result, Scope, Space, TokenStore, TokenVerifier};
 
 use challenge::Denied;
-pub(crate) use challenge::failure;
 pub(crate) use credential::Credential;
 pub use credential::token_hash;
 pub(crate) use metadata::metadata_routes;

@@ -11,7 +11,7 @@ use rmcp::model::{ClientRequest, JsonRpcError, RequestId};
 
 use super::challenge::{Problem, challenge};
 use super::{Authentication, Credential, Resource, scope_names};
-use crate::handler::protocol_error;
+use crate::error_reply::protocol_error;
 
 /// The scopes that a tool or a method needs.
 pub(crate) struct Need<'a> {

@@ -16,7 +16,7 @@ use loci_core::{Error, ErrorCode, Result};
 use loci_engine::Engine;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 
-use crate::host::Host;
+use super::Host;
 
 /// The share of the budget for the reply to one request, or the replies to one batch. Each holder
 /// of the bytes keeps a clone; the share is released when the last one is dropped.

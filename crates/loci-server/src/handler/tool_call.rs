@@ -1,0 +1,98 @@
+//! Calls a tool of the dialect and builds the result.
+
+use loci_core::ErrorCode;
+use loci_dialects::{Context, Hints, Reply};
+use rmcp::ErrorData;
+use rmcp::model::{CallToolRequestParams, CallToolResult, ContentBlock, MetaObject};
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::{Value, json};
+
+use super::{DialectHandler, stamp};
+use crate::catalog::is_modern;
+use crate::error_reply::error_fields;
+use crate::host::{CallKind, ReplyShare};
+use crate::request_context::{found, unless_cancelled};
+
+/// Key of a notice about the result, for example that a search was incomplete.
+const NOTICE_KEY: &str = "loci/notice";
+/// Key of the explanations of a search's results, in the order of the results. Only for requests
+/// that have this key with the value true in their own metadata: some hosts pass all metadata to
+/// the model.
+const HITS_KEY: &str = "loci/hits";
+/// Key of the error code and of further details for programs. They are not in `structuredContent`,
+/// since clients validate that against the tool's `outputSchema` even for failures (the TypeScript
+/// SDK 1.x).
+const ERROR_KEY: &str = "loci/error";
+
+impl DialectHandler {
+    /// Calls the tool that the request names. A failure of the tool is a result, too.
+    pub(super) async fn call(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResult, ErrorData> {
+        let dialect = self.shared.dialect;
+        let caller = self.caller(&context.extensions)?;
+        let Some(tool) = dialect.tool(&request.name) else {
+            let message = format!(
+                "there is no tool `{}` here; tools/list names the tools",
+                request.name
+            );
+            return Err(ErrorData::invalid_params(message, None));
+        };
+        let wants_hits = context.meta.0.get(HITS_KEY) == Some(&Value::Bool(true));
+        let arguments = request.arguments.unwrap_or_default();
+        let share = found::<ReplyShare>(&context.extensions).unwrap_or_default();
+        let kind = match tool.hints {
+            Hints {
+                open_world: true, ..
+            } => CallKind::Outside,
+            Hints {
+                read_only: true, ..
+            } => CallKind::Reads,
+            _ => CallKind::Writes,
+        };
+        let call = self.shared.host.call_for_reply(
+            &share,
+            kind,
+            |reply: &Reply| reply.text.len(),
+            move |engine| {
+                dialect.call(
+                    tool,
+                    Context {
+                        engine,
+                        caller: &caller,
+                    },
+                    arguments,
+                )
+            },
+        );
+        let modern = is_modern(context.protocol_version().as_ref());
+        let mut meta = if modern {
+            stamp(dialect)
+        } else {
+            MetaObject::new()
+        };
+        let mut result = match unless_cancelled(&context, call).await {
+            Ok(reply) => {
+                if let Some(notice) = reply.notice {
+                    meta.insert(NOTICE_KEY.to_owned(), json!(notice));
+                }
+                if wants_hits && !reply.explanations.is_empty() {
+                    meta.insert(HITS_KEY.to_owned(), Value::Array(reply.explanations));
+                }
+                self.catalog()
+                    .result(tool.name, reply.text, reply.structured, modern)
+            }
+            Err(error) => {
+                if error.code == ErrorCode::Internal {
+                    tracing::error!(tool = tool.name, error = %error, "a call failed inside loci");
+                }
+                meta.insert(ERROR_KEY.to_owned(), error_fields(&error));
+                CallToolResult::error(vec![ContentBlock::text(error.message)])
+            }
+        };
+        result.meta = (!meta.is_empty()).then_some(meta);
+        Ok(result)
+    }
+}

@@ -1,0 +1,41 @@
+//! The context of a request for a handler: values that a layer in front attached, the session and the
+//! cancellation.
+
+use loci_core::Error;
+use rmcp::model::Extensions;
+use rmcp::service::{RequestContext, RoleServer};
+
+/// The header in which a client names its session if the server assigns sessions.
+const SESSION_HEADER: &str = "mcp-session-id";
+/// The maximum length of a session name in bytes.
+const SESSION_BYTES_MAX: usize = 128;
+
+/// Returns a value that a layer in front attached to the HTTP request or, on a pipe, to the
+/// message.
+pub(crate) fn found<T: Clone + Send + Sync + 'static>(extensions: &Extensions) -> Option<T> {
+    let of_http = || {
+        extensions
+            .get::<http::request::Parts>()?
+            .extensions
+            .get::<T>()
+    };
+    extensions.get::<T>().or_else(of_http).cloned()
+}
+
+/// Returns the session that an HTTP request names, if the name is short enough.
+pub(crate) fn session_of(extensions: &Extensions) -> Option<String> {
+    let parts = extensions.get::<http::request::Parts>()?;
+    let session = parts.headers.get(SESSION_HEADER)?.to_str().ok()?;
+    (session.len() <= SESSION_BYTES_MAX).then(|| session.to_owned())
+}
+
+/// Stops waiting when the request is cancelled; work that began continues.
+pub(crate) async fn unless_cancelled<T>(
+    context: &RequestContext<RoleServer>,
+    work: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    tokio::select! {
+        () = context.ct.cancelled() => Err(Error::unavailable("the request was cancelled")),
+        outcome = work => outcome,
+    }
+}
