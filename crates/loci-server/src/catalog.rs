@@ -127,24 +127,24 @@ fn wrapped_schema(schema: &Map<String, Value>) -> Map<String, Value> {
 
 /// Returns the resources with a fixed URI.
 pub(crate) fn fixed_resources(resources: &loci_dialects::Resources) -> Vec<Resource> {
-    let listed = |resource: &loci_dialects::Resource| {
+    let fixed = resources.fixed.iter().map(|resource| {
         Resource::new(resource.uri, resource.name)
             .with_title(resource.title)
             .with_description(resource.description)
             .with_mime_type(resource.mime_type)
-    };
-    resources.fixed.iter().map(listed).collect()
+    });
+    fixed.collect()
 }
 
 /// Returns the resources with a variable in the URI.
 pub(crate) fn resource_templates(resources: &loci_dialects::Resources) -> Vec<ResourceTemplate> {
-    let listed = |template: &loci_dialects::Resource| {
+    let templates = resources.templates.iter().map(|template| {
         ResourceTemplate::new(template.uri, template.name)
             .with_title(template.title)
             .with_description(template.description)
             .with_mime_type(template.mime_type)
-    };
-    resources.templates.iter().map(listed).collect()
+    });
+    templates.collect()
 }
 
 /// Returns the resource or template that the form of a URI matches.

@@ -96,12 +96,11 @@ impl ConnectionSlots {
             is_known: false,
             is_asked: false,
         };
-        let place = ConnectionSlot {
+        let place = Arc::new(ConnectionSlot {
             state: Mutex::new(state),
             freed: Arc::clone(&self.freed),
             asked: Notify::new(),
-        };
-        let place = Arc::new(place);
+        });
         lock(&self.taken).insert(number, Arc::clone(&place));
         SlotGuard {
             number,

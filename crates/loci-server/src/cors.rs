@@ -153,17 +153,17 @@ fn preflight(asked: &HeaderMap) -> Response {
         HeaderValue::from_static(METHODS),
     );
     headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static(MAX_AGE));
-    let names = asked
+    let allowed: Vec<String> = asked
         .get_all(ACCESS_CONTROL_REQUEST_HEADERS)
         .iter()
-        .filter_map(|value| value.to_str().ok());
-    let names = names
+        .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
-        .map(|name| name.trim().to_ascii_lowercase());
-    let names = names.filter(|name| {
-        REQUEST_HEADERS.contains(&name.as_str()) || name.starts_with(PARAMETER_HEADERS)
-    });
-    if let Ok(names) = HeaderValue::from_str(&names.collect::<Vec<_>>().join(", ")) {
+        .map(|name| name.trim().to_ascii_lowercase())
+        .filter(|name| {
+            REQUEST_HEADERS.contains(&name.as_str()) || name.starts_with(PARAMETER_HEADERS)
+        })
+        .collect();
+    if let Ok(names) = HeaderValue::from_str(&allowed.join(", ")) {
         headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, names);
     }
     response

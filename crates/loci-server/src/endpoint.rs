@@ -211,13 +211,9 @@ impl Endpoint {
                 // refused too.
                 return response;
             }
-            let body = response
-                .into_body()
-                .collect()
-                .await
-                .map(Collected::to_bytes);
-            let body = body.ok().filter(|body| !body.is_empty());
-            replies.push(body.unwrap_or_else(|| {
+            let collected = response.into_body().collect().await;
+            let reply = collected.ok().map(Collected::to_bytes);
+            replies.push(reply.filter(|reply| !reply.is_empty()).unwrap_or_else(|| {
                 let message = "the reply to this element could not be put into the batch";
                 Refusal::new(None, ErrorCode::INTERNAL_ERROR, message).into_bytes()
             }));

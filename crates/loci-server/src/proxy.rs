@@ -330,9 +330,9 @@ pub(crate) fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a HeaderV
 
 /// Parses an address with or without a port, which some proxies add.
 fn address(text: &str) -> Option<IpAddr> {
-    let bare = || without_brackets(text).parse::<IpAddr>().ok();
-    let address = bare().or_else(|| text.parse::<SocketAddr>().ok().map(|address| address.ip()))?;
-    Some(address.to_canonical())
+    let bare = without_brackets(text).parse::<IpAddr>();
+    let address = bare.or_else(|_| text.parse().map(|with_port: SocketAddr| with_port.ip()));
+    Some(address.ok()?.to_canonical())
 }
 
 /// The headers that decide who is addressed and by whom. If one occurs twice, a proxy in front of
@@ -347,31 +347,26 @@ fn ambiguous(request: &Request) -> Option<(HeaderName, &'static str)> {
     let twice = DECISIVE
         .into_iter()
         .find(|name| headers.contains_key(name) && only(headers, name.as_str()).is_none());
-    let other = || {
-        let (host, in_line) = (headers.get(HOST)?, request.uri().authority()?);
-        (!host
-            .as_bytes()
-            .eq_ignore_ascii_case(in_line.as_str().as_bytes()))
-        .then_some(HOST)
-    };
-    let with_user = || {
-        headers
-            .get(HOST)
-            .filter(|host| host.as_bytes().contains(&b'@'))
-    };
-    let coded = || {
-        let coding = headers
-            .contains_key(TRANSFER_ENCODING)
-            .then(|| only(headers, TRANSFER_ENCODING.as_str()))?;
-        (!coding.is_some_and(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked")))
-            .then_some(())
-    };
-    let twice = twice.or_else(other).map(|name| (name, TWICE));
-    twice
-        .or_else(|| {
-            with_user().map(|_| (HOST, "has a user in it; send the host and the port alone"))
-        })
-        .or_else(|| coded().map(|()| (TRANSFER_ENCODING, "must be `chunked` and nothing else")))
+    if let Some(name) = twice {
+        return Some((name, TWICE));
+    }
+    if let Some(host) = headers.get(HOST).map(HeaderValue::as_bytes) {
+        let in_line = request.uri().authority().map(Authority::as_str);
+        if in_line.is_some_and(|in_line| !host.eq_ignore_ascii_case(in_line.as_bytes())) {
+            return Some((HOST, TWICE));
+        }
+        if host.contains(&b'@') {
+            let problem = "has a user in it; send the host and the port alone";
+            return Some((HOST, problem));
+        }
+    }
+    let coding = only(headers, TRANSFER_ENCODING.as_str());
+    if headers.contains_key(TRANSFER_ENCODING)
+        && !coding.is_some_and(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"))
+    {
+        return Some((TRANSFER_ENCODING, "must be `chunked` and nothing else"));
+    }
+    None
 }
 
 /// Puts the [`RequestOrigin`] into the request's extensions, or refuses an ambiguous request.

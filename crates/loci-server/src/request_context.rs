@@ -13,13 +13,11 @@ const SESSION_BYTES_MAX: usize = 128;
 /// Returns a value that a layer in front attached to the HTTP request or, on a pipe, to the
 /// message.
 pub(crate) fn found<T: Clone + Send + Sync + 'static>(extensions: &Extensions) -> Option<T> {
-    let of_http = || {
-        extensions
-            .get::<http::request::Parts>()?
-            .extensions
-            .get::<T>()
-    };
-    extensions.get::<T>().or_else(of_http).cloned()
+    let of_message = extensions.get::<T>().cloned();
+    of_message.or_else(|| {
+        let parts = extensions.get::<http::request::Parts>()?;
+        parts.extensions.get::<T>().cloned()
+    })
 }
 
 /// Returns the session that an HTTP request names, if the name is short enough.

@@ -269,9 +269,10 @@ impl Watch {
                 engine,
                 caller: &caller,
             };
-            let read = |uri: &String| Ok((resources.read)(context, uri)?.map(|text| digest(&text)));
-            let now = uris.iter().map(read).collect::<Result<Vec<_>>>()?;
-            Ok((now, engine.version()?))
+            let digests = uris
+                .iter()
+                .map(|uri| Ok((resources.read)(context, uri)?.map(|text| digest(&text))));
+            Ok((digests.collect::<Result<Vec<_>>>()?, engine.version()?))
         });
         let now = match read.await {
             Ok((now, version)) => {

@@ -191,10 +191,9 @@ impl Files {
 
     fn pair(&self, provider: &CryptoProvider) -> Result<CertifiedKey> {
         let (certificate_path, key_path) = (self.certificate.display(), self.key.display());
-        let certificates = read(&self.certificate)?;
-        let certificates: Result<Vec<_>, pem::Error> =
-            CertificateDer::pem_slice_iter(&certificates).collect();
-        let certificates = certificates.map_err(|error| {
+        let parsed: Result<Vec<_>, pem::Error> =
+            CertificateDer::pem_slice_iter(&read(&self.certificate)?).collect();
+        let certificates = parsed.map_err(|error| {
             unusable(
                 &self.certificate,
                 &format!("cannot be read as PEM: {error}"),

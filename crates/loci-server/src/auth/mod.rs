@@ -126,16 +126,16 @@ impl<'a> Resource<'a> {
     /// Returns the audiences for which a token may have been issued: the URLs of the server and of
     /// the endpoint, each with and without a slash at the end, since clients differ in that.
     fn names(self) -> Vec<String> {
-        let named = |base_url: &str| {
-            let endpoint = format!("{base_url}{}", self.path);
-            vec![
-                base_url.to_owned(),
-                format!("{base_url}/"),
-                format!("{endpoint}/"),
-                endpoint,
-            ]
+        let Some(base_url) = self.base_url else {
+            return Vec::new();
         };
-        self.base_url.map(named).unwrap_or_default()
+        let endpoint = format!("{base_url}{}", self.path);
+        vec![
+            base_url.to_owned(),
+            format!("{base_url}/"),
+            format!("{endpoint}/"),
+            endpoint,
+        ]
     }
 }
 

@@ -83,9 +83,11 @@ pub(crate) fn insufficient_scope(
                 .iter()
                 .chain(need.scopes.iter())
                 .collect();
-            let wanted: Vec<&str> = Scopes::of(&wanted).iter().map(Scope::name).collect();
-            let wanted = wanted.join(",");
-            format!("{lacks}; make one with `loci token create --subject NAME --scopes {wanted}`")
+            let names: Vec<&str> = Scopes::of(&wanted).iter().map(Scope::name).collect();
+            format!(
+                "{lacks}; make one with `loci token create --subject NAME --scopes {}`",
+                names.join(",")
+            )
         }
     };
     let names: Vec<String> = scopes
