@@ -2,7 +2,6 @@
 
 pub mod append_note;
 mod change;
-mod identity;
 mod index;
 mod names;
 pub mod reconcile;

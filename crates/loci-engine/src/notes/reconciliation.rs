@@ -1,5 +1,8 @@
 //! One reconciliation pass: finds the changed files of the folder and updates the index.
 
+mod identity;
+mod links;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use loci_core::{
@@ -7,11 +10,10 @@ use loci_core::{
     NoteFile, Result, Space, Timestamp,
 };
 
-use super::identity::Identity;
 use super::index::duplicate_uid;
-use super::names::{Names, name_key};
 use super::{FolderState, Notes, Reading, everything, row_at};
 use crate::Reconciled;
+use identity::Identity;
 
 /// Files that one transaction indexes, so that other writers do not wait long.
 const INDEX_BATCH_MAX: usize = 256;
@@ -462,103 +464,6 @@ impl Reconciliation<'_> {
         }
         self.notes.commit_notes(changes)?;
         self.flush()
-    }
-
-    /// Returns the note that the name of this file meant when links were last resolved.
-    fn name_before(&self, path: &str) -> Option<&MemoryId> {
-        let row = row_at(&self.before, path).filter(|row| row.missing_since.is_none())?;
-        let id = row.memory.as_ref()?;
-        let is_linked = || {
-            self.linked
-                .get(path)
-                .is_some_and(|(linked, hash)| linked == id && *hash == row.hash)
-        };
-        (row.is_settled || is_linked()).then_some(id)
-    }
-
-    /// Returns the note that it means now.
-    fn name_after(&self, path: &str) -> Option<&MemoryId> {
-        self.row(path)
-            .filter(|row| row.missing_since.is_none())?
-            .memory
-            .as_ref()
-    }
-
-    /// Updates the links of notes to the current names.
-    fn relink(&mut self) -> Result<()> {
-        let is_renamed = self
-            .after
-            .keys()
-            .any(|path| self.name_before(path) != self.name_after(path));
-        let links = if is_renamed || !self.relinked.is_empty() {
-            self.links(is_renamed)
-        } else {
-            Vec::new()
-        };
-        for part in links.chunks(LINK_BATCH_MAX) {
-            self.notes.link_notes(part)?;
-        }
-        let unlinked: Vec<String> = std::mem::take(&mut self.unlinked).into_iter().collect();
-        for part in unlinked.chunks(INDEX_BATCH_MAX) {
-            let rows = part.iter().filter_map(|path| self.row(path).cloned());
-            self.notes
-                .commit_notes(rows.map(|row| Change::PutNoteFile(Box::new(row))).collect())?;
-        }
-        Ok(())
-    }
-
-    /// Returns the files whose links are up to date, but that have to be read again.
-    fn linked_unsettled(&self) -> HashMap<String, (MemoryId, ContentHash)> {
-        let unsettled = self
-            .after
-            .values()
-            .flatten()
-            .filter(|row| !row.is_settled && row.missing_since.is_none());
-        unsettled
-            .filter_map(|row| Some((row.path.clone(), (row.memory.clone()?, row.hash))))
-            .collect()
-    }
-
-    /// Returns the notes whose links may have other targets than the stored ones, with their
-    /// targets. If no name has another meaning than before, only notes with changed links are
-    /// checked.
-    fn links(&self, is_renamed: bool) -> Vec<(MemoryId, Vec<MemoryId>)> {
-        let mut paths: Vec<&str> = self.before.iter().map(|row| row.path.as_str()).collect();
-        paths.extend(self.after.keys().map(String::as_str));
-        paths.sort_unstable();
-        paths.dedup();
-        let keys: Vec<String> = paths.iter().map(|path| name_key(path)).collect();
-        let mut names = Names::default();
-        for (path, key) in paths.iter().zip(&keys) {
-            let (before, after) = (self.name_before(path), self.name_after(path));
-            if before.is_some() || after.is_some() {
-                names.add(key, before, after);
-            }
-        }
-        let mut links = Vec::new();
-        for (path, key) in paths.into_iter().zip(&keys) {
-            let Some(row) = self.row(path) else { continue };
-            let Some(id) = self.name_after(path) else {
-                continue;
-            };
-            let (mut is_changed, mut targets) = (self.relinked.contains(path), Vec::new());
-            if !is_changed && !is_renamed {
-                continue;
-            }
-            for link in &row.links {
-                let (before, after) = names.meaning(key, link);
-                is_changed |= before != after;
-                targets.extend(
-                    after
-                        .filter(|target| *target != id && !targets.contains(*target))
-                        .cloned(),
-                );
-            }
-            if is_changed {
-                links.push((id.clone(), targets));
-            }
-        }
-        links
     }
 
     fn log(&self) {

@@ -10,7 +10,6 @@ use std::io;
 use super::block::{BLOCK, Block, HEAD_BYTES};
 use super::lengths::Lengths;
 use super::posting::Posting;
-use super::view::View;
 use super::{Postings, short};
 use crate::index::segment::{
     Bytes, Check, Renumbering, SectionWriter, Sections, Seen, Tag, first_slot_after, u64_at,
@@ -340,14 +339,6 @@ impl Postings {
                     .map(|slot| Posting { slot, ..posting }),
             );
         });
-    }
-
-    pub(super) fn view_of(&self, text: &[u8]) -> View<'_> {
-        let base = self
-            .base
-            .as_ref()
-            .map_or_else(BaseList::default, |base| base.find(text));
-        View::new(base, self.dictionary.find(text), self.lengths())
     }
 }
 

@@ -1,4 +1,3 @@
-use super::Admitted;
 use super::base::BaseList;
 use super::bits::Bits;
 use super::block::{BLOCK, Block, BlockRef, HEAD_BYTES};
@@ -6,7 +5,18 @@ use super::lengths::Lengths;
 use super::list::List;
 use super::posting::Posting;
 use super::short;
+use super::{Admitted, Postings};
 use crate::index::segment::u32_at;
+
+impl Postings {
+    pub(super) fn view_of(&self, text: &[u8]) -> View<'_> {
+        let base = self
+            .base
+            .as_ref()
+            .map_or_else(BaseList::default, |base| base.find(text));
+        View::new(base, self.dictionary.find(text), self.lengths())
+    }
+}
 
 /// The maximum number of words of a bit set that are read to avoid unpacking a block.
 const WORDS_MAX: usize = 32;

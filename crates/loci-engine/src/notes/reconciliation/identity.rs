@@ -2,8 +2,8 @@
 
 use loci_core::{Change, ContentHash, FileProblemKind, FileRead, MemoryId, NoteContent, NoteFile};
 
-use super::index::new_id;
-use super::reconciliation::Reconciliation;
+use super::Reconciliation;
+use crate::notes::index::new_id;
 
 /// Minimum bytes of text for which two files with the same content count as one that moved. Shorter
 /// texts are empty or the beginning of a template.
