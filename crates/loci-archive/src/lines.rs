@@ -5,9 +5,10 @@ use std::io::{self, BufRead, Read, Write};
 use loci_core::{Archived, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with::serde_as;
 
 use super::shapes::{Counts, ExportEnd, Line};
-use super::words::ExportTimestamp;
+use super::words::Moment;
 use super::{Entry, Note, Part};
 
 /// The version of the format.
@@ -22,12 +23,14 @@ const LARGE_LINE_BYTES_MAX: u64 = 128 << 20;
 /// The beginnings of lines that may be large: a file of notes, and an idempotent reply.
 const LARGE_KINDS: [&[u8]; 2] = [b"{\"note_file\":", b"{\"keyed_answer\":"];
 
+#[serde_as]
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header {
     loci: String,
     version: u64,
-    exported_at: ExportTimestamp,
+    #[serde_as(as = "Moment")]
+    exported_at: Timestamp,
 }
 
 /// Writes an export.
@@ -100,7 +103,7 @@ impl<W: Write> JsonLines<W> {
         self.put(&Header {
             loci: NAME.to_owned(),
             version: VERSION,
-            exported_at: ExportTimestamp(moment),
+            exported_at: moment,
         })
     }
 

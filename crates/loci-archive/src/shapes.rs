@@ -1,19 +1,22 @@
 //! The serde forms of records in exports: their fields under readable names, without empty values.
 
+mod notes;
+
 use std::collections::BTreeMap;
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use loci_core::{
-    Access, Citation, CitationKind, ContentHash, Delivery, EnrichmentStatus, FileProblem,
-    FileProblemKind, FileStamp, Link, Location, Memory, MemoryId, Name, NoteFile, Period, Relation,
-    Space, Thread, Tier, TunnelEnd, Visibility,
+    Access, CacheEntry, Citation, CitationKind, ContentHash, Decision, Delivery, EnrichmentStatus,
+    Fact, FileProblem, IdempotentReply, Link, Location, Memory, MemoryId, Name, Period, Relation,
+    Space, Thread, Tier, Timestamp, Tunnel, TunnelEnd, Vector, Visibility,
 };
-use loci_vault::FileCopy;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_with::{DeserializeAs, SerializeAs, serde_as};
 
-use super::words::{AsText, ExportTimestamp};
-use super::{Note, NoteBytes};
+use notes::ProblemForm;
+
+use super::words::{AsText, Moment};
+
+pub use notes::ExportNote;
 
 /// The largest accepted start of a counter, so that it cannot overflow.
 pub const COUNTED_MAX: u64 = 1 << 62;
@@ -22,29 +25,65 @@ pub const COUNTED_MAX: u64 = 1 << 62;
 pub type Counts = BTreeMap<String, u64>;
 
 /// Any line but the first.
+#[serde_as]
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Line {
     Memory(Box<ExportMemory>),
     NoteFolder(ExportFolder),
     NoteFile(Box<ExportNote>),
-    Fact(Box<ExportFact>),
-    Tunnel(Box<ExportTunnel>),
+    Fact(#[serde_as(as = "Box<FactForm>")] Box<Fact>),
+    Tunnel(#[serde_as(as = "Box<TunnelForm>")] Box<Tunnel>),
     Setting(ExportSetting),
     SourceFile(Box<ExportSource>),
-    CacheEntry(ExportCachedAnswer),
-    Decision(ExportDecision),
-    KeyedAnswer(Box<ExportIdempotentReply>),
+    CacheEntry(#[serde_as(as = "Box<CacheEntryForm>")] Box<CacheEntry>),
+    Decision(#[serde_as(as = "Box<DecisionForm>")] Box<Decision>),
+    KeyedAnswer(#[serde_as(as = "Box<IdempotentReplyForm>")] Box<IdempotentReply>),
     End(ExportEnd),
 }
 
-type InSpace = AsText<Space>;
+/// Forms of types of `loci-core`, which has no serde: each names the fields of its type, so that
+/// the compiler compares them.
+macro_rules! forms {
+    ($($form:ident => $type:ty),+) => {
+        $(impl SerializeAs<$type> for $form {
+            fn serialize_as<S: Serializer>(value: &$type, serializer: S) -> Result<S::Ok, S::Error> {
+                $form::serialize(value, serializer)
+            }
+        }
 
+        impl<'de> DeserializeAs<'de, $type> for $form {
+            fn deserialize_as<D: Deserializer<'de>>(deserializer: D) -> Result<$type, D::Error> {
+                $form::deserialize(deserializer)
+            }
+        })+
+    };
+}
+
+forms! {
+    ThreadForm => Thread,
+    LinkForm => Link,
+    CitationForm => Citation,
+    AccessForm => Access,
+    ProblemForm => FileProblem,
+    FactForm => Fact,
+    NameForm => Name,
+    PeriodForm => Period,
+    TunnelForm => Tunnel,
+    TunnelEndForm => TunnelEnd,
+    CacheEntryForm => CacheEntry,
+    DecisionForm => Decision,
+    IdempotentReplyForm => IdempotentReply
+}
+
+#[serde_as]
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExportMemory {
-    pub space: InSpace,
-    pub id: AsText<MemoryId>,
+    #[serde_as(as = "AsText")]
+    pub space: Space,
+    #[serde_as(as = "AsText")]
+    pub id: MemoryId,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,22 +95,30 @@ pub struct ExportMemory {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     pub weight: f64,
-    pub tier: AsText<Tier>,
+    #[serde_as(as = "AsText")]
+    pub tier: Tier,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub thread: Option<ExportThread>,
+    #[serde_as(as = "Option<ThreadForm>")]
+    pub thread: Option<Thread>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub source: Option<AsText<MemoryId>>,
+    #[serde_as(as = "Option<AsText>")]
+    pub source: Option<MemoryId>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub enrichment: Option<AsText<EnrichmentStatus>>,
+    #[serde_as(as = "Option<AsText>")]
+    pub enrichment: Option<EnrichmentStatus>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub links: Vec<ExportLink>,
+    #[serde_as(as = "Vec<LinkForm>")]
+    pub links: Vec<Link>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub citations: Vec<ExportCitation>,
+    #[serde_as(as = "Vec<CitationForm>")]
+    pub citations: Vec<Citation>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub access: Option<ExportAccess>,
-    pub delivery: AsText<Delivery>,
+    #[serde_as(as = "Option<AccessForm>")]
+    pub access: Option<Access>,
+    #[serde_as(as = "AsText")]
+    pub delivery: Delivery,
     pub origin: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
@@ -81,39 +128,50 @@ pub struct ExportMemory {
     pub updated_by: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_admin: bool,
-    pub visibility: AsText<Visibility>,
+    #[serde_as(as = "AsText")]
+    pub visibility: Visibility,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub supersedes: Option<AsText<MemoryId>>,
+    #[serde_as(as = "Option<AsText>")]
+    pub supersedes: Option<MemoryId>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<ExportTimestamp>,
+    #[serde_as(as = "Option<Moment>")]
+    pub expires_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub forgotten_at: Option<ExportTimestamp>,
-    pub created_at: ExportTimestamp,
-    pub updated_at: ExportTimestamp,
+    #[serde_as(as = "Option<Moment>")]
+    pub forgotten_at: Option<Timestamp>,
+    #[serde_as(as = "Moment")]
+    pub created_at: Timestamp,
+    #[serde_as(as = "Moment")]
+    pub updated_at: Timestamp,
     pub revision: u64,
     pub content: String,
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExportThread {
+#[serde(remote = "Thread", deny_unknown_fields)]
+pub struct ThreadForm {
     name: String,
     position: u64,
 }
 
+#[serde_as]
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExportLink {
-    target: AsText<MemoryId>,
-    relation: AsText<Relation>,
-    /// Wider than the stored type, so that it is written exactly.
-    similarity: f64,
+#[serde(remote = "Link", deny_unknown_fields)]
+pub struct LinkForm {
+    #[serde_as(as = "AsText")]
+    target: MemoryId,
+    #[serde_as(as = "AsText")]
+    relation: Relation,
+    #[serde_as(as = "Widened")]
+    similarity: f32,
 }
 
+#[serde_as]
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExportCitation {
-    kind: AsText<CitationKind>,
+#[serde(remote = "Citation", deny_unknown_fields)]
+pub struct CitationForm {
+    #[serde_as(as = "AsText")]
+    kind: CitationKind,
     reference: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     locator: Option<String>,
@@ -123,42 +181,22 @@ pub struct ExportCitation {
     excerpt: Option<String>,
 }
 
+#[serde_as]
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExportAccess {
+#[serde(remote = "Access", deny_unknown_fields)]
+pub struct AccessForm {
     count: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    last: Option<ExportTimestamp>,
+    #[serde_as(as = "Option<Moment>")]
+    last: Option<Timestamp>,
 }
 
 impl From<&Memory> for ExportMemory {
     fn from(memory: &Memory) -> Self {
         let memory = memory.clone();
-        let link = |link: Link| ExportLink {
-            target: AsText(link.target),
-            relation: AsText(link.relation),
-            similarity: f64::from(link.similarity),
-        };
-        let citation = |citation: Citation| {
-            let Citation {
-                kind,
-                reference,
-                locator,
-                pin,
-                excerpt,
-            } = citation;
-            ExportCitation {
-                kind: AsText(kind),
-                reference,
-                locator,
-                pin,
-                excerpt,
-            }
-        };
-        let Access { count, last } = memory.access;
         ExportMemory {
-            space: AsText(memory.space),
-            id: AsText(memory.id),
+            space: memory.space,
+            id: memory.id,
             title: memory.title,
             collection: memory.location.collection,
             section: memory.location.section,
@@ -166,31 +204,26 @@ impl From<&Memory> for ExportMemory {
             summary: memory.summary,
             tags: memory.tags,
             weight: memory.weight,
-            tier: AsText(memory.tier),
-            thread: memory
-                .thread
-                .map(|Thread { name, position }| ExportThread { name, position }),
-            source: memory.source.map(AsText),
-            enrichment: memory.enrichment.map(AsText),
-            links: memory.links.into_iter().map(link).collect(),
-            citations: memory.citations.into_iter().map(citation).collect(),
+            tier: memory.tier,
+            thread: memory.thread,
+            source: memory.source,
+            enrichment: memory.enrichment,
+            links: memory.links,
+            citations: memory.citations,
             attributes: memory.attributes,
-            access: (memory.access != Access::default()).then(|| ExportAccess {
-                count,
-                last: last.map(ExportTimestamp),
-            }),
-            delivery: AsText(memory.delivery),
+            access: (memory.access != Access::default()).then_some(memory.access),
+            delivery: memory.delivery,
             origin: memory.origin,
             owner: memory.owner,
             actor: memory.actor,
             updated_by: memory.updated_by,
             by_admin: memory.by_admin,
-            visibility: AsText(memory.visibility),
-            supersedes: memory.supersedes.map(AsText),
-            expires_at: memory.expires_at.map(ExportTimestamp),
-            forgotten_at: memory.forgotten_at.map(ExportTimestamp),
-            created_at: ExportTimestamp(memory.created_at),
-            updated_at: ExportTimestamp(memory.updated_at),
+            visibility: memory.visibility,
+            supersedes: memory.supersedes,
+            expires_at: memory.expires_at,
+            forgotten_at: memory.forgotten_at,
+            created_at: memory.created_at,
+            updated_at: memory.updated_at,
             revision: memory.revision,
             content: memory.content,
         }
@@ -211,34 +244,9 @@ impl TryFrom<ExportMemory> for Memory {
         {
             return Err("the `position` in its `thread` is larger than any can be");
         }
-        let link = |link: ExportLink| Link {
-            target: link.target.0,
-            relation: link.relation.0,
-            similarity: link.similarity as f32,
-        };
-        let citation = |citation: ExportCitation| {
-            let ExportCitation {
-                kind: AsText(kind),
-                reference,
-                locator,
-                pin,
-                excerpt,
-            } = citation;
-            Citation {
-                kind,
-                reference,
-                locator,
-                pin,
-                excerpt,
-            }
-        };
-        let access = |access: ExportAccess| Access {
-            count: access.count,
-            last: access.last.map(|last| last.0),
-        };
         let memory = Memory {
-            space: shape.space.0,
-            id: shape.id.0,
+            space: shape.space,
+            id: shape.id,
             content: shape.content,
             title: shape.title,
             location: Location {
@@ -249,29 +257,27 @@ impl TryFrom<ExportMemory> for Memory {
             summary: shape.summary,
             tags: shape.tags,
             weight: shape.weight,
-            tier: shape.tier.0,
-            thread: shape
-                .thread
-                .map(|ExportThread { name, position }| Thread { name, position }),
-            source: shape.source.map(|source| source.0),
-            enrichment: shape.enrichment.map(|status| status.0),
-            links: shape.links.into_iter().map(link).collect(),
-            citations: shape.citations.into_iter().map(citation).collect(),
+            tier: shape.tier,
+            thread: shape.thread,
+            source: shape.source,
+            enrichment: shape.enrichment,
+            links: shape.links,
+            citations: shape.citations,
             attributes: shape.attributes,
-            access: shape.access.map(access).unwrap_or_default(),
-            delivery: shape.delivery.0,
+            access: shape.access.unwrap_or_default(),
+            delivery: shape.delivery,
             origin: shape.origin,
             owner: shape.owner,
             actor: shape.actor,
             updated_by: shape.updated_by,
             by_admin: shape.by_admin,
-            visibility: shape.visibility.0,
-            supersedes: shape.supersedes.map(|id| id.0),
+            visibility: shape.visibility,
+            supersedes: shape.supersedes,
             superseded_by: None,
-            expires_at: shape.expires_at.map(|at| at.0),
-            forgotten_at: shape.forgotten_at.map(|at| at.0),
-            created_at: shape.created_at.0,
-            updated_at: shape.updated_at.0,
+            expires_at: shape.expires_at,
+            forgotten_at: shape.forgotten_at,
+            created_at: shape.created_at,
+            updated_at: shape.updated_at,
             revision: shape.revision,
         };
         // No store keeps other values, and infinite ones have no text.
@@ -282,302 +288,108 @@ impl TryFrom<ExportMemory> for Memory {
     }
 }
 
+#[serde_as]
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExportFolder {
-    pub space: InSpace,
+    #[serde_as(as = "AsText")]
+    pub space: Space,
     pub identity: String,
 }
 
+#[serde_as]
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExportNote {
-    pub space: InSpace,
-    pub path: String,
+#[serde(remote = "Fact", deny_unknown_fields)]
+pub struct FactForm {
+    #[serde_as(as = "AsText")]
+    space: Space,
+    id: String,
+    #[serde_as(as = "NameForm")]
+    subject: Name,
+    #[serde_as(as = "NameForm")]
+    predicate: Name,
+    #[serde_as(as = "NameForm")]
+    object: Name,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub known: Option<ExportKnownNote>,
+    #[serde_as(as = "Option<PeriodForm>")]
+    valid_from: Option<Period>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<ExportFile>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExportKnownNote {
-    bytes: u64,
-    modified_nanoseconds: i64,
-    is_settled: bool,
-    hash: AsText<ContentHash>,
+    #[serde_as(as = "Option<PeriodForm>")]
+    valid_to: Option<Period>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    memory: Option<AsText<MemoryId>>,
-    says_id: bool,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    links: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<ExportProblem>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    missing_since: Option<ExportTimestamp>,
+    source: Option<String>,
+    #[serde_as(as = "Moment")]
+    created_at: Timestamp,
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExportProblem {
-    kind: AsText<FileProblemKind>,
-    message: String,
-}
-
-/// A file with neither text nor base64 lies next to the export.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExportFile {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    modified_nanoseconds: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    base64: Option<String>,
-}
-
-impl From<Note> for ExportNote {
-    fn from(note: Note) -> Self {
-        let known = |file: NoteFile| ExportKnownNote {
-            bytes: file.stamp.bytes,
-            modified_nanoseconds: file.stamp.modified_nanoseconds,
-            is_settled: file.is_settled,
-            hash: AsText(file.hash),
-            memory: file.memory.map(AsText),
-            says_id: file.says_id,
-            links: file.links,
-            problem: file
-                .problem
-                .map(|FileProblem { kind, message }| ExportProblem {
-                    kind: AsText(kind),
-                    message,
-                }),
-            missing_since: file.missing_since.map(ExportTimestamp),
-        };
-        let file = |bytes: NoteBytes| match bytes {
-            NoteBytes::Beside => ExportFile {
-                modified_nanoseconds: None,
-                text: None,
-                base64: None,
-            },
-            NoteBytes::Inline(FileCopy {
-                bytes,
-                modified_nanoseconds,
-            }) => {
-                let (text, base64) = match String::from_utf8(bytes) {
-                    Ok(text) => (Some(text), None),
-                    Err(error) => (None, Some(BASE64_STANDARD.encode(error.as_bytes()))),
-                };
-                ExportFile {
-                    modified_nanoseconds: Some(modified_nanoseconds),
-                    text,
-                    base64,
-                }
-            }
-        };
-        ExportNote {
-            space: AsText(note.space),
-            path: note.path,
-            known: note.known.map(|file| known(*file)),
-            file: note.file.map(file),
-        }
-    }
-}
-
-impl TryFrom<ExportNote> for Note {
-    type Error = &'static str;
-
-    fn try_from(
-        ExportNote {
-            space: AsText(space),
-            path,
-            known,
-            file,
-        }: ExportNote,
-    ) -> Result<Self, &'static str> {
-        let known = known.map(|known| {
-            Box::new(NoteFile {
-                path: path.clone(),
-                stamp: FileStamp {
-                    bytes: known.bytes,
-                    modified_nanoseconds: known.modified_nanoseconds,
-                },
-                is_settled: known.is_settled,
-                hash: known.hash.0,
-                memory: known.memory.map(|id| id.0),
-                says_id: known.says_id,
-                links: known.links,
-                problem: known.problem.map(|problem| FileProblem {
-                    kind: problem.kind.0,
-                    message: problem.message,
-                }),
-                missing_since: known.missing_since.map(|since| since.0),
-            })
-        });
-        let file = file.map(
-            |ExportFile {
-                 modified_nanoseconds,
-                 text,
-                 base64,
-             }| {
-                let bytes = match (text, base64) {
-                    (None, None) => return Ok(NoteBytes::Beside),
-                    (Some(text), None) => text.into_bytes(),
-                    (None, Some(base64)) => BASE64_STANDARD
-                        .decode(base64)
-                        .map_err(|_| "its `base64` is none")?,
-                    (Some(_), Some(_)) => return Err("it has `text` and `base64`"),
-                };
-                let modified_nanoseconds =
-                    modified_nanoseconds.ok_or("its file has no `modified_nanoseconds`")?;
-                Ok(NoteBytes::Inline(FileCopy {
-                    bytes,
-                    modified_nanoseconds,
-                }))
-            },
-        );
-        Ok(Note {
-            space,
-            path,
-            known,
-            file: file.transpose()?,
-        })
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExportFact {
-    pub space: InSpace,
-    pub id: String,
-    pub subject: ExportName,
-    pub predicate: ExportName,
-    pub object: ExportName,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub valid_from: Option<ExportPeriod>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub valid_to: Option<ExportPeriod>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
-    pub created_at: ExportTimestamp,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExportName {
+#[serde(remote = "Name", deny_unknown_fields)]
+pub struct NameForm {
     key: String,
     spelling: String,
 }
 
+#[serde_as]
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExportPeriod {
-    first: ExportTimestamp,
-    last: ExportTimestamp,
+#[serde(remote = "Period", deny_unknown_fields)]
+pub struct PeriodForm {
+    #[serde_as(as = "Moment")]
+    first: Timestamp,
+    #[serde_as(as = "Moment")]
+    last: Timestamp,
 }
 
-impl From<Name> for ExportName {
-    fn from(Name { key, spelling }: Name) -> Self {
-        ExportName { key, spelling }
-    }
-}
-
-impl From<ExportName> for Name {
-    fn from(ExportName { key, spelling }: ExportName) -> Self {
-        Name { key, spelling }
-    }
-}
-
-impl From<Period> for ExportPeriod {
-    fn from(Period { first, last }: Period) -> Self {
-        ExportPeriod {
-            first: ExportTimestamp(first),
-            last: ExportTimestamp(last),
-        }
-    }
-}
-
-impl From<ExportPeriod> for Period {
-    fn from(ExportPeriod { first, last }: ExportPeriod) -> Self {
-        Period {
-            first: first.0,
-            last: last.0,
-        }
-    }
-}
-
+#[serde_as]
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExportTunnel {
-    pub space: InSpace,
-    pub id: String,
-    pub source: ExportTunnelEnd,
-    pub target: ExportTunnelEnd,
-    pub label: String,
+#[serde(remote = "Tunnel", deny_unknown_fields)]
+pub struct TunnelForm {
+    #[serde_as(as = "AsText")]
+    space: Space,
+    id: String,
+    #[serde_as(as = "TunnelEndForm")]
+    source: TunnelEnd,
+    #[serde_as(as = "TunnelEndForm")]
+    target: TunnelEnd,
+    label: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub owner: Option<String>,
-    pub is_common: bool,
-    pub created_at: ExportTimestamp,
-    pub updated_at: ExportTimestamp,
+    owner: Option<String>,
+    is_common: bool,
+    #[serde_as(as = "Moment")]
+    created_at: Timestamp,
+    #[serde_as(as = "Moment")]
+    updated_at: Timestamp,
 }
 
+#[serde_as]
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExportTunnelEnd {
+#[serde(remote = "TunnelEnd", deny_unknown_fields)]
+pub struct TunnelEndForm {
     #[serde(skip_serializing_if = "Option::is_none")]
     collection: Option<String>,
     section: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    memory: Option<AsText<MemoryId>>,
+    #[serde_as(as = "Option<AsText>")]
+    memory: Option<MemoryId>,
 }
 
-impl From<TunnelEnd> for ExportTunnelEnd {
-    fn from(
-        TunnelEnd {
-            collection,
-            section,
-            memory,
-        }: TunnelEnd,
-    ) -> Self {
-        ExportTunnelEnd {
-            collection,
-            section,
-            memory: memory.map(AsText),
-        }
-    }
-}
-
-impl From<ExportTunnelEnd> for TunnelEnd {
-    fn from(
-        ExportTunnelEnd {
-            collection,
-            section,
-            memory,
-        }: ExportTunnelEnd,
-    ) -> Self {
-        TunnelEnd {
-            collection,
-            section,
-            memory: memory.map(|id| id.0),
-        }
-    }
-}
-
+#[serde_as]
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExportSetting {
-    pub space: InSpace,
+    #[serde_as(as = "AsText")]
+    pub space: Space,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
     pub name: String,
     pub value: String,
 }
 
+#[serde_as]
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExportSource {
-    pub space: InSpace,
+    #[serde_as(as = "AsText")]
+    pub space: Space,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collection: Option<String>,
     pub path: String,
@@ -586,56 +398,90 @@ pub struct ExportSource {
     pub bytes: u64,
     pub modified_nanoseconds: i64,
     pub bytes_read: u64,
-    pub hash: AsText<ContentHash>,
+    #[serde_as(as = "AsText")]
+    pub hash: ContentHash,
     pub parts: u64,
     pub is_pending: bool,
     pub is_whole: bool,
 }
 
+#[serde_as]
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExportCachedAnswer {
-    pub space: InSpace,
-    pub id: AsText<MemoryId>,
-    pub owner: String,
-    pub query: String,
-    pub response: String,
-    pub created_at: ExportTimestamp,
-    pub expires_at: ExportTimestamp,
+#[serde(remote = "CacheEntry", deny_unknown_fields)]
+pub struct CacheEntryForm {
+    #[serde_as(as = "AsText")]
+    space: Space,
+    #[serde_as(as = "AsText")]
+    id: MemoryId,
+    owner: String,
+    query: String,
+    response: String,
+    #[serde(skip)]
+    vector: Option<Vector>,
+    #[serde_as(as = "Moment")]
+    created_at: Timestamp,
+    #[serde_as(as = "Moment")]
+    expires_at: Timestamp,
 }
 
+#[serde_as]
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExportDecision {
-    pub space: InSpace,
-    pub owner: String,
-    pub key: String,
-    pub value: String,
-    pub created_at: ExportTimestamp,
-    pub updated_at: ExportTimestamp,
+#[serde(remote = "Decision", deny_unknown_fields)]
+pub struct DecisionForm {
+    #[serde_as(as = "AsText")]
+    space: Space,
+    owner: String,
+    key: String,
+    value: String,
+    #[serde_as(as = "Moment")]
+    created_at: Timestamp,
+    #[serde_as(as = "Moment")]
+    updated_at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<ExportTimestamp>,
+    #[serde_as(as = "Option<Moment>")]
+    expires_at: Option<Timestamp>,
 }
 
+#[serde_as]
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExportIdempotentReply {
-    pub space: InSpace,
+#[serde(remote = "IdempotentReply", deny_unknown_fields)]
+pub struct IdempotentReplyForm {
+    #[serde_as(as = "AsText")]
+    space: Space,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub owner: Option<String>,
-    pub origin: String,
-    pub operation: String,
-    pub key: String,
-    pub request: AsText<ContentHash>,
-    pub answer: String,
+    owner: Option<String>,
+    origin: String,
+    operation: String,
+    key: String,
+    #[serde_as(as = "AsText")]
+    request: ContentHash,
+    answer: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub memories: Vec<AsText<MemoryId>>,
-    pub created_at: ExportTimestamp,
-    pub expires_at: ExportTimestamp,
+    #[serde_as(as = "Vec<AsText>")]
+    memories: Vec<MemoryId>,
+    #[serde_as(as = "Moment")]
+    created_at: Timestamp,
+    #[serde_as(as = "Moment")]
+    expires_at: Timestamp,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExportEnd {
     pub records: Counts,
+}
+
+/// A number that is written with the digits of a wider type, so that it is exact.
+struct Widened;
+
+impl SerializeAs<f32> for Widened {
+    fn serialize_as<S: Serializer>(value: &f32, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(f64::from(*value))
+    }
+}
+
+impl<'de> DeserializeAs<'de, f32> for Widened {
+    fn deserialize_as<D: Deserializer<'de>>(deserializer: D) -> Result<f32, D::Error> {
+        f64::deserialize(deserializer).map(|value| value as f32)
+    }
 }

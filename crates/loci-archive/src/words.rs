@@ -8,7 +8,8 @@ use loci_core::{
     Space, Tier, Timestamp, Visibility,
 };
 use serde::de::{Error, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serializer};
+use serde_with::{DeserializeAs, SerializeAs};
 
 /// A value with a text form.
 pub trait TextForm: Sized {
@@ -18,22 +19,19 @@ pub trait TextForm: Sized {
     fn of(text: &str) -> Option<Self>;
 }
 
-/// A value that is serialized as its text.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AsText<T>(pub T);
+/// Serializes a value as its text.
+pub struct AsText;
 
-impl<T: TextForm> Serialize for AsText<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0.text())
+impl<T: TextForm> SerializeAs<T> for AsText {
+    fn serialize_as<S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&value.text())
     }
 }
 
-impl<'de, T: TextForm> Deserialize<'de> for AsText<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+impl<'de, T: TextForm> DeserializeAs<'de, T> for AsText {
+    fn deserialize_as<D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
         let text = String::deserialize(deserializer)?;
-        T::of(&text)
-            .map(AsText)
-            .ok_or_else(|| D::Error::custom(format_args!("is no {}", T::MEANING)))
+        T::of(&text).ok_or_else(|| D::Error::custom(format_args!("is no {}", T::MEANING)))
     }
 }
 
@@ -101,14 +99,13 @@ impl TextForm for ContentHash {
     }
 }
 
-/// A time: RFC 3339 in UTC with microseconds or, beyond the years of that format, the number of
-/// microseconds since 1970.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ExportTimestamp(pub Timestamp);
+/// Serializes a time as RFC 3339 in UTC with microseconds or, beyond the years of that format, as
+/// the number of microseconds since 1970.
+pub struct Moment;
 
-impl Serialize for ExportTimestamp {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let microseconds = self.0.microseconds();
+impl SerializeAs<Timestamp> for Moment {
+    fn serialize_as<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+        let microseconds = time.microseconds();
         match jiff::Timestamp::from_microsecond(microseconds) {
             Ok(moment) => serializer.collect_str(&format_args!("{moment:.6}")),
             Err(_) => serializer.serialize_i64(microseconds),
@@ -116,11 +113,11 @@ impl Serialize for ExportTimestamp {
     }
 }
 
-impl<'de> Deserialize<'de> for ExportTimestamp {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+impl<'de> DeserializeAs<'de, Timestamp> for Moment {
+    fn deserialize_as<D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
         deserializer
             .deserialize_any(MomentVisitor)
-            .map(|microseconds| ExportTimestamp(Timestamp::from_microseconds(microseconds)))
+            .map(Timestamp::from_microseconds)
     }
 }
 
