@@ -18,7 +18,7 @@ impl Line {
             Line::SourceFile(_) => "source_file",
             Line::CacheEntry(_) => "cache_entry",
             Line::Decision(_) => "decision",
-            Line::KeyedAnswer(_) => "keyed_answer",
+            Line::IdempotentReply(_) => "keyed_answer",
             Line::End(_) => "end",
         }
     }
@@ -50,7 +50,7 @@ impl From<&Archived> for Line {
             Record::SourceFile(file) => Line::SourceFile(Box::new(ExportSource::of(space, *file))),
             Record::CacheEntry(entry) => Line::CacheEntry(entry),
             Record::Decision(decision) => Line::Decision(decision),
-            Record::KeyedAnswer(reply) => Line::KeyedAnswer(reply),
+            Record::IdempotentReply(reply) => Line::IdempotentReply(reply),
         }
     }
 }
@@ -82,7 +82,7 @@ impl TryFrom<Line> for Entry {
             }
             Line::CacheEntry(entry) => (entry.space.clone(), Record::CacheEntry(entry)),
             Line::Decision(decision) => (decision.space.clone(), Record::Decision(decision)),
-            Line::KeyedAnswer(reply) => (reply.space.clone(), Record::KeyedAnswer(reply)),
+            Line::IdempotentReply(reply) => (reply.space.clone(), Record::IdempotentReply(reply)),
             Line::End(end) => return Ok(Entry::End(end.records)),
         };
         Ok(Entry::Record(Archived { space, record }))

@@ -38,7 +38,8 @@ pub enum Line {
     SourceFile(Box<ExportSource>),
     CacheEntry(#[serde_as(as = "Box<CacheEntryForm>")] Box<CacheEntry>),
     Decision(#[serde_as(as = "Box<DecisionForm>")] Box<Decision>),
-    KeyedAnswer(#[serde_as(as = "Box<IdempotentReplyForm>")] Box<IdempotentReply>),
+    #[serde(rename = "keyed_answer")]
+    IdempotentReply(#[serde_as(as = "Box<IdempotentReplyForm>")] Box<IdempotentReply>),
     End(ExportEnd),
 }
 

@@ -292,7 +292,7 @@ impl Any {
                 updated_at: self.moment(),
                 expires_at: self.maybe(Any::moment),
             })),
-            _ => Record::KeyedAnswer(Box::new(IdempotentReply {
+            _ => Record::IdempotentReply(Box::new(IdempotentReply {
                 space,
                 owner: self.maybe(Any::text),
                 origin: self.text(),

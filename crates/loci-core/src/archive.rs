@@ -45,7 +45,7 @@ pub enum Record {
     /// A decision of a user.
     Decision(Box<Decision>),
     /// A reply kept under an idempotency key.
-    KeyedAnswer(Box<IdempotentReply>),
+    IdempotentReply(Box<IdempotentReply>),
 }
 
 impl Record {
@@ -58,7 +58,7 @@ impl Record {
         const NO_ORIGIN: &str = "";
         let (owner, origin) = match self {
             Record::Memory(memory) => (memory.owner.as_deref(), Some(&*memory.origin)),
-            Record::KeyedAnswer(answer) => (answer.owner.as_deref(), Some(&*answer.origin)),
+            Record::IdempotentReply(answer) => (answer.owner.as_deref(), Some(&*answer.origin)),
             Record::Tunnel(tunnel) => (tunnel.owner.as_deref(), Some(NO_ORIGIN)),
             Record::Setting { owner, .. } => (owner.as_deref(), Some(NO_ORIGIN)),
             Record::CacheEntry(entry) => (Some(&*entry.owner), None),

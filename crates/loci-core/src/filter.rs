@@ -19,7 +19,7 @@ pub struct Filter {
     /// Only memories of these tiers; all tiers if empty.
     pub tiers: Vec<Tier>,
     /// Of the [unlisted](Tier::Unlisted) memories, only those that came in through this tool set.
-    pub apart_origin: Option<String>,
+    pub unlisted_origin: Option<String>,
     /// Only memories of this [thread](crate::Thread), of any owner.
     pub thread: Option<String>,
     /// Only memories first stored at or after this time.
@@ -132,7 +132,7 @@ impl Filter {
             owner: OwnerFilter::Any,
             origin: None,
             tiers: Vec::new(),
-            apart_origin: None,
+            unlisted_origin: None,
             thread: None,
             created_from: None,
             created_until: None,
@@ -160,7 +160,7 @@ impl Filter {
             && (self.tiers.is_empty() || self.tiers.contains(&memory.tier))
             && (memory.tier != Tier::Unlisted
                 || self
-                    .apart_origin
+                    .unlisted_origin
                     .as_ref()
                     .is_none_or(|origin| memory.origin == *origin))
             && self.thread.as_ref().is_none_or(|name| {

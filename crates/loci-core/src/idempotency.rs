@@ -30,8 +30,9 @@ pub struct IdempotentReply {
     pub expires_at: Timestamp,
 }
 
-/// Keeps replies by their idempotency keys. [`Change::KeepAnswer`](crate::Change::KeepAnswer) adds
-/// them and limits how many an owner has, so a reply may be evicted before it expires.
+/// Keeps replies by their idempotency keys.
+/// [`Change::PutIdempotentReply`](crate::Change::PutIdempotentReply) adds them and limits how many
+/// an owner has, so a reply may be evicted before it expires.
 ///
 /// No reply outlives a memory whose text it holds. It is removed in the transaction that removes,
 /// soft-deletes or forgets the memory, or that revokes the access of the reply's owner to a memory

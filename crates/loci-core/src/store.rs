@@ -111,7 +111,7 @@ pub enum Change {
     /// or [`KEYED_ANSWERS_BYTES_MAX`](crate::limits::KEYED_ANSWERS_BYTES_MAX) bytes of them,
     /// including expired ones, the oldest are evicted, ordered by creation time, then by operation
     /// and key, but never this one.
-    KeepAnswer(Box<IdempotentReply>),
+    PutIdempotentReply(Box<IdempotentReply>),
     /// Stores a new fact. Its id must be unused, and no fact with the same subject, predicate and
     /// object may have the same start and end, or an open end if the new one's is open.
     PutFact(Box<Fact>),
@@ -165,7 +165,7 @@ pub enum Change {
     /// must be unused, with these exceptions: a soft-deleted memory is removed permanently, a
     /// decision that has expired at `now` is replaced, and so is the state of a missing file by
     /// that of a file that exists. Otherwise it acts as the change that stores such a record.
-    BringBack {
+    Import {
         /// The archived record. Its [owner's data](Record::whose) must not have been wiped after
         /// `since`.
         record: Box<Record>,
@@ -368,7 +368,7 @@ pub trait Store:
 
     /// Returns the number of memories that match the filter, by place and kind, in the order of
     /// collection, section and kind. For a filter with no condition but space, reader, time, tiers,
-    /// `apart_origin`, collections, sections, kinds and forgotten ones, the cost grows with the
+    /// `unlisted_origin`, collections, sections, kinds and forgotten ones, the cost grows with the
     /// number of places and of memories that have an expiry time, not with all memories.
     ///
     /// # Errors
@@ -461,7 +461,7 @@ pub trait Store:
     /// Short-term memories come last, so that a matching memory made from messages is counted
     /// before it would be deleted with them. No read returns a soft-deleted memory; its job is
     /// removed at once, a later sweep removes the memory itself, and its id stays taken until then,
-    /// except for [`Change::BringBack`]. Returns how many matched, fewer than `limit` only if no
+    /// except for [`Change::Import`]. Returns how many matched, fewer than `limit` only if no
     /// more did; the change is durable when the method returns.
     ///
     /// # Errors
@@ -604,7 +604,7 @@ pub trait Store:
     }
 
     /// Returns a number that grows with every change that any process commits, except for a [kept
-    /// reply](Change::KeepAnswer).
+    /// reply](Change::PutIdempotentReply).
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

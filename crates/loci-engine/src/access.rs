@@ -50,11 +50,11 @@ impl Access<'_> {
     /// caller's own tool set.
     pub(crate) fn filter(&self, caller: &Caller, collections: CollectionFilter) -> Filter {
         let filter = Filter::of(caller.space.clone(), caller.reader(), self.clock.now());
-        let apart_origin = Some(caller.origin.to_owned());
+        let unlisted_origin = Some(caller.origin.to_owned());
         Filter {
             collections,
             tiers: vec![Tier::LongTerm],
-            apart_origin,
+            unlisted_origin,
             forgotten: Forgotten::Hide,
             ..filter
         }
@@ -92,7 +92,7 @@ impl Access<'_> {
         };
         let filter = Filter {
             tiers: tiers.to_vec(),
-            apart_origin: None,
+            unlisted_origin: None,
             owner,
             forgotten,
             ..filter

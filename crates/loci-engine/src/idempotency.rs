@@ -174,8 +174,8 @@ impl Idempotency<'_> {
         }
     }
 
-    /// Returns the change that stores an answer under the key for `keyed_answer_ttl_seconds` of the
-    /// [`Policy`]. Its commit fails if the key has a reply already.
+    /// Returns the change that stores an answer under the key for `idempotent_reply_ttl_seconds` of
+    /// the [`Policy`]. Its commit fails if the key has a reply already.
     pub(crate) fn keep(
         &self,
         caller: &Caller,
@@ -184,8 +184,8 @@ impl Idempotency<'_> {
         memories: Vec<MemoryId>,
     ) -> Change {
         let now = self.clock.now();
-        let seconds = i64::try_from(self.policy.keyed_answer_ttl_seconds).unwrap_or(i64::MAX);
-        Change::KeepAnswer(Box::new(IdempotentReply {
+        let seconds = i64::try_from(self.policy.idempotent_reply_ttl_seconds).unwrap_or(i64::MAX);
+        Change::PutIdempotentReply(Box::new(IdempotentReply {
             space: caller.space.clone(),
             owner: caller.principal.subject.clone(),
             origin: caller.origin.to_owned(),

@@ -94,7 +94,7 @@ pub use imports::import_records::ImportReport;
 pub use listings::Listings;
 pub use listings::browse::{Browse, Browsed};
 pub use listings::list::{List, Listed};
-pub use listings::names::{Named, PlaceNouns};
+pub use listings::names::{LocationNouns, Named};
 pub use loci_search::fusion::Weights;
 pub use memories::Memories;
 pub use memories::discard::Discard;

@@ -24,7 +24,7 @@ pub struct Policy {
     /// Seconds for which an entry of the audit log is kept.
     pub audit_retention_seconds: u64,
     /// Seconds for which a reply is kept under its idempotency key.
-    pub keyed_answer_ttl_seconds: u64,
+    pub idempotent_reply_ttl_seconds: u64,
     /// The number of audit entries that triggers a write at once.
     pub audit_buffer: usize,
 }
@@ -73,7 +73,7 @@ impl Policy {
             decay_days: 30.0,
         },
         audit_retention_seconds: 90 * DAY_SECONDS,
-        keyed_answer_ttl_seconds: DAY_SECONDS,
+        idempotent_reply_ttl_seconds: DAY_SECONDS,
         audit_buffer: 100,
     };
 }

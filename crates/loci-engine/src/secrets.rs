@@ -355,7 +355,7 @@ fn names_of(record: &Record) -> (SecretHolder, Vec<&str>) {
         }
         Record::Decision(decision) => (SecretHolder::Key, vec![&decision.key]),
         Record::Setting { name, .. } => (SecretHolder::Key, vec![name]),
-        Record::KeyedAnswer(answer) => (SecretHolder::Key, vec![&answer.key]),
+        Record::IdempotentReply(answer) => (SecretHolder::Key, vec![&answer.key]),
         _ => (SecretHolder::Key, Vec::new()),
     }
 }
@@ -425,7 +425,9 @@ fn holder_of(record: Record) -> Option<(String, SecretHolder, Vec<String>)> {
         }
         Record::Tunnel(tunnel) => (tunnel.id, SecretHolder::Tunnel, vec![tunnel.label]),
         Record::Setting { name, value, .. } => (name, SecretHolder::Setting, vec![value]),
-        Record::KeyedAnswer(answer) => (answer.key, SecretHolder::KeptAnswer, vec![answer.answer]),
+        Record::IdempotentReply(answer) => {
+            (answer.key, SecretHolder::KeptAnswer, vec![answer.answer])
+        }
         Record::NoteFolder(_) | Record::NoteFile(_) | Record::SourceFile(_) => return None,
     })
 }

@@ -24,7 +24,7 @@ pub(crate) struct Selection {
     /// A bit for each.
     tiers: u8,
     /// Of what is kept apart, only that of this origin.
-    apart_origin: Option<Name>,
+    unlisted_origin: Option<Name>,
     thread: Option<Name>,
     /// When they were first stored; none: whenever.
     created: Option<RangeInclusive<Timestamp>>,
@@ -79,12 +79,12 @@ impl Selection {
             Some(thread) => Some(names.find(thread)?),
             None => None,
         };
-        let apart_origin = filter
-            .apart_origin
+        let unlisted_origin = filter
+            .unlisted_origin
             .as_deref()
             .and_then(|origin| names.find(origin));
         // Nothing that is kept apart is of an origin that nothing bears.
-        let hides_apart = filter.apart_origin.is_some() && apart_origin.is_none();
+        let hides_apart = filter.unlisted_origin.is_some() && unlisted_origin.is_none();
         let reader = &filter.reader;
         let own_origin = reader
             .own_origin
@@ -123,7 +123,7 @@ impl Selection {
                 .iter()
                 .filter(|tier| !(hides_apart && **tier == Tier::Unlisted))
                 .fold(0, |bits, tier| bits | bit(*tier)),
-            apart_origin,
+            unlisted_origin,
             thread,
             created,
             collections,
@@ -187,7 +187,7 @@ impl Selection {
             && self.tiers & bit(memory.tier) != 0
             && (memory.tier != Tier::Unlisted
                 || self
-                    .apart_origin
+                    .unlisted_origin
                     .is_none_or(|origin| memory.origin == origin))
             && self.thread.is_none_or(|name| {
                 record.fixed.thread != NONE && threads.name(record.fixed.thread) == Some(name)

@@ -224,7 +224,7 @@ impl World {
             } else {
                 Vec::new()
             },
-            apart_origin: random.chance(30).then(|| some_name(random)),
+            unlisted_origin: random.chance(30).then(|| some_name(random)),
             thread: random.chance(20).then(|| some_name(random)),
             created_from: random.chance(20).then(|| moment(random)),
             created_until: random.chance(20).then(|| moment(random)),

@@ -10,8 +10,8 @@ use crate::integrity::checksum;
 use crate::opening::schema;
 use crate::statements::filter_sql::Conditions;
 use crate::statements::{
-    answers, audit, counts, facts, jobs, keyed_answers, note_files, read, remove, source_files,
-    wipes,
+    answers, audit, counts, facts, idempotent_replies, jobs, note_files, read, remove,
+    source_files, wipes,
 };
 
 fn fresh() -> Connection {
@@ -99,10 +99,10 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
         jobs::DUE.to_owned(),
         jobs::NEXT.to_owned(),
         answers::LIVE.to_owned(),
-        keyed_answers::find_sql(),
-        keyed_answers::IS_GONE.to_owned(),
-        keyed_answers::EXCEEDS.to_owned(),
-        keyed_answers::REMOVE_OLDEST.to_owned(),
+        idempotent_replies::find_sql(),
+        idempotent_replies::IS_GONE.to_owned(),
+        idempotent_replies::EXCEEDS.to_owned(),
+        idempotent_replies::REMOVE_OLDEST.to_owned(),
         note_files::all_sql(),
         note_files::of_memory_sql(),
         note_files::among_sql(&Conditions::of(&of_owner())),
@@ -269,15 +269,15 @@ fn what_is_asked_of_notes_and_of_keys_is_found_by_index() {
             "SEARCH n USING COVERING INDEX note_file_by_memory (space=?)",
         ),
         (
-            keyed_answers::find_sql(),
+            idempotent_replies::find_sql(),
             "SEARCH keyed_answer USING INDEX keyed_answer_by_key (space=? AND <expr>=? AND operation=? AND key=?)",
         ),
         (
-            keyed_answers::EXCEEDS.to_owned(),
+            idempotent_replies::EXCEEDS.to_owned(),
             "SEARCH keyed_answer_total USING PRIMARY KEY (space=? AND owner=?)",
         ),
         (
-            keyed_answers::REMOVE_OLDEST.to_owned(),
+            idempotent_replies::REMOVE_OLDEST.to_owned(),
             "SEARCH keyed_answer USING COVERING INDEX keyed_answer_by_age (space=? AND <expr>=?)",
         ),
         (
@@ -346,7 +346,7 @@ fn a_listing_reads_in_the_order_of_its_index() {
 fn of_palace(collections: CollectionFilter, sections: &[&str]) -> Filter {
     Filter {
         tiers: vec![Tier::LongTerm, Tier::Unlisted],
-        apart_origin: Some("mempalace".to_owned()),
+        unlisted_origin: Some("mempalace".to_owned()),
         collections,
         sections: sections
             .iter()

@@ -22,7 +22,7 @@ use crate::opening::open_error::{DATABASE, OpenError};
 use crate::opening::opened::Opened;
 use crate::opening::{identity, read_only};
 use crate::statements::{
-    answers, archive, audit, batch, counts, decisions, facts, jobs, keyed_answers, note_files,
+    answers, archive, audit, batch, counts, decisions, facts, idempotent_replies, jobs, note_files,
     read, remove, settings, source_files, tokens, tunnels, write,
 };
 
@@ -630,9 +630,9 @@ impl IdempotencyStore for SqliteStore {
         key: &str,
         now: Timestamp,
     ) -> Result<Option<IdempotentReply>> {
-        self.opened()?
-            .readers
-            .read(|connection| keyed_answers::find(connection, space, owner, operation, key, now))
+        self.opened()?.readers.read(|connection| {
+            idempotent_replies::find(connection, space, owner, operation, key, now)
+        })
     }
 }
 

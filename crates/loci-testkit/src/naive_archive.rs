@@ -79,7 +79,7 @@ impl State {
                 }
                 insert_new(&mut self.decisions, key, &**decision)
             }
-            Record::KeyedAnswer(answer) => self.keep_answer(space, answer),
+            Record::IdempotentReply(answer) => self.put_reply(space, answer),
         }
     }
 
@@ -159,7 +159,10 @@ impl State {
             {
                 continue;
             }
-            add(&answer.space, Record::KeyedAnswer(Box::new(answer.clone())));
+            add(
+                &answer.space,
+                Record::IdempotentReply(Box::new(answer.clone())),
+            );
         }
         // A stable sort: the kinds of each space keep their order.
         all.sort_by(|left, right| left.space.cmp(&right.space));

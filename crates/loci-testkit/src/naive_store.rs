@@ -162,7 +162,7 @@ impl State {
                 self.note_folders.insert(space.clone(), identity.clone());
                 Ok(())
             }
-            Change::KeepAnswer(answer) => self.keep_answer(space, answer),
+            Change::PutIdempotentReply(answer) => self.put_reply(space, answer),
             Change::PutFact(fact) => self.put_fact(space, fact),
             Change::EndFact {
                 id,
@@ -182,7 +182,7 @@ impl State {
                 self.put_source_file(space, file, expect.as_deref())
             }
             Change::DeleteSourceFile { expect } => self.delete_source_file(space, expect),
-            Change::BringBack {
+            Change::Import {
                 record,
                 passages,
                 since,
@@ -481,8 +481,12 @@ impl Store for NaiveStore {
             after.apply(&batch.space, change)?;
         }
         // A stored reply changes nothing that callers read.
-        let keeps =
-            |change: &Change| matches!(change, Change::KeepAnswer(_) | Change::NotWiped { .. });
+        let keeps = |change: &Change| {
+            matches!(
+                change,
+                Change::PutIdempotentReply(_) | Change::NotWiped { .. }
+            )
+        };
         after.version += u64::from(batch.changes.is_empty() || !batch.changes.iter().all(keeps));
         *state = after;
         Ok(())

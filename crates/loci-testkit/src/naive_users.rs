@@ -217,7 +217,7 @@ impl State {
         of_owner.len() as u64
     }
 
-    pub(crate) fn keep_answer(&mut self, space: &Space, answer: &IdempotentReply) -> Result<()> {
+    pub(crate) fn put_reply(&mut self, space: &Space, answer: &IdempotentReply) -> Result<()> {
         if answer.space != *space {
             return Err(Error::internal(
                 "an answer must be in the space of its batch",

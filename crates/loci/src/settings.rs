@@ -501,7 +501,7 @@ impl Values {
             },
             audit_retention_seconds: DAY_SECONDS * self.get(&AUDIT_RETENTION_DAYS)?,
             audit_buffer: self.get(&AUDIT_FLUSH_ENTRIES)? as usize,
-            keyed_answer_ttl_seconds: HOUR_SECONDS * self.get(&IDEMPOTENCY_HOURS)?,
+            idempotent_reply_ttl_seconds: HOUR_SECONDS * self.get(&IDEMPOTENCY_HOURS)?,
         })
     }
 
@@ -848,7 +848,7 @@ mod tests {
             (policy.audit_retention_seconds, policy.audit_buffer),
             (777_600, 11)
         );
-        assert_eq!(policy.keyed_answer_ttl_seconds, 7_200);
+        assert_eq!(policy.idempotent_reply_ttl_seconds, 7_200);
         assert_eq!(settings.flush, Duration::from_secs(10));
         assert_eq!(
             (

@@ -2,7 +2,7 @@
 
 use loci_core::limits::{CITATIONS_MAX, RECALL_RESULTS_MAX, TAGS_MAX};
 use loci_core::{CollectionFilter, Error, ErrorCode, MemoryId, Result};
-use loci_engine::{PlaceNouns, check};
+use loci_engine::{LocationNouns, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,7 +16,7 @@ const GLOBAL: &str = "global";
 const DISCOVERY_PREFIX: &str = "discovery:";
 
 /// The parts of a place, as messages name them.
-pub const NOUNS: PlaceNouns = PlaceNouns {
+pub const NOUNS: LocationNouns = LocationNouns {
     collection: "scope",
     section: "category",
 };

@@ -1,7 +1,7 @@
 //! Arguments that several tools share.
 
 use loci_core::{CollectionFilter, Delivery, Error, Result};
-use loci_engine::{PlaceNouns, check};
+use loci_engine::{LocationNouns, check};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -9,7 +9,7 @@ use serde::Deserialize;
 const GLOBAL: &str = "global";
 
 /// The parts of a place, as messages name them.
-pub const NOUNS: PlaceNouns = PlaceNouns {
+pub const NOUNS: LocationNouns = LocationNouns {
     collection: "project",
     section: "type",
 };

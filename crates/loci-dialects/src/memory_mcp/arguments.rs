@@ -4,7 +4,7 @@ use jiff::civil::{Time, time};
 use jiff::fmt::temporal::Pieces;
 use jiff::tz;
 use loci_core::{CollectionFilter, Error, Forgotten, Result, Tier, Timestamp};
-use loci_engine::{PlaceNouns, Recall, Recalled, Signals, TextPage, check};
+use loci_engine::{LocationNouns, Recall, Recalled, Signals, TextPage, check};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -12,7 +12,7 @@ use crate::Context;
 use crate::wire::{Count, Offset, both};
 
 /// The parts of a place, as messages name them.
-const NOUNS: PlaceNouns = PlaceNouns {
+const NOUNS: LocationNouns = LocationNouns {
     collection: "conversation",
     section: "memory_type",
 };

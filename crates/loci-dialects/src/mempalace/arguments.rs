@@ -2,7 +2,7 @@
 
 use loci_core::characters::is_control;
 use loci_core::{CollectionFilter, Error, MemoryId, Result, Tier};
-use loci_engine::{Named, PlaceNouns, check};
+use loci_engine::{LocationNouns, Named, check};
 use serde_json::Value;
 use unicode_normalization::char::is_combining_mark;
 
@@ -14,7 +14,7 @@ pub const GLOBAL_WING: &str = "global";
 /// The maximum number of characters of a name.
 const NAME_CHARACTERS_MAX: usize = 128;
 /// The parts of a place, as messages name them.
-pub const NOUNS: PlaceNouns = PlaceNouns {
+pub const NOUNS: LocationNouns = LocationNouns {
     collection: "wing",
     section: "room",
 };

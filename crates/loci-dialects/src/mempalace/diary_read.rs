@@ -1,7 +1,7 @@
 //! The tool `mempalace_diary_read`: reads an agent's diary.
 
 use loci_core::{Caller, CollectionFilter, Error, FilingOrder, Result, Scope, Tier};
-use loci_engine::{Browse, PlaceNouns, Shown};
+use loci_engine::{Browse, LocationNouns, Shown};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -105,7 +105,7 @@ impl TypedTool for DiaryRead {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let agent = arguments.agent_name.trim().to_owned();
         let wing = CollectionFilter::Only(wing_of(&agent));
-        let nouns = PlaceNouns {
+        let nouns = LocationNouns {
             collection: "diary",
             section: "room",
         };

@@ -34,7 +34,7 @@ pub fn record(archived: &Archived) -> Result<()> {
         Record::SourceFile(file) => source_file(file),
         Record::CacheEntry(entry) => cache_entry(entry),
         Record::Decision(decision) => self::decision(decision),
-        Record::KeyedAnswer(answer) => keyed_answer(answer),
+        Record::IdempotentReply(answer) => idempotent_reply(answer),
     }
 }
 
@@ -167,7 +167,7 @@ fn decision(decision: &Decision) -> Result<()> {
     content("value", &decision.value)
 }
 
-fn keyed_answer(kept: &IdempotentReply) -> Result<()> {
+fn idempotent_reply(kept: &IdempotentReply) -> Result<()> {
     optional("owner", kept.owner.as_deref(), name)?;
     name("origin", &kept.origin)?;
     name("operation", &kept.operation)?;

@@ -276,7 +276,7 @@ impl Imports<'_> {
                 }
                 other => other.clone(),
             };
-            let change = Change::BringBack {
+            let change = Change::Import {
                 record: Box::new(record),
                 passages,
                 since,
@@ -393,7 +393,7 @@ impl Imports<'_> {
                 .store
                 .decision(space, &said.owner, &said.key, self.clock.now())?
                 .is_some(),
-            Record::KeyedAnswer(kept) => {
+            Record::IdempotentReply(kept) => {
                 let owner = kept.owner.as_deref();
                 self.store
                     .idempotent_reply(space, owner, &kept.operation, &kept.key, ever)?

@@ -14,7 +14,7 @@ const COMPARED_MAX: usize = 64;
 
 /// The words of a tool set for the parts of a location, for messages.
 #[derive(Debug, Clone, Copy)]
-pub struct PlaceNouns {
+pub struct LocationNouns {
     /// The word for a collection: `project`, `wing`.
     pub collection: &'static str,
     /// The word for a section: `room`.
@@ -43,7 +43,7 @@ impl Listings<'_> {
     pub fn named(
         &self,
         caller: &Caller,
-        nouns: PlaceNouns,
+        nouns: LocationNouns,
         tiers: &[Tier],
         mut collections: CollectionFilter,
         mut sections: Vec<String>,
@@ -97,7 +97,7 @@ impl Listings<'_> {
     pub fn differing_in_case(
         &self,
         caller: &Caller,
-        nouns: PlaceNouns,
+        nouns: LocationNouns,
         collection: Option<&str>,
         section: Option<&str>,
     ) -> Result<Option<String>> {

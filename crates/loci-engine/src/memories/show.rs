@@ -23,7 +23,7 @@ impl Memories<'_> {
     pub fn memory_id(&self, caller: &Caller, argument: &str, text: &str) -> Result<MemoryId> {
         let filter = || Filter {
             tiers: Vec::new(),
-            apart_origin: None,
+            unlisted_origin: None,
             forgotten: Forgotten::Show,
             ..self.access.filter(caller, CollectionFilter::Any)
         };

@@ -300,7 +300,7 @@ impl Notes<'_> {
             .and_then(|id| Uuid::try_parse(id.as_str()).ok()?.get_timestamp());
         let age = self.clock.now().microseconds() / 1_000_000
             - made.map_or(0, |made| made.to_unix().0.cast_signed());
-        age < i64::try_from(self.policy.keyed_answer_ttl_seconds).unwrap_or(i64::MAX)
+        age < i64::try_from(self.policy.idempotent_reply_ttl_seconds).unwrap_or(i64::MAX)
     }
 }
 

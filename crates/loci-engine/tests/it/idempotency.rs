@@ -56,7 +56,7 @@ fn an_answer_serves_the_same_request_under_its_key_until_its_time_is_over() {
     assert_eq!(error.code, ErrorCode::Conflict);
     assert!(error.message.starts_with("`idempotency_key`"));
 
-    let ttl = i64::try_from(Policy::default().keyed_answer_ttl_seconds).unwrap();
+    let ttl = i64::try_from(Policy::default().idempotent_reply_ttl_seconds).unwrap();
     clock.set(Timestamp::from_microseconds(
         begun.plus_seconds(ttl).microseconds() - 1,
     ));

@@ -219,7 +219,7 @@ fn everything_there_is() -> Vec<Archived> {
             "why do bees swarm?",
         )))),
         in_main(Record::Decision(Box::new(decision))),
-        in_main(Record::KeyedAnswer(Box::new(answer))),
+        in_main(Record::IdempotentReply(Box::new(answer))),
         record(Memory {
             space: elsewhere,
             ..filed("message", "elsewhere")
@@ -368,7 +368,7 @@ fn newer() -> Vec<Archived> {
             Record::SourceFile(file) => file.parts = 77,
             Record::CacheEntry(entry) => "newer".clone_into(&mut entry.response),
             Record::Decision(decision) => "newer".clone_into(&mut decision.value),
-            Record::KeyedAnswer(answer) => "newer".clone_into(&mut answer.answer),
+            Record::IdempotentReply(answer) => "newer".clone_into(&mut answer.answer),
         }
     }
     there
@@ -694,8 +694,8 @@ fn beyond_the_limits() -> Vec<(Archived, &'static str)> {
         beyond!(CacheEntry, id = MemoryId::new("") => "id", query = long(limits::QUERY_BYTES_MAX + 1) => "query");
         beyond!(CacheEntry, response = long(limits::CONTENT_BYTES_MAX + 1) => "response", owner = String::new() => "owner");
         beyond!(Decision, key = long(257) => "key", value = "\0".to_owned() => "value", owner = String::new() => "owner");
-        beyond!(KeyedAnswer, key = String::new() => "key", answer = "\0".to_owned() => "answer");
-        beyond!(KeyedAnswer, memories = vec![MemoryId::new("")] => "memories", operation = String::new() => "operation");
+        beyond!(IdempotentReply, key = String::new() => "key", answer = "\0".to_owned() => "answer");
+        beyond!(IdempotentReply, memories = vec![MemoryId::new("")] => "memories", operation = String::new() => "operation");
     }
     all
 }

@@ -80,7 +80,7 @@ fn shown(collections: CollectionFilter, section: Option<String>) -> Filter {
     Filter {
         reader: reader(Some("ann")),
         tiers: vec![Tier::LongTerm, Tier::Unlisted],
-        apart_origin: Some("mempalace".to_owned()),
+        unlisted_origin: Some("mempalace".to_owned()),
         collections,
         sections: section.into_iter().collect(),
         forgotten: Forgotten::Hide,

@@ -10,7 +10,7 @@ use crate::statements::row::{
     COLUMNS, FURTHER_COLUMNS, MEMORY_HOLDS, WHOLE_TABLES, read_space, read_whole,
 };
 use crate::statements::{
-    answers, decisions, facts, keyed_answers, note_files, settings, source_files, tunnels,
+    answers, decisions, facts, idempotent_replies, note_files, settings, source_files, tunnels,
 };
 
 /// How the records of one kind are read.
@@ -162,12 +162,16 @@ fn kinds_of_users() -> [Kind; 3] {
         ),
         kind(
             "keyed_answer",
-            |row| Ok(Record::KeyedAnswer(Box::new(keyed_answers::read(row)?))),
-            &keyed_answers::columns(),
+            |row| {
+                Ok(Record::IdempotentReply(Box::new(idempotent_replies::read(
+                    row,
+                )?)))
+            },
+            &idempotent_replies::columns(),
             "keyed_answer",
             &format!(
                 "space = ?1 AND (expires_at > ?2 OR NOT {})",
-                keyed_answers::HOLDS
+                idempotent_replies::HOLDS
             ),
             "ifnull(owner, 0), operation, key",
         ),
@@ -196,7 +200,7 @@ pub(crate) fn all(
             let mut rows = statement.query(params![space.as_str(), now.microseconds()])?;
             while let Some(row) = rows.next()? {
                 let mut record = read(row)?;
-                if let Record::KeyedAnswer(answer) = &record
+                if let Record::IdempotentReply(answer) = &record
                     && !are_archived(&snapshot, &space, &answer.memories, now)?
                 {
                     continue;

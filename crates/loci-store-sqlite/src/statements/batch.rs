@@ -6,7 +6,8 @@ use rusqlite::Connection;
 use crate::failure::{Result, assert_same_space, memory_conflict};
 use crate::statements::wipes::not_wiped;
 use crate::statements::{
-    facts, import_record, jobs, keyed_answers, note_files, settings, source_files, tunnels, write,
+    facts, idempotent_replies, import_record, jobs, note_files, settings, source_files, tunnels,
+    write,
 };
 
 /// Applies all changes of a batch.
@@ -72,9 +73,9 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
             Change::PutNoteFolder { identity } => {
                 note_files::put_folder(connection, space, identity)?;
             }
-            Change::KeepAnswer(answer) => {
+            Change::PutIdempotentReply(answer) => {
                 assert_same_space(space, &answer.space, "an answer")?;
-                keyed_answers::keep(connection, answer)?;
+                idempotent_replies::keep(connection, answer)?;
             }
             Change::PutFact(fact) => {
                 assert_same_space(space, &fact.space, "a fact")?;
@@ -97,7 +98,7 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
                 source_files::put(connection, space, file, expect.as_deref())?;
             }
             Change::DeleteSourceFile { expect } => source_files::delete(connection, space, expect)?,
-            Change::BringBack {
+            Change::Import {
                 record,
                 passages,
                 since,

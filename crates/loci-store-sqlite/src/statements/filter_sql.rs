@@ -155,9 +155,9 @@ fn narrow(filter: &Filter, sql: &mut String, values: &mut Vec<(&'static str, Val
         let tiers: Vec<_> = tiers.map(|tier| format!("'{}'", tier.name())).collect();
         let _ = write!(sql, " AND m.tier IN ({})", tiers.join(", "));
     }
-    if let Some(origin) = &filter.apart_origin {
-        sql.push_str(" AND (m.tier <> 'apart' OR m.origin = :apart_origin)");
-        values.push((":apart_origin", Value::from(origin.clone())));
+    if let Some(origin) = &filter.unlisted_origin {
+        sql.push_str(" AND (m.tier <> 'apart' OR m.origin = :unlisted_origin)");
+        values.push((":unlisted_origin", Value::from(origin.clone())));
     }
     for (name, condition, moment) in [
         (":from", " AND m.created_at >= :from", filter.created_from),
@@ -203,7 +203,7 @@ pub(crate) fn asks_for_places_alone(filter: &Filter) -> bool {
         owner,
         origin,
         tiers: _,
-        apart_origin: _,
+        unlisted_origin: _,
         thread,
         created_from,
         created_until,

@@ -6,7 +6,8 @@ use rusqlite::{Connection, params};
 use crate::failure::{Result, assert_same_space, conflict};
 use crate::statements::wipes::not_wiped;
 use crate::statements::{
-    answers, decisions, facts, keyed_answers, note_files, settings, source_files, tunnels, write,
+    answers, decisions, facts, idempotent_replies, note_files, settings, source_files, tunnels,
+    write,
 };
 
 pub(crate) fn import_record(
@@ -79,9 +80,9 @@ pub(crate) fn import_record(
             )?;
             decisions::put(connection, decision, since).map(|_| ())
         }
-        Record::KeyedAnswer(answer) => {
+        Record::IdempotentReply(answer) => {
             assert_same_space(space, &answer.space, "an answer")?;
-            keyed_answers::keep(connection, answer)
+            idempotent_replies::keep(connection, answer)
         }
     }
 }

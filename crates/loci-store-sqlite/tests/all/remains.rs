@@ -103,7 +103,7 @@ fn a_wipe_leaves_no_text_in_the_files() {
         created_at: NOW,
         expires_at: NOW.plus_seconds(9),
     };
-    let keep = Change::KeepAnswer(Box::new(answer));
+    let keep = Change::PutIdempotentReply(Box::new(answer));
     store
         .commit(Batch {
             space: Space::default(),
@@ -252,7 +252,7 @@ fn an_owner_is_not_named_by_answers_that_are_gone() {
         expires_at: NOW.plus_seconds(9),
     };
     let changes = ["a", "b"]
-        .map(|key| Change::KeepAnswer(Box::new(answer(key))))
+        .map(|key| Change::PutIdempotentReply(Box::new(answer(key))))
         .into();
     store
         .commit(Batch {

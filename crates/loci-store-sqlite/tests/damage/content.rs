@@ -293,7 +293,7 @@ fn source_file(number: usize) -> Change {
 
 fn kept_answer(number: usize, space: &Space) -> Change {
     let long = if number == 7 { 9_000 } else { 40 };
-    Change::KeepAnswer(Box::new(IdempotentReply {
+    Change::PutIdempotentReply(Box::new(IdempotentReply {
         space: space.clone(),
         owner: OWNERS[number % 3].map(str::to_owned),
         origin: "vault".to_owned(),
@@ -515,7 +515,7 @@ pub fn key(Archived { space, record }: &Archived) -> String {
         Record::SourceFile(file) => format!("source {:?} {}", file.collection, file.path),
         Record::CacheEntry(entry) => format!("entry {}", entry.id),
         Record::Decision(decision) => format!("decision {} {}", decision.owner, decision.key),
-        Record::KeyedAnswer(answer) => format!(
+        Record::IdempotentReply(answer) => format!(
             "answer {:?} {} {}",
             answer.owner, answer.operation, answer.key
         ),

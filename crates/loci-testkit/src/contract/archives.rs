@@ -7,8 +7,8 @@ use loci_core::{
 };
 
 use super::examples::{
-    NOW, cache_entry, change, decision, delete, end, fact, filter, forgotten, keep_answer,
-    keyed_answer, memory, message, note_file, passage, period, put, put_fact, put_note_file,
+    NOW, cache_entry, change, decision, delete, end, fact, filter, forgotten, idempotent_reply,
+    memory, message, note_file, passage, period, put, put_fact, put_note_file, put_reply,
     put_setting, put_source_file, put_tunnel, replace, source_file, space, sweep_of_expired,
     tunnel, vector,
 };
@@ -45,7 +45,7 @@ fn keys(archived: &[Archived]) -> Vec<String> {
         Record::SourceFile(file) => format!("source {:?} {}", file.collection, file.path),
         Record::CacheEntry(entry) => format!("entry {}", entry.id),
         Record::Decision(decision) => format!("decision {} {}", decision.owner, decision.key),
-        Record::KeyedAnswer(answer) => format!("answer {:?} {}", answer.owner, answer.key),
+        Record::IdempotentReply(answer) => format!("answer {:?} {}", answer.owner, answer.key),
     };
     archived
         .iter()
@@ -147,15 +147,15 @@ pub(super) fn what_was_put_is_archived_as_it_was_put(make: MakeStore<'_>) {
     store
         .put_cache_entry(&with_vector, 0)
         .expect("the store can be written");
-    let (decision, answer) = (decision("ann", "key"), keyed_answer(None, "key"));
+    let (decision, answer) = (decision("ann", "key"), idempotent_reply(None, "key"));
     store
         .put_decision(&decision, 0)
         .expect("the store can be written");
-    commit(&*store, keep_answer(&answer));
+    commit(&*store, put_reply(&answer));
     expected.push(Record::CacheEntry(Box::new(entry)));
     expected.extend([
         Record::Decision(Box::new(decision)),
-        Record::KeyedAnswer(Box::new(answer)),
+        Record::IdempotentReply(Box::new(answer)),
     ]);
     let expected: Vec<Archived> = expected
         .into_iter()
@@ -179,9 +179,9 @@ fn fill(store: &dyn StoreAndTokens, into: &Space) {
         );
     };
     for (owner, key) in [(Some("ann"), "b"), (Some("ann"), "a"), (None, "c")] {
-        commit(keep_answer(&IdempotentReply {
+        commit(put_reply(&IdempotentReply {
             space: into.clone(),
-            ..keyed_answer(owner, key)
+            ..idempotent_reply(owner, key)
         }));
         commit(put_setting(owner, key, "value"));
         commit(put_source_file(&source_file(owner, key), None));
@@ -340,9 +340,9 @@ pub(super) fn what_is_gone_is_in_no_archive(make: MakeStore<'_>) {
         store.put_decision(&decided, 0).expect("it is stored");
         commit(
             &*store,
-            keep_answer(&IdempotentReply {
+            put_reply(&IdempotentReply {
                 expires_at,
-                ..keyed_answer(None, key)
+                ..idempotent_reply(None, key)
             }),
         );
     }
@@ -351,10 +351,10 @@ pub(super) fn what_is_gone_is_in_no_archive(make: MakeStore<'_>) {
     let created_at = NOW.plus_seconds(-1);
     commit(
         &*store,
-        keep_answer(&IdempotentReply {
+        put_reply(&IdempotentReply {
             memories,
             created_at,
-            ..keyed_answer(None, "held")
+            ..idempotent_reply(None, "held")
         }),
     );
     let all = archived(&*store);
@@ -441,7 +441,7 @@ pub(super) fn an_error_ends_an_archive(make: MakeStore<'_>) {
 }
 
 fn bring_back(record: &Record, passages: Vec<Passage>) -> Batch {
-    change(Change::BringBack {
+    change(Change::Import {
         record: Box::new(record.clone()),
         passages,
         since: 0,
@@ -469,7 +469,7 @@ fn one_of_each(words: &str) -> Vec<Record> {
         ..cache_entry("ann", "c")
     };
     let mut decided = decision("ann", "k");
-    let mut kept = keyed_answer(Some("ann"), "k");
+    let mut kept = idempotent_reply(Some("ann"), "k");
     let mut stated = fact("f", ["a", "b", "c"]);
     said(&mut filed.content);
     noted.links = vec![words.to_owned()];
@@ -493,7 +493,7 @@ fn one_of_each(words: &str) -> Vec<Record> {
         Record::SourceFile(Box::new(read)),
         Record::CacheEntry(Box::new(cached)),
         Record::Decision(Box::new(decided)),
-        Record::KeyedAnswer(Box::new(kept)),
+        Record::IdempotentReply(Box::new(kept)),
     ]
 }
 
@@ -533,7 +533,7 @@ pub(super) fn what_is_brought_back_takes_the_place_of_nothing(make: MakeStore<'_
         .into_iter()
         .filter(|record| record.whose().is_some())
     {
-        let late = Change::BringBack {
+        let late = Change::Import {
             record: Box::new(record.clone()),
             passages: vec![],
             since,

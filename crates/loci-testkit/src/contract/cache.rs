@@ -116,7 +116,7 @@ pub(super) fn equally_near_answers_come_newest_first(make: MakeStore<'_>) {
         );
         // Only an import stores several entries for one question.
         let record = Box::new(Record::CacheEntry(Box::new(entry.clone())));
-        let change = Change::BringBack {
+        let change = Change::Import {
             record,
             passages: Vec::new(),
             since: 0,

@@ -230,7 +230,7 @@ pub(super) fn decision(owner: &str, key: &str) -> Decision {
 }
 
 /// Creates a reply of the tool set `vault` to an operation `append`, kept for an hour.
-pub(super) fn keyed_answer(owner: Option<&str>, key: &str) -> IdempotentReply {
+pub(super) fn idempotent_reply(owner: Option<&str>, key: &str) -> IdempotentReply {
     IdempotentReply {
         space: Space::default(),
         owner: owner.map(str::to_owned),
@@ -246,10 +246,10 @@ pub(super) fn keyed_answer(owner: Option<&str>, key: &str) -> IdempotentReply {
 }
 
 /// Creates a batch that stores the reply.
-pub(super) fn keep_answer(answer: &IdempotentReply) -> Batch {
+pub(super) fn put_reply(answer: &IdempotentReply) -> Batch {
     Batch {
         space: answer.space.clone(),
-        changes: vec![Change::KeepAnswer(Box::new(answer.clone()))],
+        changes: vec![Change::PutIdempotentReply(Box::new(answer.clone()))],
     }
 }
 

@@ -542,7 +542,7 @@ pub(super) fn a_fact_with_the_same_beginning_and_end_is_there_once(make: MakeSto
             ),
             (2, None)
         );
-        let back = Change::BringBack {
+        let back = Change::Import {
             record: Box::new(Record::Fact(Box::new(taken))),
             passages: Vec::new(),
             since: store.version().expect("the store can be read"),

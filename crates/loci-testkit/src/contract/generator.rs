@@ -12,7 +12,7 @@ use loci_core::{
 };
 
 use super::examples::{
-    NOW, ODD_TEXTS, end, fact, keyed_answer, memory, source_file, space, tunnel, words,
+    NOW, ODD_TEXTS, end, fact, idempotent_reply, memory, source_file, space, tunnel, words,
 };
 use crate::{Random, quantise};
 
@@ -212,7 +212,7 @@ impl Generator {
             } else {
                 Vec::new()
             },
-            apart_origin: random.chance(30).then(|| random.pick(&ORIGINS).to_owned()),
+            unlisted_origin: random.chance(30).then(|| random.pick(&ORIGINS).to_owned()),
             thread: random.chance(10).then(|| random.pick(&THREADS).to_owned()),
             created_from: random.chance(15).then(|| moment_of(random)),
             created_until: random.chance(15).then(|| moment_of(random)),
@@ -227,7 +227,7 @@ impl Generator {
             reader,
             live_at,
             tiers,
-            apart_origin,
+            unlisted_origin,
             collections,
             sections,
             kinds,
@@ -236,7 +236,7 @@ impl Generator {
         } = self.filter();
         Filter {
             tiers,
-            apart_origin,
+            unlisted_origin,
             collections,
             sections,
             kinds,
@@ -275,7 +275,7 @@ impl Generator {
 
     /// Creates a reply under one of a few keys, which may be expired already or contain missing
     /// memories.
-    pub(super) fn keyed_answer(&mut self, space: &Space) -> IdempotentReply {
+    pub(super) fn idempotent_reply(&mut self, space: &Space) -> IdempotentReply {
         let random = &mut self.random;
         IdempotentReply {
             space: space.clone(),
@@ -286,7 +286,7 @@ impl Generator {
             memories: (0..random.below(3)).map(|_| id_of(random)).collect(),
             created_at: moment_of(random),
             expires_at: moment_of(random),
-            ..keyed_answer(random.pick(&OWNERS), random.pick(&["key", "KEY"]))
+            ..idempotent_reply(random.pick(&OWNERS), random.pick(&["key", "KEY"]))
         }
     }
 

@@ -5,9 +5,9 @@ use std::thread;
 use loci_core::{Change, ErrorCode, FilingOrder, Filter, Forgotten, Memory, Page, Store};
 
 use super::examples::{
-    NOW, change, fact, filter, forgotten, keep_answer, keyed_answer, memory, note_file, passage,
-    put, put_fact, put_note_file, put_setting, put_source_file, put_tunnel, replace, source_file,
-    tally, tunnel,
+    NOW, change, fact, filter, forgotten, idempotent_reply, memory, note_file, passage, put,
+    put_fact, put_note_file, put_reply, put_setting, put_source_file, put_tunnel, replace,
+    source_file, tally, tunnel,
 };
 use super::searching::search;
 use super::{MakeStore, StoreAndTokens};
@@ -39,7 +39,7 @@ pub fn handles_of_one_store_agree(one: &dyn StoreAndTokens, other: &dyn StoreAnd
             ..memory(&round.to_string())
         };
         let file = note_file(&format!("{round}.md"), Some(written.id.as_str()));
-        let answer = keyed_answer(None, &round.to_string());
+        let answer = idempotent_reply(None, &round.to_string());
         let identity = format!("folder {round}");
         let noted = fact(&round.to_string(), ["ann", "counts", &round.to_string()]);
         let (tie, source) = (
@@ -53,7 +53,7 @@ pub fn handles_of_one_store_agree(one: &dyn StoreAndTokens, other: &dyn StoreAnd
             change(Change::PutNoteFolder {
                 identity: identity.clone(),
             }),
-            keep_answer(&answer),
+            put_reply(&answer),
             put_fact(&noted),
             put_tunnel(&tie, None),
             put_setting(None, "round", &identity),

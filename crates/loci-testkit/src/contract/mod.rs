@@ -19,8 +19,8 @@ mod filing;
 mod forgetting;
 mod generator;
 mod handles;
+mod idempotent_replies;
 mod jobs;
-mod keyed_answers;
 mod model;
 mod notes;
 mod ownership;
@@ -228,7 +228,7 @@ promises! {
         an_answer_to_the_same_question_replaces_the_one_before,
         answers_are_named_and_deleted,
         many_large_answers_are_deleted;
-    keyed_answers:
+    idempotent_replies:
         a_keyed_answer_comes_back_as_it_was_kept,
         a_live_answer_keeps_its_key,
         an_expired_answer_is_neither_found_nor_in_the_way,

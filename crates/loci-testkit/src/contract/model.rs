@@ -316,7 +316,7 @@ impl Comparison<'_> {
         let limit = self.random.below(6);
         self.same(|store| store.notes_among(filter, limit));
         let (like, now) = (
-            self.random.keyed_answer(&filter.space),
+            self.random.idempotent_reply(&filter.space),
             self.random.moment(),
         );
         self.same(|store| {
@@ -441,7 +441,7 @@ impl Comparison<'_> {
             14 => Change::DeleteNoteFile {
                 path: self.random.note_path(),
             },
-            15 => Change::KeepAnswer(Box::new(self.random.keyed_answer(space))),
+            15 => Change::PutIdempotentReply(Box::new(self.random.idempotent_reply(space))),
             16 | 17 => self.change_beside_memories(space),
             _ => {
                 let keeps = found.is_some() && self.random.chance(30);

@@ -614,16 +614,16 @@ pub(super) fn what_is_apart_may_be_asked_of_one_tool_set(make: MakeStore<'_>) {
         "message engram",
         "message mempalace",
     ];
-    let check = |tiers: &[Tier], apart_origin: &str, expected: &[&str]| {
+    let check = |tiers: &[Tier], unlisted_origin: &str, expected: &[&str]| {
         let filter = Filter {
             tiers: tiers.to_vec(),
-            apart_origin: Some(apart_origin.to_owned()),
+            unlisted_origin: Some(unlisted_origin.to_owned()),
             ..filter()
         };
         assert_eq!(
             admitted(&*store, &filter),
             expected,
-            "{tiers:?} {apart_origin}"
+            "{tiers:?} {unlisted_origin}"
         );
     };
     check(&[], "engram", &[&["apart engram"], &rest[..]].concat());
@@ -644,7 +644,7 @@ pub(super) fn what_is_apart_may_be_asked_of_one_tool_set(make: MakeStore<'_>) {
     };
     assert_eq!(admitted(&*store, &of_one).len(), 3);
     let of_another = Filter {
-        apart_origin: Some("mempalace".to_owned()),
+        unlisted_origin: Some("mempalace".to_owned()),
         ..of_one
     };
     assert_eq!(

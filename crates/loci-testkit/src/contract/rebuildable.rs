@@ -5,8 +5,8 @@ use std::thread;
 use loci_core::{Batch, ErrorCode, Memory, Store};
 
 use super::examples::{
-    NOW, delete, embed, enqueue, filter, keep_answer, keyed_answer, memory, message, not_wiped,
-    note_file, passage, put, put_note_file, replace, space, vector,
+    NOW, delete, embed, enqueue, filter, idempotent_reply, memory, message, not_wiped, note_file,
+    passage, put, put_note_file, put_reply, replace, space, vector,
 };
 use super::reading::{add, admitted, findable};
 use super::searching::search;
@@ -54,11 +54,11 @@ pub(super) fn what_is_rebuildable_is_there_at_once(make: MakeStore<'_>) {
         Vec::<String>::new()
     );
     assert_eq!(search(&*store, &filter(), &["again"]), ["a"]);
-    let answer = keyed_answer(None, "key");
+    let answer = idempotent_reply(None, "key");
     for batch in [
         enqueue("a", NOW),
         put_note_file(&note_file("a.md", Some("a"))),
-        keep_answer(&answer),
+        put_reply(&answer),
     ] {
         rebuild(&*store, batch);
     }
@@ -94,7 +94,7 @@ pub(super) fn what_is_rebuildable_happens_whole_or_not_at_all(make: MakeStore<'_
         .expect("the data is wiped");
     add(&*store, &memory("a"));
     add(&*store, &message("bob", 0));
-    commit(&*store, keep_answer(&keyed_answer(None, "key")));
+    commit(&*store, put_reply(&idempotent_reply(None, "key")));
     let stranger = put(
         &Memory {
             space: space("other"),
@@ -127,7 +127,10 @@ pub(super) fn what_is_rebuildable_happens_whole_or_not_at_all(make: MakeStore<'_
             ),
             ErrorCode::Conflict,
         ),
-        (keep_answer(&keyed_answer(None, "key")), ErrorCode::Conflict),
+        (
+            put_reply(&idempotent_reply(None, "key")),
+            ErrorCode::Conflict,
+        ),
         (stranger, ErrorCode::Internal),
     ] {
         let mut batch = put(&memory("new"), vec![findable()]);

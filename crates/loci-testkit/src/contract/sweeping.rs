@@ -9,8 +9,8 @@ use loci_core::{
 };
 
 use super::examples::{
-    NOW, audit_entry, cache_entry, decision, delete, embed, enqueue, filter, keep_answer,
-    keyed_answer, memory, not_wiped, passage, private, put, replace, sweep_of_expired, vector,
+    NOW, audit_entry, cache_entry, decision, delete, embed, enqueue, filter, idempotent_reply,
+    memory, not_wiped, passage, private, put, put_reply, replace, sweep_of_expired, vector,
 };
 use super::reading::{add, admitted, findable};
 use super::searching::search;
@@ -355,9 +355,9 @@ pub(super) fn a_sweep_keeps_to_its_limit_in_all(make: MakeStore<'_>) {
         .expect("the decision is stored");
     commit(
         &*store,
-        keep_answer(&IdempotentReply {
+        put_reply(&IdempotentReply {
             expires_at: NOW,
-            ..keyed_answer(Some("ann"), "key")
+            ..idempotent_reply(Some("ann"), "key")
         }),
     );
     store

@@ -454,10 +454,10 @@ pub(super) fn what_is_apart_is_counted_for_its_tool_set(make: MakeStore<'_>) {
             );
         }
     }
-    let kinds = |tiers: &[Tier], apart_origin: Option<&str>| {
+    let kinds = |tiers: &[Tier], unlisted_origin: Option<&str>| {
         let filter = Filter {
             tiers: tiers.to_vec(),
-            apart_origin: apart_origin.map(str::to_owned),
+            unlisted_origin: unlisted_origin.map(str::to_owned),
             ..filter()
         };
         counted(&*store, &filter)

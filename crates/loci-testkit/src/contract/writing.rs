@@ -8,8 +8,8 @@ use loci_core::{
 };
 
 use super::examples::{
-    NOW, change, delete, embed, fact, filter, keep_answer, keyed_answer, memory, passage, period,
-    put, put_fact, put_setting, put_source_file, put_tunnel, replace, source_file, space,
+    NOW, change, delete, embed, fact, filter, idempotent_reply, memory, passage, period, put,
+    put_fact, put_reply, put_setting, put_source_file, put_tunnel, replace, source_file, space,
     sweep_of_expired, tunnel, vector, with_vector, words,
 };
 use super::searching::search;
@@ -322,7 +322,7 @@ pub(super) fn the_version_grows_with_every_change(make: MakeStore<'_>) {
         grew(&what);
     }
     let before = version();
-    commit(&*store, keep_answer(&keyed_answer(Some("ann"), "key")));
+    commit(&*store, put_reply(&idempotent_reply(Some("ann"), "key")));
     assert_eq!(version(), before, "an answer that is kept is no change");
 }
 

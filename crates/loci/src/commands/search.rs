@@ -4,7 +4,7 @@ use loci_core::limits::RECALL_RESULTS_MAX;
 use loci_core::{Caller, CollectionFilter, Tier};
 use loci_dialects::explained;
 use loci_dialects::mememory::{self, Record};
-use loci_engine::{Hit, PlaceNouns, Recall, SearchMode, Signals};
+use loci_engine::{Hit, LocationNouns, Recall, SearchMode, Signals};
 use serde_json::{Value, json};
 
 use crate::cli::Search;
@@ -14,7 +14,7 @@ use crate::settings::Settings;
 use crate::wiring::Parts;
 
 /// The names of a collection and a section in messages.
-pub const NOUNS: PlaceNouns = PlaceNouns {
+pub const NOUNS: LocationNouns = LocationNouns {
     collection: "project",
     section: "type",
 };

@@ -493,7 +493,7 @@ settings! {
     IDEMPOTENCY_HOURS: u64 = {
         key: "idempotency_hours",
         variable: "LOCI_IDEMPOTENCY_HOURS",
-        default: DefaultValue::Whole(Policy::DEFAULT.keyed_answer_ttl_seconds / HOUR_SECONDS),
+        default: DefaultValue::Whole(Policy::DEFAULT.idempotent_reply_ttl_seconds / HOUR_SECONDS),
         form: ValueType::Whole { min: 1, max: HOURS_MAX },
         meaning: "Hours in which a call that is repeated under its `idempotency_key` gets the first answer again; of `memory_recall` in its session alone, and only while nothing in the store changes",
     };

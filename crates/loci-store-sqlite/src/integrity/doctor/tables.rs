@@ -18,8 +18,8 @@ use crate::opening::open_error::OpenError;
 use crate::statements::codec::decode_terms;
 use crate::statements::row::{COLUMNS, FURTHER_COLUMNS, WHOLE_TABLES, read_whole};
 use crate::statements::{
-    answers, audit, decisions, facts, keyed_answers, note_files, settings, source_files, tokens,
-    tunnels,
+    answers, audit, decisions, facts, idempotent_replies, note_files, settings, source_files,
+    tokens, tunnels,
 };
 use crate::tables::{OF_PASSAGE, Origin, TABLES, Table};
 
@@ -205,8 +205,8 @@ fn reading(table: &str) -> Option<(String, Read)> {
             note_files::read_file(row).map(drop)
         }),
         "keyed_answer" => (
-            select(&keyed_answers::columns(), "row", "keyed_answer"),
-            |row| keyed_answers::read(row).map(drop),
+            select(&idempotent_replies::columns(), "row", "keyed_answer"),
+            |row| idempotent_replies::read(row).map(drop),
         ),
         "fact" => (select(&facts::columns(), "f.id", "fact AS f"), |row| {
             facts::read(row).map(drop)

@@ -193,7 +193,7 @@ fn what_the_schema_before_wrote_is_salvaged() {
     drop(connection);
     let (report, records) = salvaged(&fs::read(file.path()).unwrap());
     assert!(report.is_whole(), "{report:?}");
-    let [Record::KeyedAnswer(answer)] = &records[..] else {
+    let [Record::IdempotentReply(answer)] = &records[..] else {
         panic!("{records:?}")
     };
     assert_eq!(

@@ -112,7 +112,7 @@ fn decision(key: &str) -> Decision {
 }
 
 fn answer(key: &str) -> Change {
-    Change::KeepAnswer(Box::new(IdempotentReply {
+    Change::PutIdempotentReply(Box::new(IdempotentReply {
         space: Space::default(),
         owner: Some("ann".to_owned()),
         origin: "vault".to_owned(),

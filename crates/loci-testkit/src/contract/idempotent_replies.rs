@@ -9,15 +9,15 @@ use loci_core::{
 };
 
 use super::examples::{
-    NOW, ODD_TEXTS, change, delete, filter, forgotten, keep_answer, keyed_answer, memory,
-    not_wiped, passage, private, put, replace, space, sweep_of_expired,
+    NOW, ODD_TEXTS, change, delete, filter, forgotten, idempotent_reply, memory, not_wiped,
+    passage, private, put, put_reply, replace, space, sweep_of_expired,
 };
 use super::sweeping::sweep_all;
 use super::writing::{commit, found, refused};
 use super::{MakeStore, StoreAndTokens};
 
 fn keep(store: &dyn StoreAndTokens, answer: &IdempotentReply) {
-    commit(store, keep_answer(answer));
+    commit(store, put_reply(answer));
 }
 
 /// Returns the reply under the same key at that time.
@@ -47,7 +47,7 @@ fn has(store: &dyn StoreAndTokens, answer: &IdempotentReply) -> bool {
 
 pub(super) fn a_keyed_answer_comes_back_as_it_was_kept(make: MakeStore<'_>) {
     let store = make();
-    assert_eq!(kept(&*store, &keyed_answer(Some("ann"), "key")), None);
+    assert_eq!(kept(&*store, &idempotent_reply(Some("ann"), "key")), None);
     let odd = ODD_TEXTS
         .into_iter()
         .chain(["\0", "a\0b"])
@@ -55,23 +55,23 @@ pub(super) fn a_keyed_answer_comes_back_as_it_was_kept(make: MakeStore<'_>) {
             origin: text.to_owned(),
             operation: text.to_owned(),
             answer: text.to_owned(),
-            ..keyed_answer(Some(text), text)
+            ..idempotent_reply(Some(text), text)
         });
     let hash = std::array::from_fn(|byte| 255 - byte as u8);
     let rest = [
-        keyed_answer(None, "anonymous"),
+        idempotent_reply(None, "anonymous"),
         IdempotentReply {
             request: ContentHash(hash),
-            ..keyed_answer(Some("ann"), "hash")
+            ..idempotent_reply(Some("ann"), "hash")
         },
         IdempotentReply {
             answer: "日".repeat(REPLY_CONTENT_BYTES_MAX / 3),
-            ..keyed_answer(Some("ann"), "large")
+            ..idempotent_reply(Some("ann"), "large")
         },
         IdempotentReply {
             created_at: Timestamp::from_microseconds(-5),
             expires_at: Timestamp::from_microseconds(i64::MAX),
-            ..keyed_answer(Some("ann"), "moments")
+            ..idempotent_reply(Some("ann"), "moments")
         },
     ];
     let all: Vec<IdempotentReply> = odd.chain(rest).collect();
@@ -86,7 +86,7 @@ pub(super) fn a_keyed_answer_comes_back_as_it_was_kept(make: MakeStore<'_>) {
 pub(super) fn a_live_answer_keeps_its_key(make: MakeStore<'_>) {
     let store = make();
     for (number, owner) in [Some("ann"), None].into_iter().enumerate() {
-        let first = keyed_answer(owner, "key");
+        let first = idempotent_reply(owner, "key");
         keep(&*store, &first);
         let before = first.expires_at.plus_seconds(-1);
         let second = IdempotentReply {
@@ -108,7 +108,7 @@ pub(super) fn a_live_answer_keeps_its_key(make: MakeStore<'_>) {
         ] {
             let written = memory(&format!("new {number}"));
             let mut batch = put(&written, vec![passage("word")]);
-            batch.changes.extend(keep_answer(taken).changes);
+            batch.changes.extend(put_reply(taken).changes);
             assert_eq!(refused(&*store, batch).code, ErrorCode::Conflict);
             assert_eq!(
                 (found(&*store, &written), kept(&*store, &first)),
@@ -117,10 +117,10 @@ pub(super) fn a_live_answer_keeps_its_key(make: MakeStore<'_>) {
             );
         }
     }
-    let other = keyed_answer(Some("ann"), "other key");
-    let mut batch = keep_answer(&other);
+    let other = idempotent_reply(Some("ann"), "other key");
+    let mut batch = put_reply(&other);
     batch.changes.extend(
-        keep_answer(&IdempotentReply {
+        put_reply(&IdempotentReply {
             answer: "second".to_owned(),
             ..other.clone()
         })
@@ -131,26 +131,26 @@ pub(super) fn a_live_answer_keeps_its_key(make: MakeStore<'_>) {
         ErrorCode::Conflict,
         "the first of a batch takes it as well"
     );
-    let mut batch = keep_answer(&other);
+    let mut batch = put_reply(&other);
     batch
         .changes
         .extend(put(&memory("first"), Vec::new()).changes);
     commit(&*store, batch.clone());
     assert_eq!(kept(&*store, &other).as_ref(), Some(&other));
-    let mut late = keep_answer(&keyed_answer(Some("ann"), "late"));
+    let mut late = put_reply(&idempotent_reply(Some("ann"), "late"));
     late.changes
         .extend(put(&memory("first"), Vec::new()).changes);
     assert_eq!(refused(&*store, late).code, ErrorCode::Conflict);
     assert_eq!(
-        kept(&*store, &keyed_answer(Some("ann"), "late")),
+        kept(&*store, &idempotent_reply(Some("ann"), "late")),
         None,
         "it goes with its batch"
     );
     let misplaced = IdempotentReply {
         space: space("other"),
-        ..keyed_answer(Some("ann"), "misplaced")
+        ..idempotent_reply(Some("ann"), "misplaced")
     };
-    let misplaced = change(Change::KeepAnswer(Box::new(misplaced)));
+    let misplaced = change(Change::PutIdempotentReply(Box::new(misplaced)));
     assert_eq!(refused(&*store, misplaced).code, ErrorCode::Internal);
 }
 
@@ -160,7 +160,7 @@ pub(super) fn an_expired_answer_is_neither_found_nor_in_the_way(make: MakeStore<
         let end = NOW.plus_seconds(5);
         let first = IdempotentReply {
             expires_at: end,
-            ..keyed_answer(owner, "key")
+            ..idempotent_reply(owner, "key")
         };
         keep(&*store, &first);
         assert_eq!(
@@ -181,7 +181,7 @@ pub(super) fn an_expired_answer_is_neither_found_nor_in_the_way(make: MakeStore<
             ..second.clone()
         };
         assert_eq!(
-            refused(&*store, keep_answer(&early)).code,
+            refused(&*store, put_reply(&early)).code,
             ErrorCode::Conflict
         );
         keep(&*store, &second);
@@ -193,7 +193,7 @@ pub(super) fn an_expired_answer_is_neither_found_nor_in_the_way(make: MakeStore<
             );
         }
         assert_eq!(
-            refused(&*store, keep_answer(&second)).code,
+            refused(&*store, put_reply(&second)).code,
             ErrorCode::Conflict
         );
         let last = IdempotentReply {
@@ -208,30 +208,30 @@ pub(super) fn an_expired_answer_is_neither_found_nor_in_the_way(make: MakeStore<
     // batch.
     let over = IdempotentReply {
         expires_at: NOW,
-        ..keyed_answer(Some("ann"), "over")
+        ..idempotent_reply(Some("ann"), "over")
     };
-    let live = keyed_answer(Some("ann"), "over");
-    let mut batch = keep_answer(&over);
-    batch.changes.extend(keep_answer(&live).changes);
+    let live = idempotent_reply(Some("ann"), "over");
+    let mut batch = put_reply(&over);
+    batch.changes.extend(put_reply(&live).changes);
     commit(&*store, batch);
     assert_eq!(kept(&*store, &live).as_ref(), Some(&live));
 }
 
 pub(super) fn a_keyed_answer_is_its_owners_alone(make: MakeStore<'_>) {
     let store = make();
-    let anns = keyed_answer(Some("ann"), "key");
+    let anns = idempotent_reply(Some("ann"), "key");
     let all = [
         anns.clone(),
-        keyed_answer(None, "key"),
-        keyed_answer(Some(""), "key"),
-        keyed_answer(Some("anonymous"), "key"),
-        keyed_answer(Some("0"), "key"),
-        keyed_answer(Some("ANN"), "key"),
-        keyed_answer(Some("ann "), "key"),
-        keyed_answer(Some("ann"), "KEY"),
-        keyed_answer(Some("ann"), "key "),
-        keyed_answer(Some("ann"), "k\u{e9}y"),
-        keyed_answer(Some("ann"), "ke\u{301}y"),
+        idempotent_reply(None, "key"),
+        idempotent_reply(Some(""), "key"),
+        idempotent_reply(Some("anonymous"), "key"),
+        idempotent_reply(Some("0"), "key"),
+        idempotent_reply(Some("ANN"), "key"),
+        idempotent_reply(Some("ann "), "key"),
+        idempotent_reply(Some("ann"), "KEY"),
+        idempotent_reply(Some("ann"), "key "),
+        idempotent_reply(Some("ann"), "k\u{e9}y"),
+        idempotent_reply(Some("ann"), "ke\u{301}y"),
         IdempotentReply {
             operation: "recall".to_owned(),
             ..anns.clone()
@@ -246,7 +246,7 @@ pub(super) fn a_keyed_answer_is_its_owners_alone(make: MakeStore<'_>) {
         },
         IdempotentReply {
             space: space("other"),
-            ..keyed_answer(None, "key")
+            ..idempotent_reply(None, "key")
         },
     ];
     // Different answers, so that each reply is distinguishable.
@@ -270,14 +270,14 @@ pub(super) fn the_oldest_of_too_many_answers_make_room(make: MakeStore<'_>) {
     let store = make();
     let at = |key: &str, seconds| IdempotentReply {
         created_at: NOW.plus_seconds(seconds),
-        ..keyed_answer(Some("ann"), key)
+        ..idempotent_reply(Some("ann"), key)
     };
     let apart = [
-        keyed_answer(Some("bob"), ""),
-        keyed_answer(None, ""),
+        idempotent_reply(Some("bob"), ""),
+        idempotent_reply(None, ""),
         IdempotentReply {
             space: space("other"),
-            ..keyed_answer(Some("ann"), "")
+            ..idempotent_reply(Some("ann"), "")
         },
     ];
     for answer in &apart {
@@ -299,7 +299,7 @@ pub(super) fn the_oldest_of_too_many_answers_make_room(make: MakeStore<'_>) {
         .collect();
     let changes = many
         .iter()
-        .map(|answer| Change::KeepAnswer(Box::new(answer.clone())))
+        .map(|answer| Change::PutIdempotentReply(Box::new(answer.clone())))
         .collect();
     commit(
         &*store,
@@ -337,7 +337,7 @@ pub(super) fn the_oldest_of_too_many_answers_make_room(make: MakeStore<'_>) {
         [&late, &early, &many[3]].map(|answer| has(&*store, answer)),
         [true, false, true]
     );
-    let mut last = keep_answer(&at("last", 2));
+    let mut last = put_reply(&at("last", 2));
     last.changes.extend(put(&memory("new"), Vec::new()).changes);
     let mut refused_one = last.clone();
     refused_one
@@ -364,7 +364,7 @@ fn of_bytes(owner: Option<&str>, key: &str, bytes: usize) -> IdempotentReply {
     let answer = "\u{e9}".repeat(bytes / 2) + &"e".repeat(bytes % 2);
     IdempotentReply {
         answer,
-        ..keyed_answer(owner, key)
+        ..idempotent_reply(owner, key)
     }
 }
 
@@ -389,7 +389,7 @@ pub(super) fn the_oldest_of_too_large_answers_make_room(make: MakeStore<'_>) {
         let kept = rows
             .map(|(key, ..)| key)
             .into_iter()
-            .filter(|key| kept(&*store, &keyed_answer(None, key)).is_some());
+            .filter(|key| kept(&*store, &idempotent_reply(None, key)).is_some());
         assert_eq!(kept.collect::<Vec<_>>(), expected, "after {key}");
     }
     assert!(has(&*store, &bobs));
@@ -411,7 +411,7 @@ pub(super) fn answers_that_are_gone_take_no_room(make: MakeStore<'_>) {
     assert_eq!(sweep_all(&*store, &sweep_of_expired(NOW)), 2);
     keep_both("wiped");
     assert_eq!(
-        store.wipe(&keyed_answer(None, "").space, "ann", None, None, NOW),
+        store.wipe(&idempotent_reply(None, "").space, "ann", None, None, NOW),
         Ok(Wiped::default())
     );
     keep_both("replaced");
@@ -429,7 +429,7 @@ pub(super) fn a_sweep_removes_keyed_answers_that_expired(make: MakeStore<'_>) {
     let store = make();
     let answer = |owner: Option<&str>, key: &str, seconds| IdempotentReply {
         expires_at: NOW.plus_seconds(seconds),
-        ..keyed_answer(owner, key)
+        ..idempotent_reply(owner, key)
     };
     let [c, b, a, later] = [("c", -1), ("b", -2), ("a", 0), ("later", 1)]
         .map(|(key, end)| answer(Some("ann"), key, end));
@@ -467,7 +467,7 @@ pub(super) fn a_wipe_removes_keyed_answers(make: MakeStore<'_>) {
     let store = make();
     let of = |origin: &str, owner: Option<&str>, key: &str| IdempotentReply {
         origin: origin.to_owned(),
-        ..keyed_answer(owner, key)
+        ..idempotent_reply(owner, key)
     };
     let anns = [
         of("vault", Some("ann"), "a"),
@@ -519,7 +519,7 @@ pub(super) fn a_wipe_removes_keyed_answers(make: MakeStore<'_>) {
     for other in &others {
         assert!(has(&*store, other), "{other:?}");
     }
-    let mut late = keep_answer(&anns[0]);
+    let mut late = put_reply(&anns[0]);
     late.changes
         .extend(not_wiped("ann", "vault", since).changes);
     assert_eq!(refused(&*store, late).code, ErrorCode::Conflict);
@@ -639,7 +639,7 @@ pub(super) fn an_answer_goes_with_the_memories_in_it(make: MakeStore<'_>) {
         let holding = |owner, key: &str, ids: &[&str]| IdempotentReply {
             memories: ids.iter().map(|id| MemoryId::new(*id)).collect(),
             origin: "another".to_owned(),
-            ..keyed_answer(owner, key)
+            ..idempotent_reply(owner, key)
         };
         let owners = [Some("ann"), Some("bob"), None];
         let held_by = owners.map(|owner| holding(owner, "held", &["b", "a"]));
@@ -701,17 +701,17 @@ pub(super) fn an_answer_that_holds_what_is_gone_is_not_kept(make: MakeStore<'_>)
     );
     let holding = |id: &str| IdempotentReply {
         memories: ["there", id].map(MemoryId::new).into(),
-        ..keyed_answer(Some("ann"), id)
+        ..idempotent_reply(Some("ann"), id)
     };
     for id in ["unknown", "hidden", "forgotten", "expired"] {
-        let mut batch = keep_answer(&holding(id));
+        let mut batch = put_reply(&holding(id));
         batch
             .changes
-            .extend(keep_answer(&keyed_answer(Some("ann"), "beside")).changes);
+            .extend(put_reply(&idempotent_reply(Some("ann"), "beside")).changes);
         commit(&*store, batch);
         assert!(!has(&*store, &holding(id)), "{id}");
-        assert!(has(&*store, &keyed_answer(Some("ann"), "beside")));
-        commit(&*store, keep_answer(&holding(id)));
+        assert!(has(&*store, &idempotent_reply(Some("ann"), "beside")));
+        commit(&*store, put_reply(&holding(id)));
         assert_eq!(
             store.wipe(&holding(id).space, "ann", Some("vault"), None, NOW),
             Ok(Wiped::default())
@@ -720,7 +720,7 @@ pub(super) fn an_answer_that_holds_what_is_gone_is_not_kept(make: MakeStore<'_>)
     keep(&*store, &holding("there"));
     assert!(has(&*store, &holding("there")));
     assert_eq!(
-        refused(&*store, keep_answer(&holding("there"))).code,
+        refused(&*store, put_reply(&holding("there"))).code,
         ErrorCode::Conflict
     );
 }
@@ -733,9 +733,9 @@ pub(super) fn one_of_concurrent_answers_is_kept(make: MakeStore<'_>) {
     for (round, owner) in (0..ROUNDS).zip([Some("ann"), None].into_iter().cycle()) {
         let answer = |caller: usize| IdempotentReply {
             answer: caller.to_string(),
-            ..keyed_answer(owner, &round.to_string())
+            ..idempotent_reply(owner, &round.to_string())
         };
-        let keep = |caller: usize| match shared.commit(keep_answer(&answer(caller))) {
+        let keep = |caller: usize| match shared.commit(put_reply(&answer(caller))) {
             Ok(()) => Some(answer(caller)),
             Err(error) => {
                 assert_eq!(error.code, ErrorCode::Conflict, "{error}");
