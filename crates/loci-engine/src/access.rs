@@ -1,11 +1,13 @@
 //! The access rules: what a caller may read and write.
 
-use crate::Engine;
+use std::collections::BTreeSet;
+
 use loci_core::{
     Batch, Caller, Change, Clock, CollectionFilter, Error, ErrorCode, Expect, Filter, Forgotten,
     Memory, MemoryId, OwnerFilter, RecordVerb, Result, Scope, Store, Tier,
 };
-use std::collections::BTreeSet;
+
+use crate::Engine;
 
 /// The access rules: what a caller may read and write.
 #[derive(Clone, Copy)]

@@ -1,11 +1,13 @@
 //! Work in the background: embedding, enrichment and maintenance.
 
-use loci_core::{Clock, Embedder, Enricher, Store};
-use std::sync::Arc;
 pub mod enrich;
 pub mod maintain;
 pub mod sweep_clock;
 pub mod workers;
+
+use std::sync::Arc;
+
+use loci_core::{Clock, Embedder, Enricher, Store};
 
 use crate::Engine;
 use crate::leases::{Leases, Rounds};
@@ -29,7 +31,7 @@ pub struct Background<'a> {
 }
 
 impl Engine {
-    /// Returns work in the background: embedding, enrichment and maintenance.
+    /// Returns the work in the background: embedding, enrichment and maintenance.
     pub fn background(&self) -> Background<'_> {
         Background {
             store: &*self.store,

@@ -129,7 +129,7 @@ pub struct Budgets<'a> {
 }
 
 impl Engine {
-    /// Returns token budgets of replies.
+    /// Returns the token budgets of replies.
     pub fn budgets(&self) -> Budgets<'_> {
         Budgets {
             store: &*self.store,

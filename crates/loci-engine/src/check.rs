@@ -1,6 +1,8 @@
 //! Checks of the arguments and callers of operations. `argument` is the name under which the caller
 //! knows the value.
 
+mod record;
+
 use loci_core::limits::{
     CITATIONS_MAX, CITED_CONTENT_BYTES_MAX, CONTENT_BYTES_MAX, EXCERPT_BYTES_MAX,
     NAME_CHARACTERS_MAX, QUERY_BYTES_MAX, REFERENCE_BYTES_MAX, TAG_BYTES_MAX, TAGS_MAX,
@@ -9,7 +11,6 @@ use loci_core::{Caller, Citation, Error, ErrorCode, MemoryId, Result, Scope};
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
 
-mod record;
 pub(crate) use record::record;
 
 /// Checks content: not blank, no NUL, at most 1 MiB.

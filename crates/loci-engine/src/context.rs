@@ -1,11 +1,12 @@
 //! The context that an agent gets: bundles, and memories at the start of a session.
 
-use loci_core::Store;
-use loci_search::fusion::Weights;
 pub mod bootstrap;
 pub mod bundle;
 mod draft;
 pub mod session_start;
+
+use loci_core::Store;
+use loci_search::fusion::Weights;
 
 use crate::Engine;
 use crate::access::Access;

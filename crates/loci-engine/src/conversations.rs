@@ -1,10 +1,12 @@
 //! Messages, decisions and cached answers.
 
-use loci_core::{Clock, Embedder, Store};
-use std::sync::Arc;
 pub mod answers;
 pub mod decide;
 pub mod store_messages;
+
+use std::sync::Arc;
+
+use loci_core::{Clock, Embedder, Store};
 
 use crate::Engine;
 use crate::access::Access;
@@ -28,7 +30,7 @@ pub struct Conversations<'a> {
 }
 
 impl Engine {
-    /// Returns messages, decisions and cached answers.
+    /// Returns the operations on messages, decisions and cached answers.
     pub fn conversations(&self) -> Conversations<'_> {
         Conversations {
             store: &*self.store,

@@ -1,9 +1,10 @@
 //! The knowledge graph, and the graph of rooms that tunnels connect.
 
-use loci_core::{Clock, Store};
 pub mod knowledge_graph;
 pub mod room_graph;
 pub mod tunnels;
+
+use loci_core::{Clock, Store};
 
 use crate::Engine;
 use crate::access::Access;

@@ -44,7 +44,7 @@ pub struct Idempotency<'a> {
 }
 
 impl Engine {
-    /// Returns calls that have an effect only once.
+    /// Returns the part by which a repeated call has its effect only once.
     pub fn idempotency(&self) -> Idempotency<'_> {
         Idempotency {
             store: &*self.store,

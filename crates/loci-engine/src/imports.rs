@@ -1,9 +1,11 @@
 //! Imports of memories, and of the records of an archive.
 
-use loci_core::{Clock, Store};
-use std::sync::Arc;
 pub mod import;
 pub mod import_records;
+
+use std::sync::Arc;
+
+use loci_core::{Clock, Store};
 
 use crate::Engine;
 use crate::access::Access;
@@ -23,7 +25,7 @@ pub struct Imports<'a> {
 }
 
 impl Engine {
-    /// Returns imports of memories, and of the records of an archive.
+    /// Returns the imports of memories, and of the records of an archive.
     pub fn imports(&self) -> Imports<'_> {
         Imports {
             store: &*self.store,

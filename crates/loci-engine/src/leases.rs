@@ -192,7 +192,7 @@ pub(crate) struct Leases<'a> {
 }
 
 impl Engine {
-    /// Returns leases on background work.
+    /// Returns the leases on background work.
     pub(crate) fn leases(&self) -> Leases<'_> {
         Leases {
             store: &*self.store,

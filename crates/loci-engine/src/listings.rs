@@ -1,12 +1,13 @@
 //! Lists and counts of what a caller may read.
 
-use loci_core::{Clock, Store};
 pub mod browse;
 pub mod counts;
 pub mod languages;
 pub mod list;
 pub mod names;
 pub mod status_counts;
+
+use loci_core::{Clock, Store};
 
 use crate::Budgets;
 use crate::Engine;
@@ -22,7 +23,7 @@ pub struct Listings<'a> {
 }
 
 impl Engine {
-    /// Returns lists and counts of what a caller may read.
+    /// Returns the lists and counts of what a caller may read.
     pub fn listings(&self) -> Listings<'_> {
         Listings {
             store: &*self.store,

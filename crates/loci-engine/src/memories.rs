@@ -1,6 +1,5 @@
 //! Single memories: storing, reading, changing, moving and forgetting them.
 
-use loci_core::{Clock, Store};
 pub mod clear;
 pub mod discard;
 pub mod file;
@@ -11,6 +10,8 @@ pub mod remember;
 pub mod remember_as;
 pub mod show;
 pub mod update;
+
+use loci_core::{Clock, Store};
 
 use crate::Engine;
 use crate::access::Access;
@@ -32,7 +33,7 @@ pub struct Memories<'a> {
 }
 
 impl Engine {
-    /// Returns single memories: storing, reading, changing, moving and forgetting them.
+    /// Returns the operations on single memories.
     pub fn memories(&self) -> Memories<'_> {
         Memories {
             store: &*self.store,

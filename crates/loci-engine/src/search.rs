@@ -1,9 +1,5 @@
 //! Search by words and by meaning, and comparisons of texts.
 
-use loci_core::{CandidateQuery, Filter, MemoryId, QueryVector, Result, Store, WebSearch};
-use loci_search::fusion::Weights;
-use std::collections::HashMap;
-use std::time::Duration;
 pub mod compare;
 pub mod find_duplicates;
 pub mod fusion_input;
@@ -15,6 +11,12 @@ pub mod recall;
 pub mod recall_within;
 pub mod repeats;
 pub mod search_web;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use loci_core::{CandidateQuery, Filter, MemoryId, QueryVector, Result, Store, WebSearch};
+use loci_search::fusion::Weights;
 
 use crate::Engine;
 use crate::access::Access;
@@ -38,7 +40,7 @@ pub struct Search<'a> {
 }
 
 impl Engine {
-    /// Returns search by words and by meaning, and comparisons of texts.
+    /// Returns the search by words and by meaning, and the comparisons of texts.
     pub fn search(&self) -> Search<'_> {
         Search {
             store: &*self.store,

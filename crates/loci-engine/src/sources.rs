@@ -1,9 +1,11 @@
 //! Files that memories are made from.
 
-use loci_core::{Clock, SourceTree, Store};
-use std::sync::Arc;
 pub mod file_source;
 pub mod sync;
+
+use std::sync::Arc;
+
+use loci_core::{Clock, SourceTree, Store};
 
 use crate::Engine;
 use crate::access::Access;
@@ -24,7 +26,7 @@ pub struct Sources<'a> {
 }
 
 impl Engine {
-    /// Returns files that memories are made from.
+    /// Returns the operations on files that memories are made from.
     pub fn sources(&self) -> Sources<'_> {
         Sources {
             store: &*self.store,

@@ -1,6 +1,7 @@
 //! The number of tokens that a language model counts in a text.
 
 use loci_core::TokenCounter;
+
 pub use loci_search::excerpt::estimated_tokens;
 
 /// Counts by [`estimated_tokens`], for an engine without a tokenizer.

@@ -17,7 +17,6 @@ use crate::models::QueryReading;
 use crate::search::fusion_input::{FusionInput, Marks, cut_at, input};
 use crate::search::literal::Pool;
 use crate::search::order::{Paging, Ranked, candidates_for, in_order, ranked};
-
 use crate::{FusionWeights, SearchMode, check};
 
 /// A question.

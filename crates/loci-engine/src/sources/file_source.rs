@@ -5,7 +5,6 @@ mod plan;
 
 use std::collections::BTreeMap;
 
-pub use loci_core::SOURCE_FILE;
 use loci_core::{
     Batch, Caller, Change, Error, MemoryId, Result, SourceFile, Timestamp, Visibility,
 };
@@ -13,6 +12,8 @@ use loci_core::{
 use crate::Sources;
 use crate::check;
 use filing::Filing;
+
+pub use loci_core::SOURCE_FILE;
 
 /// A part of a file.
 #[derive(Debug, Clone, PartialEq)]
