@@ -15,7 +15,7 @@ use rusqlite::{Connection, Row, Rows};
 use crate::failure::{Result, damaged};
 use crate::statements::codec::{decode_terms, decode_vector};
 use crate::statements::passages::{POSITION_BITS, passage_keys};
-use crate::statements::row::{STORED_COLUMNS, read_stored};
+use crate::statements::row::{STORED_COLUMNS, STORED_ROW, read_stored};
 use loci_index::{Index, StoredPassage, StoredVector, Texts};
 
 /// The passages that [`Passages::push`] reads.
@@ -168,7 +168,7 @@ fn read_memories(rows: &mut Rows<'_>, index: &mut Index) -> Result<bool> {
         let Some(row) = rows.next()? else {
             return Ok(number > 0);
         };
-        index.insert(row.get(0)?, &read_stored(row)?);
+        index.insert(row.get(STORED_ROW)?, &read_stored(row)?);
     }
     Ok(true)
 }

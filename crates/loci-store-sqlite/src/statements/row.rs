@@ -12,12 +12,52 @@ use crate::failure::{Result, damaged, damaged_row};
 use crate::statements::codec::{decode_attributes, decode_citations, decode_links, decode_names};
 use loci_index::StoredMemory;
 
-/// The columns of `memory AS m` that [`read_memory`] reads, in its order.
-pub(crate) const COLUMNS: &str = "m.space, m.id, m.collection, m.section, m.kind, m.tags, m.weight, m.delivery, \
-     m.owner, m.visibility, m.supersedes, m.expires_at, m.created_at, m.updated_at, m.revision, m.tier, m.source, \
-     m.origin, m.actor, m.forgotten_at, m.updated_by, m.by_admin";
+/// Declares the columns of a query: their SQL as one list, and their places in a row by name.
+macro_rules! columns {
+    (
+        $(#[$doc:meta])+
+        $list:ident, $column:ident:
+        $first:ident = ($($first_sql:tt)+), $($name:ident = ($($sql:tt)+),)+
+    ) => {
+        $(#[$doc])+
+        pub(crate) const $list: &str = concat!($($first_sql)+ $(, ", ", $($sql)+)+);
+
+        #[derive(Clone, Copy)]
+        enum $column {
+            $first,
+            $($name,)+
+        }
+    };
+}
+
+columns! {
+    /// The columns of `memory AS m` that [`read_memory`] reads.
+    COLUMNS, Column:
+    Space = ("m.space"),
+    Id = ("m.id"),
+    Collection = ("m.collection"),
+    Section = ("m.section"),
+    Kind = ("m.kind"),
+    Tags = ("m.tags"),
+    Weight = ("m.weight"),
+    Delivery = ("m.delivery"),
+    Owner = ("m.owner"),
+    Visibility = ("m.visibility"),
+    Supersedes = ("m.supersedes"),
+    ExpiresAt = ("m.expires_at"),
+    CreatedAt = ("m.created_at"),
+    UpdatedAt = ("m.updated_at"),
+    Revision = ("m.revision"),
+    Tier = ("m.tier"),
+    Source = ("m.source"),
+    Origin = ("m.origin"),
+    Actor = ("m.actor"),
+    ForgottenAt = ("m.forgotten_at"),
+    UpdatedBy = ("m.updated_by"),
+    ByAdmin = ("m.by_admin"),
+}
 /// The first column after those.
-pub(crate) const NEXT_COLUMN: usize = 22;
+const NEXT_COLUMN: usize = Column::ByAdmin as usize + 1;
 
 /// The tables that a query for whole records selects from.
 pub(crate) const WHOLE_TABLES: &str =
@@ -34,52 +74,85 @@ macro_rules! memory_holds {
 pub(crate) use memory_holds;
 /// That as a condition.
 pub(crate) const MEMORY_HOLDS: &str = memory_holds!();
-/// The columns of them that [`read_whole`] reads after [`COLUMNS`], in its order.
-pub(crate) const FURTHER_COLUMNS: &str = concat!(
-    "c.text, m.summary, m.thread, m.position, m.enrichment, m.links, a.count, a.last, m.attributes, m.citations, \
-     m.title, ",
-    memory_holds!(),
-    " AND c.checksum IS loci_checksum(c.memory, c.text) AND m.text_checksum IS loci_checksum(c.text)"
-);
+columns! {
+    /// The columns of these tables that [`read_whole`] reads after [`COLUMNS`].
+    FURTHER_COLUMNS, Further:
+    Text = ("c.text"),
+    Summary = ("m.summary"),
+    Thread = ("m.thread"),
+    Position = ("m.position"),
+    Enrichment = ("m.enrichment"),
+    Links = ("m.links"),
+    Count = ("a.count"),
+    Last = ("a.last"),
+    Attributes = ("m.attributes"),
+    Citations = ("m.citations"),
+    Title = ("m.title"),
+    Holds = (memory_holds!(), " AND c.checksum IS loci_checksum(c.memory, c.text) AND m.text_checksum IS loci_checksum(c.text)"),
+}
 /// The first column after those.
-pub(crate) const NEXT_WHOLE_COLUMN: usize = NEXT_COLUMN + 12;
+pub(crate) const NEXT_WHOLE_COLUMN: usize = NEXT_COLUMN + Further::Holds as usize + 1;
 
-/// The columns of `memory AS m` that [`read_stored`] reads, in its order.
-pub(crate) const STORED_COLUMNS: &str = "m.row, m.space, m.id, m.collection, m.section, m.tags, m.weight, m.delivery, \
-     m.owner, m.visibility, m.supersedes, m.expires_at, m.created_at, m.updated_at, m.tier, m.source, m.thread, \
-     m.position, m.origin, m.forgotten_at IS NOT NULL, \
-     (SELECT t.row FROM memory AS t WHERE t.space = m.space AND t.id = m.supersedes), m.kind";
+columns! {
+    /// The columns of `memory AS m` that [`read_stored`] reads.
+    STORED_COLUMNS, Stored:
+    Row = ("m.row"),
+    Space = ("m.space"),
+    Id = ("m.id"),
+    Collection = ("m.collection"),
+    Section = ("m.section"),
+    Tags = ("m.tags"),
+    Weight = ("m.weight"),
+    Delivery = ("m.delivery"),
+    Owner = ("m.owner"),
+    Visibility = ("m.visibility"),
+    Supersedes = ("m.supersedes"),
+    ExpiresAt = ("m.expires_at"),
+    CreatedAt = ("m.created_at"),
+    UpdatedAt = ("m.updated_at"),
+    Tier = ("m.tier"),
+    Source = ("m.source"),
+    Thread = ("m.thread"),
+    Position = ("m.position"),
+    Origin = ("m.origin"),
+    IsForgotten = ("m.forgotten_at IS NOT NULL"),
+    Replaces = ("(SELECT t.row FROM memory AS t WHERE t.space = m.space AND t.id = m.supersedes)"),
+    Kind = ("m.kind"),
+}
+
+/// The column of those with the number of the row.
+pub(crate) const STORED_ROW: usize = Stored::Row as usize;
 
 /// Returns the properties that the index needs of the memory in the row, borrowed from it.
 pub(crate) fn read_stored<'a>(row: &'a Row<'_>) -> Result<StoredMemory<'a>> {
-    let name = |column| text(row, column);
-    let optional = |column| -> Result<Option<&str>> {
-        row.get_ref(column)?
+    let name = |column: Stored| text(row, column as usize);
+    let optional = |column: Stored| -> Result<Option<&str>> {
+        row.get_ref(column as usize)?
             .as_str_or_null()
             .map_err(|_| damaged().into())
     };
-    let position: Option<i64> = row.get(17)?;
+    let position: Option<i64> = row.get(Stored::Position as usize)?;
     Ok(StoredMemory {
-        space: name(1)?,
-        id: name(2)?,
-        collection: optional(3)?,
-        section: name(4)?,
-        kind: name(21)?,
-        tags: decode_names(name(5)?)?,
-        weight: row.get(6)?,
-        delivery: Delivery::from_name(name(7)?).ok_or_else(damaged)?,
-        origin: name(18)?,
-        owner: optional(8)?,
-        visibility: Visibility::from_name(name(9)?).ok_or_else(damaged)?,
-        supersedes: optional(10)?,
-        replaces: row.get(20)?,
-        expires_at: read_moment(row, 11)?,
-        created_at: read_moment(row, 12)?.ok_or_else(damaged)?,
-        updated_at: read_moment(row, 13)?.ok_or_else(damaged)?,
-        is_forgotten: row.get(19)?,
-        tier: Tier::from_name(name(14)?).ok_or_else(damaged)?,
-        source: optional(15)?,
-        thread: optional(16)?.zip(position.map(i64::cast_unsigned)),
+        space: name(Stored::Space)?,
+        id: name(Stored::Id)?,
+        collection: optional(Stored::Collection)?,
+        section: name(Stored::Section)?,
+        kind: name(Stored::Kind)?,
+        tags: decode_names(name(Stored::Tags)?)?,
+        weight: row.get(Stored::Weight as usize)?,
+        delivery: Delivery::from_name(name(Stored::Delivery)?).ok_or_else(damaged)?,
+        origin: name(Stored::Origin)?,
+        owner: optional(Stored::Owner)?,
+        visibility: Visibility::from_name(name(Stored::Visibility)?).ok_or_else(damaged)?,
+        supersedes: optional(Stored::Supersedes)?,
+        replaces: row.get(Stored::Replaces as usize)?,
+        expires_at: read_moment(row, Stored::ExpiresAt as usize)?,
+        created_at: read_moment(row, Stored::CreatedAt as usize)?.ok_or_else(damaged)?,
+        updated_at: read_moment(row, Stored::UpdatedAt as usize)?.ok_or_else(damaged)?,
+        is_forgotten: row.get(Stored::IsForgotten as usize)?,
+        tier: Tier::from_name(name(Stored::Tier)?).ok_or_else(damaged)?,
+        source: optional(Stored::Source)?,
+        thread: optional(Stored::Thread)?.zip(position.map(i64::cast_unsigned)),
     })
 }
 
@@ -89,42 +162,44 @@ fn text<'a>(row: &'a Row<'_>, column: usize) -> Result<&'a str> {
 
 /// The fields of the record in the row that have a column of [`COLUMNS`].
 fn read_memory(row: &Row<'_>) -> Result<Memory> {
-    let name = |column| text(row, column);
+    let name = |column: Column| text(row, column as usize);
     Ok(Memory {
-        space: read_space(name(0)?)?,
-        id: MemoryId::new(name(1)?),
+        space: read_space(name(Column::Space)?)?,
+        id: MemoryId::new(name(Column::Id)?),
         content: String::new(),
         title: None,
         location: Location {
-            collection: row.get(2)?,
-            section: row.get(3)?,
+            collection: row.get(Column::Collection as usize)?,
+            section: row.get(Column::Section as usize)?,
         },
-        kind: row.get(4)?,
+        kind: row.get(Column::Kind as usize)?,
         summary: None,
-        tags: decode_names(name(5)?)?,
-        weight: row.get(6)?,
-        tier: Tier::from_name(name(15)?).ok_or_else(damaged)?,
+        tags: decode_names(name(Column::Tags)?)?,
+        weight: row.get(Column::Weight as usize)?,
+        tier: Tier::from_name(name(Column::Tier)?).ok_or_else(damaged)?,
         thread: None,
-        source: read_id(row, 16)?,
+        source: read_id(row, Column::Source as usize)?,
         enrichment: None,
         links: Vec::new(),
         citations: Vec::new(),
         attributes: BTreeMap::new(),
         access: Access::default(),
-        delivery: Delivery::from_name(name(7)?).ok_or_else(damaged)?,
-        origin: row.get(17)?,
-        owner: row.get(8)?,
-        actor: row.get(18)?,
-        updated_by: row.get(20)?,
-        by_admin: row.get(21)?,
-        visibility: Visibility::from_name(name(9)?).ok_or_else(damaged)?,
-        supersedes: read_id(row, 10)?,
+        delivery: Delivery::from_name(name(Column::Delivery)?).ok_or_else(damaged)?,
+        origin: row.get(Column::Origin as usize)?,
+        owner: row.get(Column::Owner as usize)?,
+        actor: row.get(Column::Actor as usize)?,
+        updated_by: row.get(Column::UpdatedBy as usize)?,
+        by_admin: row.get(Column::ByAdmin as usize)?,
+        visibility: Visibility::from_name(name(Column::Visibility)?).ok_or_else(damaged)?,
+        supersedes: read_id(row, Column::Supersedes as usize)?,
         superseded_by: None,
-        expires_at: read_moment(row, 11)?,
-        forgotten_at: read_moment(row, 19)?,
-        created_at: read_moment(row, 12)?.ok_or_else(damaged)?,
-        updated_at: read_moment(row, 13)?.ok_or_else(damaged)?,
-        revision: row.get::<_, i64>(14)?.cast_unsigned(),
+        expires_at: read_moment(row, Column::ExpiresAt as usize)?,
+        forgotten_at: read_moment(row, Column::ForgottenAt as usize)?,
+        created_at: read_moment(row, Column::CreatedAt as usize)?.ok_or_else(damaged)?,
+        updated_at: read_moment(row, Column::UpdatedAt as usize)?.ok_or_else(damaged)?,
+        revision: row
+            .get::<_, i64>(Column::Revision as usize)?
+            .cast_unsigned(),
     })
 }
 
@@ -132,28 +207,28 @@ fn read_memory(row: &Row<'_>) -> Result<Memory> {
 /// failure, never a record: a list with such a memory fails as a whole and names it, so that no
 /// caller takes the rest for the whole list.
 pub(crate) fn read_whole(row: &Row<'_>) -> Result<Memory> {
-    let column = |number: usize| NEXT_COLUMN + number;
-    verify_checksum(row, column(11), "memory", 1)?;
-    let thread: Option<String> = row.get(column(2))?;
-    let position: Option<i64> = row.get(column(3))?;
-    let enrichment: Option<String> = row.get(column(4))?;
+    let column = |further: Further| NEXT_COLUMN + further as usize;
+    verify_checksum(row, column(Further::Holds), "memory", Column::Id as usize)?;
+    let thread: Option<String> = row.get(column(Further::Thread))?;
+    let position: Option<i64> = row.get(column(Further::Position))?;
+    let enrichment: Option<String> = row.get(column(Further::Enrichment))?;
     let status = |name: String| EnrichmentStatus::from_name(&name).ok_or_else(damaged);
-    let count: Option<i64> = row.get(column(6))?;
+    let count: Option<i64> = row.get(column(Further::Count))?;
     Ok(Memory {
-        content: row.get(column(0))?,
-        title: row.get(column(10))?,
-        summary: row.get(column(1))?,
+        content: row.get(column(Further::Text))?,
+        title: row.get(column(Further::Title))?,
+        summary: row.get(column(Further::Summary))?,
         thread: thread.zip(position).map(|(name, position)| Thread {
             name,
             position: position.cast_unsigned(),
         }),
         enrichment: enrichment.map(status).transpose()?,
-        links: decode_links(text(row, column(5))?)?,
-        attributes: decode_attributes(text(row, column(8))?)?,
-        citations: decode_citations(text(row, column(9))?)?,
+        links: decode_links(text(row, column(Further::Links))?)?,
+        attributes: decode_attributes(text(row, column(Further::Attributes))?)?,
+        citations: decode_citations(text(row, column(Further::Citations))?)?,
         access: Access {
             count: count.unwrap_or(0).cast_unsigned(),
-            last: read_moment(row, column(7))?,
+            last: read_moment(row, column(Further::Last))?,
         },
         ..read_memory(row)?
     })
