@@ -74,12 +74,13 @@ impl Record {
 
 /// Streams every record that a store holds.
 pub trait ArchiveStore: Send + Sync {
-    /// Passes every record to `visit`, from one consistent snapshot, while other processes may
-    /// write. The order is by name of the space, then by kind in the order of [`Record`]. Memories
-    /// and facts follow in insertion order; note files, tunnels, settings, source files, cache
-    /// entries, decisions and kept replies in the order of their keys (records without an owner or
-    /// a collection first). Leaves out memories that are soft-deleted or have expired at `now`,
-    /// removes them from the tunnels that name them, and leaves out replies that hold their text.
+    /// Passes every record to `visit`, each space from one consistent snapshot, while other
+    /// processes may write. The order is by name of the space, then by kind in the order of
+    /// [`Record`]. Memories and facts follow in insertion order; note files, tunnels, settings,
+    /// source files, cache entries, decisions and kept replies in the order of their keys (records
+    /// without an owner or a collection first). Leaves out memories that are soft-deleted or have
+    /// expired at `now`, removes them from the tunnels that name them, and leaves out replies that
+    /// hold their text.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read; the first error of `visit`, which ends the

@@ -96,8 +96,8 @@ pub use source_file::{
     LINES, SOURCE_FILE, SOURCE_PATH, SourceFile, SourceState, SourceStore, SourceTree,
 };
 pub use store::{
-    Batch, Change, Expect, FilingOrder, LocationCount, StatusCount, Store, StoreSize, Sweep, Touch,
-    Wiped,
+    Batch, Change, Expect, FilingOrder, LocationCount, Partition, StatusCount, Store, StoreSize,
+    Sweep, Touch, Wiped, Work,
 };
 pub use store_files::{
     FilesLock, Holder, Inspected, OpenError, OpenFault, Rebuilt, Salvaged, StoreFiles, VisitRecord,

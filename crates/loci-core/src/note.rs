@@ -306,8 +306,8 @@ pub trait NoteStore: Send + Sync {
 
     /// Commits a batch of data that can be rebuilt from other sources, without a flush of the disk;
     /// otherwise as [`Store::commit`](crate::Store::commit). When it returns `Ok`, every later read
-    /// of every process sees the changes, and they survive the crash of any process. A power cut
-    /// may undo them, together with later commits of this kind.
+    /// of every process sees the changes, and they survive the crash of any process of loci. A
+    /// power cut may undo them, together with later commits of this kind.
     ///
     /// # Errors
     /// As for `commit`.

@@ -76,7 +76,7 @@ pub enum Change {
         owner: String,
         /// The tool set of the write.
         origin: String,
-        /// The result of [`Store::version`] when the work on the batch began.
+        /// The result of [`Store::version`] for the space when the work on the batch began.
         since: u64,
     },
     /// Changes nothing, but fails if this memory is a note, as by [`NoteStore::note_file_of`],
@@ -171,7 +171,7 @@ pub enum Change {
         record: Box<Record>,
         /// The index data of a memory; empty for other records.
         passages: Vec<Passage>,
-        /// The result of [`Store::version`] when the work on the record began.
+        /// The result of [`Store::version`] for the space when the work on the record began.
         since: u64,
         /// The current time.
         now: Timestamp,
@@ -258,6 +258,38 @@ pub struct Sweep {
     pub audited_before: Timestamp,
     /// Removes the records of wipes before this time.
     pub wiped_before: Timestamp,
+}
+
+/// A part of a store on which one process at a time does background work. A store that many
+/// processes on one machine share is one partition; a store on a server has one for each space, so
+/// that many machines divide the work among them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Partition {
+    /// All spaces.
+    Whole,
+    /// One space.
+    Space(Space),
+}
+
+impl Partition {
+    /// Returns true if the data of this space lies in the partition.
+    pub fn contains(&self, space: &Space) -> bool {
+        match self {
+            Partition::Whole => true,
+            Partition::Space(own) => own == space,
+        }
+    }
+}
+
+/// Background work of which a partition may have some.
+#[derive(Debug, Clone, Copy)]
+pub enum Work<'a> {
+    /// Memories that have a passage without a vector of this model.
+    Embed(&'a ModelId),
+    /// Passages that have a vector of this model, for [`Store::retire_model`].
+    Retire(&'a ModelId),
+    /// Data past these cutoff times, for [`Store::sweep`].
+    Sweep(&'a Sweep),
 }
 
 /// The size of a store, for people.
@@ -413,7 +445,26 @@ pub trait Store:
         passage: u32,
     ) -> Result<Option<Range<usize>>>;
 
-    /// Returns at most `limit` memories of any space that have a passage without a vector of
+    /// Returns the partition that the data of this space lies in.
+    fn partition_of(&self, space: &Space) -> Partition;
+
+    /// Returns at most `limit` partitions that have this work, in order, beginning after `after`
+    /// and going on from the first one at the end: each partition at most once, `after` last.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn partitions_with(
+        &self,
+        work: Work<'_>,
+        after: Option<&Partition>,
+        limit: usize,
+    ) -> Result<Vec<Partition>>;
+
+    /// Returns the pause between two rounds of background work on the store, of which the last one
+    /// took `round`, so that the writes of callers get in between.
+    fn background_pause(&self, round: Duration) -> Duration;
+
+    /// Returns at most `limit` memories of the partition that have a passage without a vector of
     /// `model`: first those with a passage that has no vector at all, in this order, then those
     /// embedded with one other model, in this order too.
     ///
@@ -421,39 +472,46 @@ pub trait Store:
     /// `unavailable` if the store cannot be read.
     fn without_vector(
         &self,
+        partition: &Partition,
         model: &ModelId,
         order: FilingOrder,
         limit: usize,
     ) -> Result<Vec<(Space, MemoryId)>>;
 
-    /// Returns how many memories [`without_vector`](Store::without_vector) would return without a
-    /// limit.
+    /// Returns the number of memories in all partitions that have a passage without a vector of
+    /// `model`; counts no further than `count_max`.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    fn pending_embeddings(&self, model: &ModelId) -> Result<u64>;
+    fn pending_embeddings(&self, model: &ModelId, count_max: usize) -> Result<usize>;
 
-    /// Returns the models of the stored vectors with their numbers of passages, most passages
-    /// first, ties by name. Passages of soft-deleted memories count until they are removed.
+    /// Returns the models of the stored vectors with their numbers of passages in all partitions,
+    /// most passages first, ties by name. Passages of soft-deleted memories count until they are
+    /// removed.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn models(&self) -> Result<Vec<(ModelId, u64)>>;
 
-    /// Removes the vectors of this model from at most `limit` passages and returns the number of
-    /// these; fewer than `limit` only if no more remain.
+    /// Removes the vectors of this model from at most `limit` passages of the partition and returns
+    /// the number of these; fewer than `limit` only if no more remain.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
-    fn retire_model(&self, model: &ModelId, limit: usize) -> Result<usize>;
+    fn retire_model(&self, partition: &Partition, model: &ModelId, limit: usize) -> Result<usize>;
 
-    /// Returns true if a passage has a vector of this model with another number of components: the
-    /// model behind the name has changed since, and queries cannot be compared with it. May read
-    /// all passages.
+    /// Returns true if a passage of the partition has a vector of this model with another number of
+    /// components: the model behind the name has changed since, and queries cannot be compared with
+    /// it. May read all passages.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    fn has_other_dimensions(&self, model: &ModelId, dimensions: usize) -> Result<bool>;
+    fn has_other_dimensions(
+        &self,
+        partition: &Partition,
+        model: &ModelId,
+        dimensions: usize,
+    ) -> Result<bool>;
 
     /// Soft-deletes at most `limit` of the memories that match the filter, are not
     /// [notes](NoteStore::note_file_of), and have this id, if one is given. With each, it
@@ -559,21 +617,15 @@ pub trait Store:
     /// `unavailable` if the store cannot be written.
     fn lease(&self, name: &str, holder: &str, now: Timestamp, until: Timestamp) -> Result<bool>;
 
-    /// Returns true if [`sweep`](Store::sweep) would remove anything. Changes no data.
-    ///
-    /// # Errors
-    /// `unavailable` if the store cannot be read.
-    fn needs_sweep(&self, sweep: &Sweep) -> Result<bool>;
-
-    /// Permanently removes data past the cutoff times, each kind in the order of its time, a memory
-    /// with its job. Returns the number of steps, at most `limit`: each step removes one record, or
-    /// a part of a large memory, which is soft-deleted with the first part, or trims the store's
-    /// own bookkeeping. Runs one short transaction, which may end before the limit: only a result
-    /// of 0 means that no work is left.
+    /// Permanently removes data of the partition past the cutoff times, each kind in the order of
+    /// its time, a memory with its job. Returns the number of steps, at most `limit`: each step
+    /// removes one record, or a part of a large memory, which is soft-deleted with the first part,
+    /// or trims the store's own bookkeeping. Runs one short transaction, which may end before the
+    /// limit: only a result of 0 means that no work is left.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
-    fn sweep(&self, sweep: &Sweep, limit: usize) -> Result<usize>;
+    fn sweep(&self, partition: &Partition, sweep: &Sweep, limit: usize) -> Result<usize>;
 
     /// Returns the clock state that a sweep last recorded; `None` if no sweep recorded one.
     ///
@@ -603,12 +655,13 @@ pub trait Store:
         Ok(())
     }
 
-    /// Returns a number that grows with every change that any process commits, except for a [kept
-    /// reply](Change::PutIdempotentReply).
+    /// Returns a number that grows with every change that any process commits in this space, in the
+    /// order of the commits, except for a [kept reply](Change::PutIdempotentReply). It may grow
+    /// with changes in other spaces, too.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    fn version(&self) -> Result<u64>;
+    fn version(&self, space: &Space) -> Result<u64>;
 
     /// Returns the size of the store.
     ///

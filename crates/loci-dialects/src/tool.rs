@@ -557,7 +557,7 @@ pub struct Resources {
 mod tests {
     use std::sync::Arc;
 
-    use loci_core::{AuditQuery, Timestamp};
+    use loci_core::{AuditQuery, Space, Timestamp};
     use loci_engine::SearchMode;
     use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 
@@ -574,7 +574,7 @@ mod tests {
             clock,
             SearchMode::Words,
         );
-        let version = engine.version().unwrap();
+        let version = engine.version(&Space::default()).unwrap();
         let rows = [
             (
                 &mememory::DIALECT,
@@ -612,7 +612,11 @@ mod tests {
                 (ErrorCode::Forbidden, *message)
             );
         }
-        assert_eq!(engine.version().unwrap(), version, "something was written");
+        assert_eq!(
+            engine.version(&Space::default()).unwrap(),
+            version,
+            "something was written"
+        );
         let noted = engine
             .audit()
             .entries(&AuditQuery {

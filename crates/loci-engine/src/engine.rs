@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use loci_core::{
     Caller, CandidateQuery, Clock, CollectionFilter, Embedder, Enricher, FormerModels, NoteFolder,
-    Redactor, Result, SourceTree, Store, StoreSize, Timestamp, TokenCounter, WebSearch,
+    Redactor, Result, SourceTree, Space, Store, StoreSize, Timestamp, TokenCounter, WebSearch,
 };
 use loci_search::fusion::Weights;
 
@@ -219,12 +219,12 @@ impl Engine {
         self.clock.now()
     }
 
-    /// Returns a number that grows with every change that any process commits.
+    /// Returns a number that grows with every change that any process commits in this space.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn version(&self) -> Result<u64> {
-        self.store.version()
+    pub fn version(&self, space: &Space) -> Result<u64> {
+        self.store.version(space)
     }
 
     /// Checks that the store can be read and written.
@@ -232,7 +232,7 @@ impl Engine {
     /// # Errors
     /// `unavailable` if it cannot, with advice.
     pub fn check_ready(&self) -> Result<()> {
-        self.store.version()?;
+        self.store.version(&Space::default())?;
         self.store.check_writable()
     }
 

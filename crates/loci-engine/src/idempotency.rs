@@ -75,7 +75,7 @@ impl Idempotency<'_> {
         keyed: KeyedRequest<'_>,
         work: impl FnOnce() -> Result<Answer>,
     ) -> Result<String> {
-        let since = self.store.version()?;
+        let since = self.store.version(&caller.space)?;
         let operation = caller
             .session
             .as_ref()

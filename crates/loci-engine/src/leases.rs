@@ -4,7 +4,9 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use loci_core::{Clock, Job, MemoryId, ModelId, Result, Space, Store, Timestamp, limits};
+use loci_core::{
+    Clock, Job, MemoryId, ModelId, Partition, Result, Space, Store, Timestamp, Work, limits,
+};
 use uuid::Uuid;
 
 use crate::Engine;
@@ -16,38 +18,62 @@ const LEASE_SECONDS: i64 = 120;
 /// Seconds for which a model counts as used after a process that used it ended without releasing
 /// it. Long, so that a renewal costs one write every few minutes.
 const USE_SECONDS: i64 = 600;
+/// The most partitions of which a round tries to take the lease before it ends without work.
+const PARTITIONS_TRIED_MAX: usize = 16;
 /// The most memories that are remembered because searches lacked their vectors: a few searches.
 const WANTED_MAX: usize = 256;
 const _: () =
     assert!(LEASE_SECONDS < limits::LEASE_SECONDS_MAX && USE_SECONDS < limits::LEASE_SECONDS_MAX);
 
-/// A lease on a kind of background work, kept from round to round while there is work. One thread
-/// of an engine does that work.
+/// A lease on a kind of background work in one partition at a time, kept from round to round while
+/// there is work. One thread of an engine does that work.
 #[derive(Debug)]
 pub(crate) struct Lease {
-    name: String,
+    kind: String,
     /// The duration in seconds.
     seconds: i64,
-    /// The time at which it expires; `None` while this engine does not hold it.
-    until: Mutex<Option<Timestamp>>,
+    state: Mutex<LeaseState>,
+}
+
+#[derive(Debug, Default)]
+struct LeaseState {
+    /// The partition of the last round.
+    partition: Option<Partition>,
+    /// The time at which the lease on it expires; `None` while this engine does not hold it.
+    until: Option<Timestamp>,
 }
 
 impl Lease {
-    fn of(name: impl Into<String>, seconds: i64) -> Self {
+    fn of(kind: impl Into<String>, seconds: i64) -> Self {
         Lease {
-            name: name.into(),
+            kind: kind.into(),
             seconds,
-            until: Mutex::new(None),
+            state: Mutex::default(),
         }
     }
 
-    fn until(&self) -> MutexGuard<'_, Option<Timestamp>> {
-        self.until.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, LeaseState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns true if this engine took it and has not released it; it may have expired.
-    pub(crate) fn is_held(&self) -> bool {
-        self.until().is_some()
+    /// Returns the name of the lease on a partition.
+    fn name(&self, partition: &Partition) -> String {
+        match partition {
+            Partition::Whole => self.kind.clone(),
+            Partition::Space(space) => format!("{} in {space}", self.kind),
+        }
+    }
+
+    /// Returns the partition of the last round.
+    fn last(&self) -> Option<Partition> {
+        self.state().partition.clone()
+    }
+
+    /// Returns true if this engine took it on the partition and has not released it; it may have
+    /// expired.
+    pub(crate) fn is_held(&self, partition: &Partition) -> bool {
+        let state = self.state();
+        state.until.is_some() && state.partition.as_ref() == Some(partition)
     }
 }
 
@@ -59,12 +85,18 @@ pub(crate) struct ModelRounds {
     pub(crate) in_use: Lease,
     /// The lease for embedding the memories that wait for the model.
     pub(crate) embedding: Lease,
-    /// Memories without embedding that the next round skips, because the model refused them.
-    pub(crate) refused: Mutex<BTreeSet<TextName>>,
     /// Memories that the next rounds embed before all others.
     pub(crate) wanted: Wanted,
     /// The number of rounds.
     pub(crate) count: AtomicUsize,
+    partitions: Mutex<HashMap<Partition, Arc<PartitionRounds>>>,
+}
+
+/// The state of one engine's rounds for one model in one partition.
+#[derive(Debug, Default)]
+pub(crate) struct PartitionRounds {
+    /// Memories without embedding that the next round skips, because the model refused them.
+    refused: Mutex<BTreeSet<TextName>>,
     /// The number of memories that the model refused after all others had been embedded; it will
     /// never embed these.
     pub(crate) unreadable: AtomicUsize,
@@ -79,15 +111,51 @@ impl ModelRounds {
         ModelRounds {
             in_use: Lease::of(format!("model {model}"), USE_SECONDS),
             embedding: Lease::of(format!("embed {model}"), LEASE_SECONDS),
-            refused: Mutex::default(),
             wanted: Wanted::default(),
             count: AtomicUsize::new(0),
-            unreadable: AtomicUsize::new(0),
-            dimensions: AtomicUsize::new(0),
-            is_outdated: AtomicBool::new(false),
+            partitions: Mutex::default(),
         }
     }
 
+    fn partitions(&self) -> MutexGuard<'_, HashMap<Partition, Arc<PartitionRounds>>> {
+        self.partitions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the state for this partition.
+    pub(crate) fn within(&self, partition: &Partition) -> Arc<PartitionRounds> {
+        Arc::clone(self.partitions().entry(partition.clone()).or_default())
+    }
+
+    /// Forgets what the model refused, since no memory waits for it.
+    pub(crate) fn complete(&self) {
+        for of_partition in self.partitions().values() {
+            of_partition.take_refused();
+            of_partition.unreadable.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns the number of memories in all partitions that the model will never embed.
+    pub(crate) fn unreadable(&self) -> usize {
+        let partitions = self.partitions();
+        let counts = partitions
+            .values()
+            .map(|rounds| rounds.unreadable.load(Ordering::Relaxed));
+        counts.sum()
+    }
+
+    /// Returns the partitions whose vectors of the model must be removed.
+    pub(crate) fn outdated(&self) -> Vec<Partition> {
+        let partitions = self.partitions();
+        let outdated = partitions
+            .iter()
+            .filter(|(_, rounds)| rounds.is_outdated.load(Ordering::Relaxed));
+        outdated.map(|(partition, _)| partition.clone()).collect()
+    }
+}
+
+impl PartitionRounds {
     /// Returns the refused memories and clears the set.
     pub(crate) fn take_refused(&self) -> BTreeSet<TextName> {
         std::mem::take(&mut self.refused.lock().unwrap_or_else(PoisonError::into_inner))
@@ -120,11 +188,16 @@ impl Wanted {
         *before = wanted;
     }
 
-    /// Removes and returns the first `count`.
-    pub(crate) fn take(&self, count: usize) -> Vec<TextName> {
+    /// Removes and returns the first `count` of the partition.
+    pub(crate) fn take(&self, partition: &Partition, count: usize) -> Vec<TextName> {
         let mut wanted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = count.min(wanted.len());
-        wanted.drain(..count).collect()
+        let mut taken = Vec::new();
+        wanted.retain(|text| {
+            let is_taken = taken.len() < count && partition.contains(&text.0);
+            taken.extend(is_taken.then(|| text.clone()));
+            !is_taken
+        });
+        taken
     }
 }
 
@@ -203,17 +276,44 @@ impl Engine {
 }
 
 impl Leases<'_> {
-    /// Runs a round of work that one engine at a time does, unless another engine holds the lease.
-    /// After a round that did something, the lease is kept for the next one.
+    /// Runs a round of work that one engine at a time does in a partition: in the partitions that
+    /// have such work, from the one after that of the last round on, until it did something in one.
+    /// Leaves out those whose lease another engine holds. After a round that did something, the
+    /// lease is kept for the next one.
+    ///
+    /// # Errors
+    /// Those of the work; `unavailable` if the store cannot be written.
+    pub(crate) fn in_turn(
+        &self,
+        lease: &Lease,
+        kind: Work<'_>,
+        work: impl Fn(&Partition) -> Result<usize>,
+    ) -> Result<usize> {
+        let last = lease.last();
+        let partitions = self
+            .store
+            .partitions_with(kind, last.as_ref(), PARTITIONS_TRIED_MAX)?;
+        for partition in partitions {
+            match self.under_lease(lease, &partition, || work(&partition)) {
+                Ok(0) => {}
+                ended => return ended,
+            }
+        }
+        self.give_back(lease).map(|()| 0)
+    }
+
+    /// Runs a round of work that one engine at a time does in this partition, unless another engine
+    /// holds the lease. After a round that did something, the lease is kept for the next one.
     ///
     /// # Errors
     /// Those of the work; `unavailable` if the store cannot be written.
     pub(crate) fn under_lease(
         &self,
         lease: &Lease,
+        partition: &Partition,
         work: impl FnOnce() -> Result<usize>,
     ) -> Result<usize> {
-        if !self.hold(lease)? {
+        if !self.hold(lease, partition)? {
             return Ok(0);
         }
         match work() {
@@ -225,38 +325,46 @@ impl Leases<'_> {
         }
     }
 
-    /// Takes a lease, or checks that at least half of its time is left; returns true if this engine
-    /// holds it. Usually needs no write. If the clock was set back meanwhile, others may hold it,
-    /// so it is taken again. An engine that is ending takes none.
+    /// Takes a lease on a partition, or checks that at least half of its time is left; returns true
+    /// if this engine holds it. Usually needs no write. If the clock was set back meanwhile, others
+    /// may hold it, so it is taken again. Releases the lease on another partition. An engine that
+    /// is ending takes none.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
-    pub(crate) fn hold(&self, lease: &Lease) -> Result<bool> {
-        let mut until = lease.until();
+    pub(crate) fn hold(&self, lease: &Lease, partition: &Partition) -> Result<bool> {
+        let mut state = lease.state();
         // Checked under the lock, so that releasing all leases after setting the flag misses none.
         if self.rounds.is_ending.load(Ordering::SeqCst) {
             return Ok(false);
         }
         let now = self.clock.now();
         let next = now.plus_seconds(lease.seconds);
-        if until.is_some_and(|until| until >= now.plus_seconds(lease.seconds / 2) && until <= next)
-        {
+        if state.partition.as_ref() != Some(partition) {
+            self.release(lease, &mut state)?;
+        }
+        let lasts = |until| until >= now.plus_seconds(lease.seconds / 2) && until <= next;
+        if state.until.is_some_and(lasts) {
             return Ok(true);
         }
-        let is_held = self
-            .store
-            .lease(&lease.name, &self.rounds.holder, now, next)?;
-        *until = is_held.then_some(next);
+        let (name, holder) = (lease.name(partition), &self.rounds.holder);
+        let is_held = self.store.lease(&name, holder, now, next)?;
+        *state = LeaseState {
+            partition: Some(partition.clone()),
+            until: is_held.then_some(next),
+        };
         Ok(is_held)
     }
 
     pub(crate) fn give_back(&self, lease: &Lease) -> Result<()> {
-        let mut until = lease.until();
         // Under the lock, so that an engine that is told of an end by it comes after this.
-        if until.take().is_some() {
-            let now = self.clock.now();
-            self.store
-                .lease(&lease.name, &self.rounds.holder, now, now)?;
+        self.release(lease, &mut lease.state())
+    }
+
+    fn release(&self, lease: &Lease, state: &mut LeaseState) -> Result<()> {
+        if let (Some(partition), Some(_)) = (&state.partition, state.until.take()) {
+            let (now, name) = (self.clock.now(), lease.name(partition));
+            self.store.lease(&name, &self.rounds.holder, now, now)?;
         }
         Ok(())
     }

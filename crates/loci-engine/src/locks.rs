@@ -1,7 +1,9 @@
 //! Locks for changes of one thing within this process.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use loci_core::{ErrorCode, Result};
 
@@ -31,20 +33,36 @@ impl Locks {
 
     /// Repeats a read-change-write of the thing with this key until no other process interferes.
     /// Every failed attempt is another process's success, so the number of attempts need only
-    /// exceed the number of processes that write one thing at once.
+    /// exceed the number of processes that write one thing at once. After some attempts it waits
+    /// between them, for a random time, so that these processes do not all try again at once.
     pub(crate) fn change<T>(
         &self,
         key: &impl Hash,
         mut attempt: impl FnMut() -> Result<T>,
     ) -> Result<T> {
         const ATTEMPTS_MAX: usize = 100;
+        const ATTEMPTS_AT_ONCE: usize = 3;
         let _exclusive = self.lock(key);
-        for _ in 1..ATTEMPTS_MAX {
+        for failed in 1..ATTEMPTS_MAX {
             match attempt() {
                 Err(error) if error.code == ErrorCode::Conflict => {}
                 outcome => return outcome,
             }
+            if failed >= ATTEMPTS_AT_ONCE {
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "another process shows no sign to wait for"
+                )]
+                thread::sleep(random_pause());
+            }
         }
         attempt()
     }
+}
+
+/// Returns a random time of up to 20 ms.
+fn random_pause() -> Duration {
+    const MICROSECONDS_MAX: u64 = 20_000;
+    let random = RandomState::new().build_hasher().finish();
+    Duration::from_micros(random % MICROSECONDS_MAX)
 }

@@ -5,12 +5,13 @@
 //! former model stays active until the new one has embedded every memory.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
-    Clock, CosineScale, Embedder, Error, FilingOrder, FormerModels, ModelId, Passage, QueryVector,
-    Result, Store, Timestamp, Vector,
+    Clock, CosineScale, Embedder, Error, FormerModels, ModelId, Partition, Passage, QueryVector,
+    Result, Space, Store, Timestamp, Vector, Work,
 };
 use loci_search::analysis::Language;
 use loci_search::{document, passages::passages};
@@ -25,6 +26,8 @@ pub(crate) const PASSAGES_EMBEDDED_AT_ONCE_MAX: usize = 16;
 pub(crate) const PROBE_TEXT: &str = "Is the model there?";
 /// Seconds between two comparisons of the models, which count what each lacks.
 const REVIEW_SECONDS: i64 = 60;
+/// Seconds between two checks whether the former model is still needed.
+const CHECK_SECONDS: i64 = 1;
 /// Seconds for which a failed former model is not called.
 const PAUSE_SECONDS: i64 = 60;
 /// The most passages from which one transaction removes a model's vectors, so that a caller's write
@@ -34,8 +37,11 @@ const RETIRE_BATCH: usize = 256;
 /// The state of a switch of models, as this engine last saw it.
 #[derive(Default)]
 pub(crate) struct ModelSwitch {
-    /// The version of the store at the last check, and its time; `None` before the first.
-    looked: Option<(u64, Timestamp)>,
+    /// The time of the last comparison of the models; `None` before the first.
+    looked: Option<Timestamp>,
+    /// The time of the last check whether the former model is still needed; `None` if texts were
+    /// embedded since.
+    checked: Option<Timestamp>,
     /// The other available models of stored vectors, while memories wait for the engine's own.
     others: Vec<Arc<dyn Embedder>>,
     /// The index of the one that is active.
@@ -46,8 +52,8 @@ pub(crate) struct ModelSwitch {
     has_several: bool,
     /// The time until which it is not called, because it failed.
     pauses_until: Option<Timestamp>,
-    /// The version of the store when a search last lacked vectors.
-    lacked: Option<u64>,
+    /// The versions of spaces when a search in them last lacked vectors.
+    lacked: HashMap<Space, u64>,
 }
 
 impl ModelSwitch {
@@ -120,7 +126,7 @@ impl Models<'_> {
     pub fn pending_embeddings(&self) -> Result<u64> {
         match self.search_mode {
             SearchMode::Words => Ok(0),
-            _ => self.store.pending_embeddings(self.embedder.model()),
+            _ => self.pending(self.embedder.model()),
         }
     }
 
@@ -137,11 +143,11 @@ impl Models<'_> {
         let (chosen, serving) = (self.embedder.model().clone(), self.active().model().clone());
         let mut others = self.store.models()?;
         others.retain(|(model, _)| *model != chosen);
-        let pending = self.store.pending_embeddings(&chosen)?;
+        let pending = self.pending(&chosen)?;
         let not_found = if serving == chosen {
             pending
         } else {
-            self.store.pending_embeddings(&serving)?
+            self.pending(&serving)?
         };
         Ok(Some(ModelState {
             chosen,
@@ -166,7 +172,8 @@ impl Models<'_> {
         }
         let chosen = self.embedder.model();
         // If another process with the same model holds it, that is sufficient.
-        self.leases.hold(&self.rounds.of(chosen).in_use)?;
+        let in_use = &self.rounds.of(chosen).in_use;
+        self.leases.hold(in_use, &Partition::Whole)?;
         if !self.is_complete()? {
             return Ok(0);
         }
@@ -179,8 +186,8 @@ impl Models<'_> {
             let in_use = &self.rounds.of(&model).in_use;
             // Given back after each batch, so that a process that begins to use the model need not
             // wait.
-            if model != *chosen && self.leases.hold(in_use)? {
-                let retired = self.store.retire_model(&model, RETIRE_BATCH);
+            if model != *chosen && self.leases.hold(in_use, &Partition::Whole)? {
+                let retired = self.retire_some(&model);
                 let given_back = self.leases.give_back(in_use);
                 return retired.and_then(|retired| given_back.map(|()| retired));
             }
@@ -188,15 +195,29 @@ impl Models<'_> {
         Ok(0)
     }
 
+    /// Removes the vectors of a model from some passages of one partition.
+    fn retire_some(&self, model: &ModelId) -> Result<usize> {
+        let partitions = self.store.partitions_with(Work::Retire(model), None, 1)?;
+        partitions.first().map_or(Ok(0), |partition| {
+            self.store.retire_model(partition, model, RETIRE_BATCH)
+        })
+    }
+
+    /// Returns the number of memories that wait for a model.
+    fn pending(&self, model: &ModelId) -> Result<u64> {
+        Ok(self.store.pending_embeddings(model, usize::MAX)? as u64)
+    }
+
+    /// Reports whether no memory waits for the model.
+    pub(crate) fn has_embedded_all(&self, model: &ModelId) -> Result<bool> {
+        Ok(self.store.pending_embeddings(model, 1)? == 0)
+    }
+
     /// Reports whether the engine's own model has embedded all texts that it can.
     fn is_complete(&self) -> Result<bool> {
         let model = self.embedder.model();
-        let unreadable = self.rounds.of(model).unreadable.load(Ordering::Relaxed);
-        Ok(self
-            .store
-            .without_vector(model, FilingOrder::LastFirst, unreadable + 1)?
-            .len()
-            <= unreadable)
+        let unreadable = self.rounds.of(model).unreadable();
+        Ok(self.store.pending_embeddings(model, unreadable + 1)? <= unreadable)
     }
 
     /// Returns the model that embeds questions and texts now. Does not query the store if the
@@ -226,7 +247,7 @@ impl Models<'_> {
         let mut standing = self.model_switch();
         let reviewed_before = self.clock.now().plus_seconds(-REVIEW_SECONDS);
         match standing.looked {
-            Some((_, at)) if at > reviewed_before => self.refresh(&mut standing),
+            Some(at) if at > reviewed_before => self.refresh(&mut standing),
             _ => self.weigh(&mut standing),
         }
     }
@@ -234,28 +255,32 @@ impl Models<'_> {
     /// Compares the models at the first call; later only checks whether a former model is still
     /// needed.
     fn refresh(&self, standing: &mut ModelSwitch) -> Result<()> {
-        let Some((seen, at)) = standing.looked else {
+        if standing.looked.is_none() {
             return self.weigh(standing);
-        };
-        if standing.former.is_none() {
+        }
+        let now = self.clock.now();
+        let is_recent = |checked| checked > now.plus_seconds(-CHECK_SECONDS) && checked <= now;
+        if standing.former.is_none() || standing.checked.is_some_and(is_recent) {
             return Ok(());
         }
-        let version = self.store.version()?;
-        if version != seen {
-            standing.looked = Some((version, at));
-            if self.is_complete()? {
-                standing.complete();
-            }
+        if self.is_complete()? {
+            standing.complete();
         }
+        standing.checked = Some(now);
         Ok(())
+    }
+
+    /// Makes the next call check whether the former model is still needed.
+    pub(crate) fn look_again(&self) {
+        self.model_switch().checked = None;
     }
 
     /// Compares the models. If the store cannot be read, the state stays as it was.
     fn weigh(&self, standing: &mut ModelSwitch) -> Result<()> {
-        let looked = Some((self.store.version()?, self.clock.now()));
         let Some(former_models) = &self.formers else {
             return Ok(());
         };
+        let looked = Some(self.clock.now());
         if self.is_complete()? {
             standing.looked = looked;
             standing.complete();
@@ -276,20 +301,17 @@ impl Models<'_> {
             .into_iter()
             .map(|(model, _)| model)
             .filter(|model| model != chosen);
-        let is_outdated =
-            |model: &ModelId| self.rounds.of(model).is_outdated.load(Ordering::Relaxed);
+        let is_outdated = |model: &ModelId| !self.rounds.of(model).outdated().is_empty();
         let models: Vec<ModelId> = models.filter(|model| !is_outdated(model)).collect();
         let had = |model: &ModelId| known(model).or_else(|| former_models.embedder_of(model));
         let others: Vec<Arc<dyn Embedder>> = models.iter().filter_map(had).collect();
-        let lacking = others
-            .iter()
-            .map(|other| self.store.pending_embeddings(other.model()));
+        let lacking = others.iter().map(|other| self.pending(other.model()));
         let lacking = lacking.collect::<Result<Vec<u64>>>()?;
         // Both models embed the texts that it lacks, so one that lacks many is not worth it.
         let lacking_max = if others.is_empty() {
             0
         } else {
-            self.store.pending_embeddings(chosen)? / 2
+            self.pending(chosen)? / 2
         };
         let best = (0..lacking.len()).min_by_key(|index| lacking[*index]);
         let former = best.filter(|index| lacking[*index] <= lacking_max);
@@ -297,29 +319,31 @@ impl Models<'_> {
         let has_several = !models.is_empty();
         *standing = ModelSwitch {
             looked,
+            checked: looked,
             others,
             former,
             former_lacks,
             has_several,
-            ..*standing
+            pauses_until: standing.pauses_until,
+            lacked: std::mem::take(&mut standing.lacked),
         };
         Ok(())
     }
 
-    /// Makes the background embed texts after a search that lacked vectors of the question's model.
-    /// Returns true if another model is active by now.
-    pub(crate) fn active_model_changed(&self, question: &QueryVector) -> bool {
-        let used = &question.model;
-        if let Err(error) = self.is_outdated(used, question.values.len()) {
+    /// Makes the background embed texts after a search in this space that lacked vectors of the
+    /// question's model. Returns true if another model is active by now.
+    pub(crate) fn active_model_changed(&self, space: &Space, question: &QueryVector) -> bool {
+        let (used, partition) = (&question.model, self.store.partition_of(space));
+        if let Err(error) = self.is_outdated(used, &partition, question.values.len()) {
             tracing::debug!(model = %used, %error, "stored vectors were not compared with those of today");
         }
-        let Ok(version) = self.store.version() else {
+        let Ok(version) = self.store.version(space) else {
             return false;
         };
         let mut standing = self.model_switch();
         // Once for each version, so that texts no model can embed are not tried at every search.
-        if standing.lacked.replace(version) != Some(version) {
-            if self.rounds.of(used).unreadable.load(Ordering::Relaxed) == 0 {
+        if standing.lacked.insert(space.clone(), version) != Some(version) {
+            if self.rounds.of(used).unreadable() == 0 {
                 self.to_embed.ring();
             }
             if standing.has_several && self.weigh(&mut standing).is_err() {
@@ -330,35 +354,51 @@ impl Models<'_> {
         self.active().model() != used
     }
 
-    /// Reports whether stored vectors of this model have another number of components than it
-    /// returns now: then another model has the same name. Checks once. Begins at once to remove all
-    /// of these vectors, so that every process sees that texts wait; the background continues.
-    pub(crate) fn is_outdated(&self, model: &ModelId, dimensions: usize) -> Result<bool> {
-        let rounds = self.rounds.of(model);
+    /// Reports whether vectors of this model in the partition have another number of components
+    /// than it returns now: then another model has the same name. Checks once. Begins at once to
+    /// remove all of these vectors, so that every process sees that texts wait; the background
+    /// continues.
+    pub(crate) fn is_outdated(
+        &self,
+        model: &ModelId,
+        partition: &Partition,
+        dimensions: usize,
+    ) -> Result<bool> {
+        let rounds = self.rounds.of(model).within(partition);
         if rounds.dimensions.load(Ordering::Relaxed) == 0 {
-            let is_outdated = self.store.has_other_dimensions(model, dimensions)?;
+            let is_outdated = self
+                .store
+                .has_other_dimensions(partition, model, dimensions)?;
             rounds.dimensions.store(dimensions, Ordering::Relaxed);
             rounds.is_outdated.store(is_outdated, Ordering::Relaxed);
             if is_outdated {
                 tracing::warn!(%model, dimensions, "another embedding model answers by this name: it reads all texts again");
-                self.store.retire_model(model, RETIRE_BATCH)?;
+                self.store.retire_model(partition, model, RETIRE_BATCH)?;
             }
         }
         Ok(rounds.is_outdated.load(Ordering::Relaxed))
     }
 
-    /// Removes some of the vectors of an outdated model; returns the number of passages. The caller
-    /// holds the lease for embedding, and held it before if `is_under_way`.
-    pub(crate) fn retire_outdated(&self, model: &ModelId, is_under_way: bool) -> Result<usize> {
-        let rounds = self.rounds.of(model);
+    /// Removes some of the vectors of an outdated model from the partition; returns the number of
+    /// passages. The caller holds the lease for embedding, and held it before if `is_under_way`.
+    pub(crate) fn retire_outdated(
+        &self,
+        model: &ModelId,
+        partition: &Partition,
+        is_under_way: bool,
+    ) -> Result<usize> {
+        let rounds = self.rounds.of(model).within(partition);
         if !rounds.is_outdated.load(Ordering::Relaxed) {
             return Ok(0);
         }
         // Another process may have finished it, and embedded texts since.
         let dimensions = rounds.dimensions.load(Ordering::Relaxed);
-        let is_outdated = is_under_way || self.store.has_other_dimensions(model, dimensions)?;
+        let is_outdated = is_under_way
+            || self
+                .store
+                .has_other_dimensions(partition, model, dimensions)?;
         let retired = if is_outdated {
-            self.store.retire_model(model, RETIRE_BATCH)?
+            self.store.retire_model(partition, model, RETIRE_BATCH)?
         } else {
             0
         };

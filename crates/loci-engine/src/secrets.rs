@@ -210,7 +210,7 @@ impl Secrets<'_> {
         match &found.holder {
             SecretHolder::Memory(id) => self.redact_memory(&found.space, id),
             SecretHolder::Decision(decision) => {
-                let since = self.store.version()?;
+                let since = self.store.version(&found.space)?;
                 let value = self
                     .redaction
                     .redact_known(&decision.value)

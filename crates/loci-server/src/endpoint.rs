@@ -94,8 +94,11 @@ impl Endpoint {
                 }
                 let share = ReplyShare::default();
                 parts.extensions.insert(share.clone());
-                if is_listen(&message) {
-                    parts.extensions.insert(Since::now(&self.host).await);
+                if is_listen(&message)
+                    && let Some(caller) = parts.extensions.get::<Caller>()
+                {
+                    let since = Since::now(&self.host, caller.space.clone()).await;
+                    parts.extensions.insert(since);
                 }
                 drop(message);
                 hold_until_written(self.pass(parts, body.bytes).await, share).await

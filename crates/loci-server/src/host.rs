@@ -3,13 +3,14 @@
 
 mod reply_share;
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use loci_core::limits::{
     CALL_SECONDS_MAX, CALLS_IN_FLIGHT_MAX, OUTSIDE_CALLS_IN_FLIGHT_MAX, SUBSCRIPTIONS_MAX,
 };
-use loci_core::{Error, ErrorCode, Result};
+use loci_core::{Error, ErrorCode, Result, Space};
 use loci_engine::Engine;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::MissedTickBehavior;
@@ -35,8 +36,9 @@ pub struct Host {
     replies: ReplyBudget,
     requests: RequestBudget,
     subscriptions: Arc<SubscriptionSlots>,
-    versions: watch::Sender<u64>,
-    polling: Mutex<bool>,
+    /// The last known version of each space that has receivers. A task polls them while there are
+    /// any.
+    versions: Mutex<HashMap<Space, watch::Sender<u64>>>,
     closing: CancellationToken,
 }
 
@@ -51,8 +53,7 @@ impl Host {
             replies: ReplyBudget::new(),
             requests: RequestBudget::new(),
             subscriptions: SubscriptionSlots::new(SUBSCRIPTIONS_MAX),
-            versions: watch::Sender::new(0),
-            polling: Mutex::new(false),
+            versions: Mutex::default(),
             closing: CancellationToken::new(),
         })
     }
@@ -151,16 +152,14 @@ impl Host {
         &self.subscriptions
     }
 
-    /// Returns a receiver that changes whenever any process may have committed a change. The store
-    /// is polled only while receivers exist.
-    pub(crate) fn versions(self: &Arc<Self>) -> watch::Receiver<u64> {
-        let mut polling = lock(&self.polling);
-        let receiver = self.versions.subscribe();
-        if !*polling {
-            *polling = true;
+    /// Returns a receiver that changes whenever any process may have committed a change in this
+    /// space. The store is polled only while receivers exist.
+    pub(crate) fn versions(self: &Arc<Self>, space: &Space) -> watch::Receiver<u64> {
+        let mut versions = lock(&self.versions);
+        if versions.is_empty() {
             tokio::spawn(Arc::clone(self).poll());
         }
-        receiver
+        versions.entry(space.clone()).or_default().subscribe()
     }
 
     async fn poll(self: Arc<Self>) {
@@ -171,20 +170,28 @@ impl Host {
                 _ = interval.tick() => {}
                 () = self.closing.cancelled() => {}
             }
-            if self.ends_polling() {
+            let polled = self.polled();
+            if polled.is_empty() {
                 return;
             }
-            if let Ok(version) = self.watch(Engine::version).await {
-                self.versions
-                    .send_if_modified(|known| std::mem::replace(known, version) != version);
+            let read = self.watch(|engine| {
+                let read = |space| engine.version(&space).map(|version| (space, version));
+                polled.into_iter().map(read).collect::<Result<Vec<_>>>()
+            });
+            for (space, version) in read.await.unwrap_or_default() {
+                if let Some(known) = lock(&self.versions).get(&space) {
+                    known.send_if_modified(|known| std::mem::replace(known, version) != version);
+                }
             }
         }
     }
 
-    fn ends_polling(&self) -> bool {
-        let mut polling = lock(&self.polling);
-        *polling = self.versions.receiver_count() > 0 && !self.closing.is_cancelled();
-        !*polling
+    /// Returns the spaces that have receivers, and forgets the others; none if service ends.
+    fn polled(&self) -> Vec<Space> {
+        let mut versions = lock(&self.versions);
+        let is_closing = self.closing.is_cancelled();
+        versions.retain(|_, version| version.receiver_count() > 0 && !is_closing);
+        versions.keys().cloned().collect()
     }
 }
 

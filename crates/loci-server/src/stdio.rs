@@ -10,8 +10,8 @@ use std::io;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 
-use loci_core::Caller;
 use loci_core::limits::{CALLS_IN_FLIGHT_MAX, REQUEST_BYTES_MAX, SUBSCRIPTIONS_MAX};
+use loci_core::{Caller, Space};
 use loci_dialects::Dialect;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, GetExtensions, GetMeta,
@@ -59,12 +59,14 @@ pub async fn serve_stdio(
     let (replies, lines) = mpsc::channel(QUEUE_MAX);
     let (incoming, messages) = mpsc::channel(QUEUE_MAX);
     let closing = host.closing().clone();
+    let space = caller.space.clone();
     let handler = DialectHandler::for_caller(dialect, Arc::clone(&host), caller);
     let session = Arc::new(Session {
         state: Mutex::default(),
         answered: Notify::new(),
         replies,
         host,
+        space,
     });
     let (ending, over) = (handler.ending().clone(), CancellationToken::new());
     let mut writing = tokio::spawn(write_lines(writer, lines, ending.clone(), over.clone()));
@@ -138,6 +140,8 @@ struct Session {
     answered: Notify,
     replies: mpsc::Sender<Line>,
     host: Arc<Host>,
+    /// The space of the caller.
+    space: Space,
 }
 
 #[derive(Default)]
@@ -399,7 +403,7 @@ async fn forward(
         request
             .request
             .extensions_mut()
-            .insert(Since::now(&session.host).await);
+            .insert(Since::now(&session.host, session.space.clone()).await);
         subscription = Some(request.id.clone());
     }
     let cancelled = match &message {

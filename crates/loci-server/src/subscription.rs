@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use loci_core::limits::{SUBSCRIPTION_RESOURCES_MAX, SUBSCRIPTIONS_MAX};
-use loci_core::{Caller, Error, ErrorCode, Result};
+use loci_core::{Caller, Error, ErrorCode, Result, Space};
 use loci_dialects::{Context, Resources};
 use loci_engine::Engine;
 use rmcp::model::{
@@ -26,14 +26,16 @@ use crate::request_context::found;
 /// The interval at which the credential of a listener is checked again, and a failed read retried.
 const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
-/// The store's version when a request arrived; `None` if it could not be read. The SDK acknowledges
-/// a subscription before its handler can read anything, so a change may happen in between.
+/// The version of the caller's space when a request arrived; `None` if it could not be read. The
+/// SDK acknowledges a subscription before its handler can read anything, so a change may happen in
+/// between.
 #[derive(Clone, Copy)]
 pub(crate) struct Since(Option<u64>);
 
 impl Since {
-    pub(crate) async fn now(host: &Host) -> Self {
-        Since(host.watch(Engine::version).await.ok())
+    pub(crate) async fn now(host: &Host, space: Space) -> Self {
+        let read = move |engine: &Engine| engine.version(&space);
+        Since(host.watch(read).await.ok())
     }
 
     /// True if the store may have changed before a read that saw it at `version`.
@@ -209,7 +211,7 @@ struct Watch {
     resources: &'static Resources,
     caller: Caller,
     seen: Vec<(String, Option<u64>)>,
-    /// A version of the store from the last read or later; `None` if that read failed.
+    /// The version of the caller's space from the last read or later; `None` if that read failed.
     version: Option<u64>,
     versions: tokio::sync::watch::Receiver<u64>,
 }
@@ -221,7 +223,7 @@ impl Watch {
         caller: Caller,
         uris: Vec<String>,
     ) -> Self {
-        let versions = host.versions();
+        let versions = host.versions(&caller.space);
         let seen = uris.into_iter().map(|uri| (uri, None)).collect();
         let mut watch = Watch {
             host: Arc::clone(host),
@@ -272,7 +274,10 @@ impl Watch {
             let digests = uris
                 .iter()
                 .map(|uri| Ok((resources.read)(context, uri)?.map(|text| digest(&text))));
-            Ok((digests.collect::<Result<Vec<_>>>()?, engine.version()?))
+            Ok((
+                digests.collect::<Result<Vec<_>>>()?,
+                engine.version(&caller.space)?,
+            ))
         });
         let now = match read.await {
             Ok((now, version)) => {

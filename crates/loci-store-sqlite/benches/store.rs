@@ -23,8 +23,8 @@ use std::time::{Duration, Instant};
 
 use loci_core::{
     AuditEntry, AuditStore, Batch, CacheEntry, CacheStore, CandidateQuery, Filter, Memory,
-    MemoryId, ModelId, Passage, QueryVector, Space, Store, Superseded, Sweep, Term, Thread,
-    Timestamp,
+    MemoryId, ModelId, Partition, Passage, QueryVector, Space, Store, Superseded, Sweep, Term,
+    Thread, Timestamp,
 };
 use loci_store_sqlite::{Options, SqliteStore};
 use loci_testkit::contract::{filter, memory, put, reader, sweep_of_expired};
@@ -211,7 +211,7 @@ fn waits(folder: &Path, random: &mut Random) {
             &store,
             random,
             || {
-                while store.sweep(&sweep, batch).unwrap() > 0 {}
+                while store.sweep(&Partition::Whole, &sweep, batch).unwrap() > 0 {}
             },
         );
     }
@@ -228,7 +228,7 @@ fn waits(folder: &Path, random: &mut Random) {
         store.commit(put(&large, passages.clone())).unwrap();
     }
     beside("a sweep of memories of 1 MiB", &store, random, || {
-        while store.sweep(&sweep, 64).unwrap() > 0 {}
+        while store.sweep(&Partition::Whole, &sweep, 64).unwrap() > 0 {}
     });
     let space = Space::default();
     let ids: Vec<_> = (0..ANSWERS)

@@ -1,3 +1,5 @@
+mod records;
+
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -5,13 +7,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use loci_core::{
-    ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore,
-    CandidateQuery, Candidates, Decision, DecisionStore, Error, Fact, FactCounts, FactQuery,
-    FactStore, FailedJob, FilingOrder, Filter, IdempotencyStore, IdempotentReply, Job, JobCounts,
-    JobStore, Location, LocationCount, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page,
-    QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, StatusCount, Store,
-    StoreSize, Sweep, SweepClock, Timestamp, Token, TokenHash, TokenStore, Touch, Tunnel,
-    TunnelStore, Vector, Wiped, check_lease,
+    Batch, CandidateQuery, Candidates, Error, FilingOrder, Filter, Location, LocationCount, Memory,
+    MemoryId, ModelId, Page, Partition, Result, Space, StatusCount, Store, StoreSize, Sweep,
+    SweepClock, Timestamp, Touch, Vector, Wiped, Work, check_lease,
 };
 use tempfile::TempDir;
 
@@ -21,10 +19,10 @@ use crate::opening::open::Options;
 use crate::opening::open_error::{DATABASE, OpenError};
 use crate::opening::opened::Opened;
 use crate::opening::{identity, read_only};
-use crate::statements::{
-    answers, archive, audit, batch, counts, decisions, facts, idempotent_replies, jobs, note_files,
-    read, remove, settings, source_files, tokens, tunnels, write,
-};
+use crate::statements::{batch, counts, jobs, read, remove, write};
+
+/// The shortest pause between two rounds of background work, so that other processes can write.
+const BACKGROUND_PAUSE_MIN: Duration = Duration::from_millis(10);
 
 /// A store in one SQLite database, `loci.db` in its folder.
 #[derive(Debug)]
@@ -280,8 +278,42 @@ impl Store for SqliteStore {
             .read(|connection| read::passage_range(connection, space, id, passage))
     }
 
+    fn partition_of(&self, _: &Space) -> Partition {
+        Partition::Whole
+    }
+
+    fn partitions_with(
+        &self,
+        work: Work<'_>,
+        _after: Option<&Partition>,
+        limit: usize,
+    ) -> Result<Vec<Partition>> {
+        let opened = self.opened()?;
+        if let Work::Sweep(_) = work {
+            opened.remove_remains();
+            opened
+                .readers
+                .read(|connection| opened.cache.tend_segment(connection))?;
+        }
+        let has_work = opened.readers.read(|connection| match work {
+            Work::Embed(model) => Ok(read::pending_embeddings(connection, model, 1)? > 0),
+            Work::Retire(model) => read::has_vectors(connection, model),
+            Work::Sweep(sweep) => remove::needs_sweep(connection, sweep),
+        })?;
+        Ok(Vec::from_iter(
+            (has_work && limit > 0).then_some(Partition::Whole),
+        ))
+    }
+
+    /// Three quarters of the time belong to the processes that wait for the lock of the database.
+    /// They look for it only every 100 ms, so that they would seldom meet shorter gaps.
+    fn background_pause(&self, round: Duration) -> Duration {
+        BACKGROUND_PAUSE_MIN.max(3 * round)
+    }
+
     fn without_vector(
         &self,
+        _: &Partition,
         model: &ModelId,
         order: FilingOrder,
         limit: usize,
@@ -291,17 +323,17 @@ impl Store for SqliteStore {
             .read(|connection| read::without_vector(connection, model, order, limit))
     }
 
-    fn pending_embeddings(&self, model: &ModelId) -> Result<u64> {
+    fn pending_embeddings(&self, model: &ModelId, count_max: usize) -> Result<usize> {
         self.opened()?
             .readers
-            .read(|connection| read::pending_embeddings(connection, model))
+            .read(|connection| read::pending_embeddings(connection, model, count_max))
     }
 
     fn models(&self) -> Result<Vec<(ModelId, u64)>> {
         self.opened()?.readers.read(read::models)
     }
 
-    fn retire_model(&self, model: &ModelId, limit: usize) -> Result<usize> {
+    fn retire_model(&self, _: &Partition, model: &ModelId, limit: usize) -> Result<usize> {
         let Some(model) = self
             .opened()?
             .readers
@@ -314,7 +346,12 @@ impl Store for SqliteStore {
             .run(move |connection| write::retire_model(connection, model, limit))
     }
 
-    fn has_other_dimensions(&self, model: &ModelId, dimensions: usize) -> Result<bool> {
+    fn has_other_dimensions(
+        &self,
+        _: &Partition,
+        model: &ModelId,
+        dimensions: usize,
+    ) -> Result<bool> {
         self.opened()?
             .readers
             .read(|connection| read::has_other_dimensions(connection, model, dimensions))
@@ -429,18 +466,7 @@ impl Store for SqliteStore {
             .run(move |connection| jobs::lease(connection, &name, &holder, now, until))
     }
 
-    fn needs_sweep(&self, sweep: &Sweep) -> Result<bool> {
-        let opened = self.opened()?;
-        opened.remove_remains();
-        opened
-            .readers
-            .read(|connection| opened.cache.tend_segment(connection))?;
-        opened
-            .readers
-            .read(|connection| remove::needs_sweep(connection, sweep))
-    }
-
-    fn sweep(&self, sweep: &Sweep, limit: usize) -> Result<usize> {
+    fn sweep(&self, _: &Partition, sweep: &Sweep, limit: usize) -> Result<usize> {
         let due = *sweep;
         let steps = self
             .opened()?
@@ -480,7 +506,7 @@ impl Store for SqliteStore {
         Ok(self.opened()?.database.files.check()?)
     }
 
-    fn version(&self) -> Result<u64> {
+    fn version(&self, _: &Space) -> Result<u64> {
         Ok(self.opened()?.readers.read(read::version)?.cast_unsigned())
     }
 
@@ -493,280 +519,6 @@ impl Store for SqliteStore {
             disk_bytes: opened.database.disk_bytes(),
             index_bytes: opened.cache.bytes() as u64,
         })
-    }
-}
-
-impl ArchiveStore for SqliteStore {
-    fn archive(&self, now: Timestamp, visit: &mut dyn FnMut(Archived) -> Result<()>) -> Result<()> {
-        self.opened()?
-            .readers
-            .read(|connection| archive::all(connection, now, visit))
-    }
-}
-
-impl JobStore for SqliteStore {
-    fn lease_jobs(
-        &self,
-        now: Timestamp,
-        until: Timestamp,
-        lease: &str,
-        limit: usize,
-    ) -> Result<Vec<Job>> {
-        check_lease(now, until)?;
-        // Looked at first, because even an empty write takes the lock of all processes.
-        if !self
-            .opened()?
-            .readers
-            .read(|connection| jobs::is_due(connection, now))?
-        {
-            return Ok(Vec::new());
-        }
-        let lease = lease.to_owned();
-        self.opened()?
-            .writer
-            .run(move |connection| jobs::lease_jobs(connection, now, until, &lease, limit))
-    }
-
-    fn next_job_at(&self, now: Timestamp) -> Result<Option<Timestamp>> {
-        self.opened()?
-            .readers
-            .read(|connection| jobs::next_at(connection, now))
-    }
-
-    fn job_counts(&self) -> Result<JobCounts> {
-        self.opened()?.readers.read(jobs::counts)
-    }
-
-    fn failed_jobs(&self, limit: usize) -> Result<Vec<FailedJob>> {
-        self.opened()?
-            .readers
-            .read(|connection| jobs::failed(connection, limit))
-    }
-}
-
-impl CacheStore for SqliteStore {
-    fn put_cache_entry(&self, entry: &CacheEntry, since: u64) -> Result<()> {
-        let entry = entry.clone();
-        self.opened()?
-            .writer
-            .run(move |connection| answers::replace(connection, &entry, since))
-    }
-
-    fn nearest_cache_entries(
-        &self,
-        space: &Space,
-        owner: &str,
-        query: &str,
-        vector: Option<&QueryVector>,
-        now: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<(CacheEntry, f32)>> {
-        let asked = answers::Asked {
-            space,
-            owner,
-            query,
-            vector,
-            now,
-        };
-        self.opened()?
-            .readers
-            .read(|connection| answers::nearest(connection, &asked, limit))
-    }
-
-    fn cached_queries(
-        &self,
-        space: &Space,
-        owner: &str,
-        now: Timestamp,
-    ) -> Result<Vec<(MemoryId, String)>> {
-        self.opened()?
-            .readers
-            .read(|connection| answers::queries(connection, space, owner, now))
-    }
-
-    fn delete_cache_entries(&self, space: &Space, owner: &str, ids: &[MemoryId]) -> Result<u64> {
-        let ids: Arc<[MemoryId]> = ids.into();
-        let (mut done, mut deleted) = (0, 0);
-        while done < ids.len() {
-            let (space, owner, ids) = (space.clone(), owner.to_owned(), Arc::clone(&ids));
-            let part = self
-                .opened()?
-                .writer
-                .run(move |connection| answers::delete(connection, &space, &owner, &ids[done..]))?;
-            done += part.0;
-            deleted += part.1;
-        }
-        Ok(deleted)
-    }
-}
-
-impl DecisionStore for SqliteStore {
-    fn put_decision(&self, decision: &Decision, since: u64) -> Result<bool> {
-        let decision = decision.clone();
-        self.opened()?
-            .writer
-            .run(move |connection| decisions::put(connection, &decision, since))
-    }
-
-    fn decision(
-        &self,
-        space: &Space,
-        owner: &str,
-        key: &str,
-        now: Timestamp,
-    ) -> Result<Option<Decision>> {
-        self.opened()?
-            .readers
-            .read(|connection| decisions::find(connection, space, owner, key, now))
-    }
-}
-
-impl IdempotencyStore for SqliteStore {
-    fn idempotent_reply(
-        &self,
-        space: &Space,
-        owner: Option<&str>,
-        operation: &str,
-        key: &str,
-        now: Timestamp,
-    ) -> Result<Option<IdempotentReply>> {
-        self.opened()?.readers.read(|connection| {
-            idempotent_replies::find(connection, space, owner, operation, key, now)
-        })
-    }
-}
-
-impl NoteStore for SqliteStore {
-    fn note_files(&self, space: &Space) -> Result<Vec<NoteFile>> {
-        self.opened()?
-            .readers
-            .read(|connection| note_files::all(connection, space))
-    }
-
-    fn note_file_of(&self, space: &Space, memory: &MemoryId) -> Result<Option<NoteFile>> {
-        self.opened()?
-            .readers
-            .read(|connection| note_files::of_memory(connection, space, memory))
-    }
-
-    fn notes_among(&self, filter: &Filter, limit: usize) -> Result<Vec<MemoryId>> {
-        self.opened()?
-            .readers
-            .read(|connection| note_files::among(connection, filter, limit))
-    }
-
-    fn note_folder(&self, space: &Space) -> Result<Option<String>> {
-        self.opened()?
-            .readers
-            .read(|connection| note_files::folder(connection, space))
-    }
-
-    fn commit_rebuildable(&self, batch: Batch) -> Result<()> {
-        self.opened()?
-            .writer
-            .run_unflushed(move |connection| batch::apply(connection, &batch))
-    }
-}
-
-impl FactStore for SqliteStore {
-    fn facts(&self, query: &FactQuery) -> Result<Vec<Fact>> {
-        self.opened()?
-            .readers
-            .read(|connection| facts::find(connection, query))
-    }
-
-    fn fact_counts(&self, space: &Space, now: Timestamp) -> Result<FactCounts> {
-        self.opened()?
-            .readers
-            .read(|connection| facts::counts(connection, space, now))
-    }
-}
-
-impl TunnelStore for SqliteStore {
-    fn tunnels(&self, space: &Space) -> Result<Vec<Tunnel>> {
-        self.opened()?
-            .readers
-            .read(|connection| tunnels::all(connection, space))
-    }
-}
-
-impl SettingStore for SqliteStore {
-    fn setting(&self, space: &Space, owner: Option<&str>, name: &str) -> Result<Option<String>> {
-        self.opened()?
-            .readers
-            .read(|connection| settings::find(connection, space, owner, name))
-    }
-}
-
-impl SourceStore for SqliteStore {
-    fn source_file(
-        &self,
-        space: &Space,
-        collection: Option<&str>,
-        path: &str,
-    ) -> Result<Option<SourceFile>> {
-        self.opened()?
-            .readers
-            .read(|connection| source_files::find(connection, space, collection, path))
-    }
-
-    fn source_files(&self, space: &Space, collection: Option<&str>) -> Result<Vec<SourceFile>> {
-        self.opened()?
-            .readers
-            .read(|connection| source_files::of_collection(connection, space, collection))
-    }
-
-    fn sources_at(&self, space: &Space, path: &str) -> Result<Vec<SourceFile>> {
-        self.opened()?
-            .readers
-            .read(|connection| source_files::at(connection, space, path))
-    }
-
-    fn pending_sources(&self, space: &Space, limit: usize) -> Result<Vec<SourceFile>> {
-        self.opened()?
-            .readers
-            .read(|connection| source_files::pending(connection, space, limit))
-    }
-}
-
-impl AuditStore for SqliteStore {
-    fn append_audit(&self, entries: &[AuditEntry]) -> Result<()> {
-        let entries = entries.to_vec();
-        self.opened()?
-            .writer
-            .run(move |connection| audit::append(connection, &entries))
-    }
-
-    fn audit(&self, query: &AuditQuery) -> Result<Vec<(u64, AuditEntry)>> {
-        self.opened()?
-            .readers
-            .read(|connection| audit::read(connection, query))
-    }
-}
-
-impl TokenStore for SqliteStore {
-    fn add_token(&self, token: &Token) -> Result<()> {
-        let token = token.clone();
-        self.opened()?
-            .writer
-            .run(move |connection| tokens::add(connection, &token))
-    }
-
-    fn tokens(&self) -> Result<Vec<Token>> {
-        self.opened()?.readers.read(tokens::all)
-    }
-
-    fn token_by_hash(&self, hash: &TokenHash) -> Result<Option<Token>> {
-        self.opened()?
-            .readers
-            .read(|connection| tokens::by_hash(connection, hash))
-    }
-
-    fn revoke_token(&self, id: &str, now: Timestamp) -> Result<()> {
-        let id = id.to_owned();
-        self.opened()?
-            .writer
-            .run(move |connection| tokens::revoke(connection, &id, now))
     }
 }
 

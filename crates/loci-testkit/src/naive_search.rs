@@ -18,7 +18,8 @@ use std::slice;
 
 use loci_core::{
     Candidate, CandidateQuery, Candidates, FilingOrder, MARKS_MAX, Memory, MemoryId, ModelId,
-    NEIGHBOUR_DISTANCE_MAX, Passage, QueryVector, Space, ThreadPosition, ThreadScore, Vector,
+    NEIGHBOUR_DISTANCE_MAX, Partition, Passage, QueryVector, Space, ThreadPosition, ThreadScore,
+    Vector,
 };
 
 use crate::naive_store::{Record, State};
@@ -104,14 +105,14 @@ pub(crate) fn candidates(state: &State, query: &CandidateQuery<'_>) -> Candidate
 /// model has embedded as a whole.
 pub(crate) fn without_vector(
     state: &State,
+    partition: &Partition,
     model: &ModelId,
     order: FilingOrder,
 ) -> Vec<(Space, MemoryId)> {
     let lacks = |record: &&Record| {
-        record
-            .vectors
-            .iter()
-            .any(|of_passage| !of_passage.contains_key(model))
+        let mut passages = record.vectors.iter();
+        partition.contains(&record.memory.space)
+            && passages.any(|of_passage| !of_passage.contains_key(model))
     };
     let mut lacking: Vec<&Record> = state.shown().filter(lacks).collect();
     lacking.sort_by_key(

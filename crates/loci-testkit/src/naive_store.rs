@@ -1,5 +1,5 @@
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,9 +8,9 @@ use std::time::Duration;
 use loci_core::{
     Access, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, Change, Decision, Error,
     ErrorCode, Expect, FilingOrder, Filter, IdempotentReply, Location, LocationCount, Memory,
-    MemoryId, ModelId, NoteFile, Page, Passage, Result, SourceFile, Space, StatusCount, Store,
-    StoreSize, Superseded, Sweep, SweepClock, Tier, Timestamp, Token, Touch, Vector, Wiped,
-    check_lease, is_pseudonym, lease_end_max,
+    MemoryId, ModelId, NoteFile, Page, Partition, Passage, Result, SourceFile, Space, StatusCount,
+    Store, StoreSize, Superseded, Sweep, SweepClock, Tier, Timestamp, Token, Touch, Vector, Wiped,
+    Work, check_lease, is_pseudonym, lease_end_max,
 };
 
 use crate::naive_graph::Graph;
@@ -80,6 +80,24 @@ impl State {
         };
         self.shown()
             .filter(|record| filter.admits(&record.memory) && !hidden(&record.memory))
+            .collect()
+    }
+
+    /// Returns the spaces that have anything to sweep or to embed.
+    fn spaces(&self) -> BTreeSet<Space> {
+        let of_memories = self.records.keys().map(|(space, _)| space);
+        let of_entries = self.cache.keys().map(|(space, _)| space);
+        let of_decisions = self.decisions.keys().map(|(space, ..)| space);
+        let of_answers = self.answers.keys().map(|(space, ..)| space);
+        let of_calls = self.audit.values().map(|entry| &entry.space);
+        let of_wipes = self.wipes.keys().map(|(space, ..)| space);
+        of_memories
+            .chain(of_entries)
+            .chain(of_decisions)
+            .chain(of_answers)
+            .chain(of_calls)
+            .chain(of_wipes)
+            .cloned()
             .collect()
     }
 
@@ -269,10 +287,11 @@ impl State {
         Ok(())
     }
 
-    fn retire_model(&mut self, model: &ModelId, limit: usize) -> usize {
+    fn retire_model(&mut self, partition: &Partition, model: &ModelId, limit: usize) -> usize {
         let passages = self
             .records
             .values_mut()
+            .filter(|record| partition.contains(&record.memory.space))
             .flat_map(|record| &mut record.vectors);
         let retired = passages
             .filter(|of_passage| of_passage.contains_key(model))
@@ -350,9 +369,12 @@ impl State {
         chosen.len()
     }
 
-    fn sweep(&mut self, sweep: &Sweep, limit: usize) -> usize {
+    fn sweep(&mut self, partition: &Partition, sweep: &Sweep, limit: usize) -> usize {
         let mut left = limit;
-        let records = || self.records.iter();
+        let records = || {
+            let all = self.records.iter();
+            all.filter(|((space, _), _)| partition.contains(space))
+        };
         let expired = records().filter_map(|(key, record)| Some((record.memory.expires_at?, key)));
         let mut memories = earliest(&mut left, expired.filter(|(at, _)| *at <= sweep.expired_at));
         let deleted = records().filter_map(|(key, record)| Some((record.deleted_at?, key)));
@@ -366,29 +388,36 @@ impl State {
         let cached = self
             .cache
             .iter()
+            .filter(|(_, entry)| partition.contains(&entry.space))
             .map(|(key, entry)| (entry.expires_at, key));
         let cached = earliest(&mut left, cached.filter(|(at, _)| *at <= sweep.expired_at));
         let decided = self
             .decisions
             .iter()
+            .filter(|(_, decision)| partition.contains(&decision.space))
             .filter_map(|(key, decision)| Some((decision.expires_at?, key)));
         let decided = earliest(&mut left, decided.filter(|(at, _)| *at <= sweep.expired_at));
         let answered = self
             .answers
             .iter()
+            .filter(|(_, answer)| partition.contains(&answer.space))
             .map(|(key, answer)| (answer.expires_at, key));
         let answered = earliest(
             &mut left,
             answered.filter(|(at, _)| *at <= sweep.expired_at),
         );
         let is_kept = |entry: &AuditEntry| entry.user.as_deref().is_some_and(is_pseudonym);
-        let audited = self.audit.iter().filter(|(_, entry)| !is_kept(entry));
+        let audited = self.audit.iter();
+        let audited =
+            audited.filter(|(_, entry)| partition.contains(&entry.space) && !is_kept(entry));
         let audited = audited.map(|(number, entry)| (entry.at, number));
         let audited = earliest(
             &mut left,
             audited.filter(|(at, _)| *at < sweep.audited_before),
         );
-        let wiped = self.wipes.iter().map(|(key, wipe)| (wipe.at, key));
+        let wiped = self.wipes.iter();
+        let wiped = wiped.filter(|((space, ..), _)| partition.contains(space));
+        let wiped = wiped.map(|(key, wipe)| (wipe.at, key));
         let wiped = earliest(&mut left, wiped.filter(|(at, _)| *at < sweep.wiped_before));
         self.cache.retain(|key, _| !cached.contains(key));
         self.decisions.retain(|key, _| !decided.contains(key));
@@ -640,21 +669,52 @@ impl Store for NaiveStore {
         Ok(found.and_then(|record| Some(record.passages.get(passage as usize)?.range.clone())))
     }
 
+    fn partition_of(&self, space: &Space) -> Partition {
+        Partition::Space(space.clone())
+    }
+
+    fn partitions_with(
+        &self,
+        work: Work<'_>,
+        after: Option<&Partition>,
+        limit: usize,
+    ) -> Result<Vec<Partition>> {
+        let state = self.state().clone();
+        let mut partitions: BTreeSet<Partition> =
+            state.spaces().into_iter().map(Partition::Space).collect();
+        partitions.retain(|partition| match work {
+            Work::Embed(model) => {
+                let order = FilingOrder::FirstFirst;
+                !naive_search::without_vector(&state, partition, model, order).is_empty()
+            }
+            Work::Retire(model) => state.clone().retire_model(partition, model, 1) > 0,
+            Work::Sweep(sweep) => state.clone().sweep(partition, sweep, 1) > 0,
+        });
+        let (first, last): (Vec<Partition>, Vec<Partition>) = partitions
+            .into_iter()
+            .partition(|partition| after.is_none_or(|after| partition > after));
+        Ok(first.into_iter().chain(last).take(limit).collect())
+    }
+
+    fn background_pause(&self, _: Duration) -> Duration {
+        Duration::ZERO
+    }
+
     fn without_vector(
         &self,
+        partition: &Partition,
         model: &ModelId,
         order: FilingOrder,
         limit: usize,
     ) -> Result<Vec<(Space, MemoryId)>> {
-        let mut named = naive_search::without_vector(&self.state(), model, order);
+        let mut named = naive_search::without_vector(&self.state(), partition, model, order);
         named.truncate(limit);
         Ok(named)
     }
 
-    fn pending_embeddings(&self, model: &ModelId) -> Result<u64> {
-        Ok(self
-            .without_vector(model, FilingOrder::FirstFirst, usize::MAX)?
-            .len() as u64)
+    fn pending_embeddings(&self, model: &ModelId, count_max: usize) -> Result<usize> {
+        let (all, order) = (Partition::Whole, FilingOrder::FirstFirst);
+        Ok(self.without_vector(&all, model, order, count_max)?.len())
     }
 
     fn models(&self) -> Result<Vec<(ModelId, u64)>> {
@@ -673,13 +733,20 @@ impl Store for NaiveStore {
         Ok(models)
     }
 
-    fn retire_model(&self, model: &ModelId, limit: usize) -> Result<usize> {
-        Ok(self.state().retire_model(model, limit))
+    fn retire_model(&self, partition: &Partition, model: &ModelId, limit: usize) -> Result<usize> {
+        Ok(self.state().retire_model(partition, model, limit))
     }
 
-    fn has_other_dimensions(&self, model: &ModelId, dimensions: usize) -> Result<bool> {
+    fn has_other_dimensions(
+        &self,
+        partition: &Partition,
+        model: &ModelId,
+        dimensions: usize,
+    ) -> Result<bool> {
         let state = self.state();
-        let mut vectors = state.records.values().flat_map(|record| &record.vectors);
+        let records = state.records.values();
+        let own = records.filter(|record| partition.contains(&record.memory.space));
+        let mut vectors = own.flat_map(|record| &record.vectors);
         Ok(vectors.any(|of_passage| {
             of_passage
                 .get(model)
@@ -772,12 +839,8 @@ impl Store for NaiveStore {
         Ok(true)
     }
 
-    fn needs_sweep(&self, sweep: &Sweep) -> Result<bool> {
-        Ok(self.state().clone().sweep(sweep, 1) > 0)
-    }
-
-    fn sweep(&self, sweep: &Sweep, limit: usize) -> Result<usize> {
-        Ok(self.state().sweep(sweep, limit))
+    fn sweep(&self, partition: &Partition, sweep: &Sweep, limit: usize) -> Result<usize> {
+        Ok(self.state().sweep(partition, sweep, limit))
     }
 
     fn sweep_clock(&self) -> Result<Option<SweepClock>> {
@@ -793,7 +856,7 @@ impl Store for NaiveStore {
         Ok(self.secret)
     }
 
-    fn version(&self) -> Result<u64> {
+    fn version(&self, _: &Space) -> Result<u64> {
         Ok(self.state().version)
     }
 

@@ -3,16 +3,17 @@
 
 use std::collections::BTreeSet;
 use std::slice;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use loci_core::{
     Batch, Change, Embedder, EnrichmentStatus, Error, ErrorCode, Expect, FilingOrder, Memory,
-    ModelId, Passage, Result, Sweep,
+    ModelId, Partition, Passage, Result, Sweep, Work,
 };
 
 use crate::Background;
-use crate::leases::{ModelRounds, TextName};
+use crate::leases::{ModelRounds, PartitionRounds, TextName};
 use crate::models::{PROBE_TEXT, quantised, texts_of, vectors_by};
 use crate::passages;
 use crate::{SearchMode, catch_panic};
@@ -37,14 +38,13 @@ const ROUNDS_PER_OLDEST: usize = 4;
 const EMBED_STEP: usize = 64;
 
 impl Background<'_> {
-    /// Removes expired data in one short transaction: memories, cached answers, decisions, kept
-    /// replies, entries of the audit log, records of wipes. Returns the number of steps; if it is
-    /// not 0, there may be more. Pause between rounds: other writers poll the lock of the store at
-    /// intervals and would miss short gaps.
+    /// Removes expired data of one partition in one short transaction: memories, cached answers,
+    /// decisions, kept replies, entries of the audit log, records of wipes. Returns the number of
+    /// steps; if it is not 0, there may be more. Pause between rounds, as
+    /// [`Store::background_pause`](loci_core::Store::background_pause) says.
     ///
-    /// Any number of processes may run it on one store. One at a time sweeps until nothing is left;
-    /// meanwhile the others do nothing. Data that expired by a clock that jumped stays until the
-    /// jump is confirmed (`sweep_clock.rs`).
+    /// Any number of processes may run it on one store; one at a time sweeps a partition. Data that
+    /// expired by a clock that jumped stays until the jump is confirmed (`sweep_clock.rs`).
     ///
     /// # Errors
     /// `unavailable` if the store does not answer.
@@ -57,19 +57,15 @@ impl Background<'_> {
             audited_before: before(self.policy.audit_retention_seconds),
             wiped_before: before(WIPE_MEMORY_SECONDS),
         };
-        let lease = &self.rounds.sweeping;
-        // Checked first, because even an empty write takes the lock of all processes.
-        if !lease.is_held() && !self.store.needs_sweep(&sweep)? {
-            return Ok(0);
-        }
+        let sweep_some = |partition: &Partition| self.store.sweep(partition, &sweep, SWEEP_BATCH);
         self.leases
-            .under_lease(lease, || self.store.sweep(&sweep, SWEEP_BATCH))
+            .in_turn(&self.rounds.sweeping, Work::Sweep(&sweep), sweep_some)
     }
 
     /// Embeds some of the pending memories: at least one, and further ones for a fraction of a
     /// second. Returns the number; if it is not 0, there may be more. Any number of processes may
-    /// run it on one store: for each model one at a time embeds, and the others do nothing. While a
-    /// former model is active, both models embed the texts that it lacks. If the number of
+    /// run it on one store: for each model one at a time embeds in a partition. While a former
+    /// model is active, both models embed the texts that it lacks. If the number of
     /// components shows that another model behind the same name made the stored vectors, these are
     /// removed first and count as embedded.
     ///
@@ -81,38 +77,39 @@ impl Background<'_> {
         }
         let model = self.embedder.model();
         let rounds = &*self.rounds.of(model);
-        let is_under_way = rounds.embedding.is_held();
-        let is_outdated = rounds.is_outdated.load(Ordering::Relaxed);
-        if !is_under_way
-            && !is_outdated
-            && self
-                .store
-                .without_vector(model, FilingOrder::LastFirst, 1)?
-                .is_empty()
-        {
-            rounds.take_refused();
-            rounds.unreadable.store(0, Ordering::Relaxed);
-            return Ok(0);
+        for partition in rounds.outdated() {
+            let is_under_way = rounds.embedding.is_held(&partition);
+            let retire = || self.models.retire_outdated(model, &partition, is_under_way);
+            match self
+                .leases
+                .under_lease(&rounds.embedding, &partition, retire)?
+            {
+                0 => {}
+                retired => return Ok(retired),
+            }
+        }
+        if self.models.has_embedded_all(model)? {
+            rounds.complete();
+            return self.leases.give_back(&rounds.embedding).map(|()| 0);
         }
         self.models.review()?;
-        self.leases.under_lease(&rounds.embedding, || {
-            let retired = self.models.retire_outdated(model, is_under_way)?;
-            if retired > 0 {
-                return Ok(retired);
-            }
-            let queue = self.queue(rounds, model)?;
+        let kind = Work::Embed(model);
+        let embedded = self.leases.in_turn(&rounds.embedding, kind, |partition| {
+            let queue = self.queue(rounds, partition, model)?;
             self.embed_for_former();
             let embedded = self.embed_some(&**self.embedder, rounds, queue);
             // If the lease was released in the middle because the engine ends, another engine may
             // have embedded them again.
-            if !rounds.embedding.is_held() {
+            if !rounds.embedding.is_held(partition) {
                 return embedded;
             }
-            match self.models.retire_outdated(model, true)? {
+            match self.models.retire_outdated(model, partition, true)? {
                 0 => embedded,
                 retired => Ok(retired),
             }
-        })
+        });
+        self.models.look_again();
+        embedded
     }
 
     /// Embeds some of the texts that the former model lacks, if it is active. If it fails, they
@@ -125,9 +122,10 @@ impl Background<'_> {
         else {
             return;
         };
-        let rounds = &*self.rounds.of(former.model());
-        let embedded = self.leases.under_lease(&rounds.embedding, || {
-            self.embed_some(&*former, rounds, self.queue(rounds, former.model())?)
+        let (model, rounds) = (former.model(), &*self.rounds.of(former.model()));
+        let kind = Work::Embed(model);
+        let embedded = self.leases.in_turn(&rounds.embedding, kind, |partition| {
+            self.embed_some(&*former, rounds, self.queue(rounds, partition, model)?)
         });
         match embedded {
             Ok(0) => {}
@@ -139,10 +137,10 @@ impl Background<'_> {
         }
     }
 
-    /// Returns the memories that a round may embed: those that searches had as candidates without a
-    /// vector, then those that were filed last, or in one of [`ROUNDS_PER_OLDEST`] rounds those
-    /// that were filed first.
-    fn queue(&self, rounds: &ModelRounds, model: &ModelId) -> Result<Queue> {
+    /// Returns the memories of a partition that a round may embed: those that searches had as
+    /// candidates without a vector, then those that were filed last, or in one of
+    /// [`ROUNDS_PER_OLDEST`] rounds those that were filed first.
+    fn queue(&self, rounds: &ModelRounds, partition: &Partition, model: &ModelId) -> Result<Queue> {
         let is_for_oldest = rounds.count.fetch_add(1, Ordering::Relaxed) % ROUNDS_PER_OLDEST
             == ROUNDS_PER_OLDEST - 1;
         let order = if is_for_oldest {
@@ -150,9 +148,12 @@ impl Background<'_> {
         } else {
             FilingOrder::LastFirst
         };
-        let mut refused = rounds.take_refused();
+        let state = rounds.within(partition);
+        let mut refused = state.take_refused();
         let looked_at = refused.len() + EMBED_ROUND_MAX;
-        let waiting = self.store.without_vector(model, order, looked_at)?;
+        let waiting = self
+            .store
+            .without_vector(partition, model, order, looked_at)?;
         let is_end = waiting.len() < looked_at;
         if is_end {
             // The others were removed, or embedded elsewhere.
@@ -163,7 +164,7 @@ impl Background<'_> {
                 .collect();
         }
         let mut texts = Vec::new();
-        for text in rounds.wanted.take(EMBED_GROUP) {
+        for text in rounds.wanted.take(partition, EMBED_GROUP) {
             if !refused.contains(&text) && self.store.vectors(&text.0, &text.1, model)?.is_empty() {
                 texts.push(text);
             }
@@ -175,6 +176,8 @@ impl Background<'_> {
         let others: Vec<_> = others.take(EMBED_ROUND_MAX).collect();
         texts.extend(others);
         Ok(Queue {
+            partition: partition.clone(),
+            state,
             texts,
             wanted,
             refused,
@@ -192,6 +195,8 @@ impl Background<'_> {
     ) -> Result<usize> {
         let begun = Instant::now();
         let Queue {
+            partition,
+            state,
             texts,
             wanted,
             mut refused,
@@ -212,7 +217,8 @@ impl Background<'_> {
                 break;
             }
             let read = group.len();
-            let outcome = catch_panic(|| self.embed_group(embedder, rounds, &mut group));
+            let outcome =
+                catch_panic(|| self.embed_group(embedder, rounds, &partition, &mut group));
             round.embedded += read - group.len();
             match outcome {
                 Ok(true) => {}
@@ -235,11 +241,11 @@ impl Background<'_> {
         if is_end {
             // A model that is away refuses nothing.
             let is_there = !refused.is_empty() && embedder.embed(&[PROBE_TEXT]).is_ok();
-            rounds
+            state
                 .unreadable
                 .store(if is_there { refused.len() } else { 0 }, Ordering::Relaxed);
         } else {
-            rounds.pass_over(refused);
+            state.pass_over(refused);
         }
         match round.first_failure {
             Some(error) if round.embedded == 0 => Err(error),
@@ -275,11 +281,12 @@ impl Background<'_> {
         &self,
         embedder: &dyn Embedder,
         rounds: &ModelRounds,
+        partition: &Partition,
         group: &mut Vec<Text>,
     ) -> Result<bool> {
         while !group.is_empty() {
             // Finished work is kept even if the renewal fails.
-            if let Ok(false) = self.leases.hold(&rounds.embedding) {
+            if let Ok(false) = self.leases.hold(&rounds.embedding, partition) {
                 return Ok(false);
             }
             let step = group.iter().flat_map(|text| {
@@ -303,7 +310,7 @@ impl Background<'_> {
             if let Some(vector) = vectors.first()
                 && self
                     .models
-                    .is_outdated(&vector.model, vector.values.len())?
+                    .is_outdated(&vector.model, partition, vector.values.len())?
             {
                 return Ok(false);
             }
@@ -368,6 +375,10 @@ impl Round {
 
 /// The memories that a round may embed.
 struct Queue {
+    /// The partition of all these memories.
+    partition: Partition,
+    /// The state of the rounds in it.
+    state: Arc<PartitionRounds>,
     /// In the order of embedding, without refused ones.
     texts: Vec<TextName>,
     /// The number of the first ones that searches lacked.

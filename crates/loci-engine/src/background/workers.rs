@@ -19,9 +19,6 @@ pub const START_PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause between two rounds that tell other processes which model this one uses.
 const MODEL_CLAIM_MAX: Duration = Duration::from_secs(150);
 
-/// The shortest pause between two rounds of sweeping, so that other processes can write.
-const SWEEP_PAUSE_MIN: Duration = Duration::from_millis(10);
-
 /// The threads that do an engine's background work, each kind of work in its own. Dropping them
 /// waits for the rounds that run, up to a limit, so that dropping the engine afterwards closes the
 /// store.
@@ -74,7 +71,7 @@ impl Workers {
             let begun = Instant::now();
             let removed = sweeping.background().sweep()?;
             Ok(if removed > 0 {
-                sweep_pause(begun.elapsed())
+                sweeping.background().pause_after(begun.elapsed())
             } else {
                 interval
             })
@@ -154,7 +151,7 @@ impl Workers {
 fn embed(engine: &Engine) -> Result<Option<Duration>> {
     let begun = Instant::now();
     let tended = engine.models().retire_unused_models()?;
-    let pause = sweep_pause(begun.elapsed());
+    let pause = engine.background().pause_after(begun.elapsed());
     Ok(if engine.background().embed_pending()? > 0 {
         Some(Duration::ZERO)
     } else {
@@ -176,14 +173,12 @@ fn flush_audit(engine: &Engine, linger: Duration, interval: Duration) -> Result<
     })
 }
 
-/// Returns the pause after a round of sweeping that took this long: three quarters of the time
-/// belong to the processes that wait for the lock of the store. They look for it only every 100 ms,
-/// so that they would seldom meet shorter gaps.
-fn sweep_pause(round: Duration) -> Duration {
-    SWEEP_PAUSE_MIN.max(3 * round)
-}
-
 impl Background<'_> {
+    /// Returns the pause after a round on the store that took this long.
+    fn pause_after(&self, round: Duration) -> Duration {
+        self.store.background_pause(round)
+    }
+
     /// Returns the time until the next job. Jobs may also come in or become due in other processes.
     fn until_next_job(&self, interval: Duration) -> Duration {
         const DAY_SECONDS: f64 = 86_400.0;
@@ -292,15 +287,5 @@ mod tests {
             Ok(Duration::ZERO)
         });
         assert_eq!(rounds, 0);
-    }
-
-    #[test]
-    fn sweeping_leaves_most_of_the_time_to_others() {
-        for (round, pause) in [(0, 10), (3, 10), (4, 12), (100, 300)] {
-            assert_eq!(
-                sweep_pause(Duration::from_millis(round)),
-                Duration::from_millis(pause)
-            );
-        }
     }
 }

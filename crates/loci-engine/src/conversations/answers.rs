@@ -40,7 +40,7 @@ impl Conversations<'_> {
         query: &str,
         response: &str,
     ) -> Result<()> {
-        let since = self.store.version()?;
+        let since = self.store.version(&caller.space)?;
         let (query, response) = (
             &*self.redaction.redact_written(query).text,
             &*self.redaction.redact_written(response).text,

@@ -22,7 +22,7 @@ impl Conversations<'_> {
         value: &str,
         ttl_days: Option<u64>,
     ) -> Result<bool> {
-        let since = self.store.version()?;
+        let since = self.store.version(&caller.space)?;
         let (key, value) = (
             &*self.redaction.redact_written(key).text,
             &*self.redaction.redact_written(value).text,

@@ -100,7 +100,7 @@ impl Conversations<'_> {
         caller: &Caller,
         conversation: Conversation<'_>,
     ) -> Result<StoredMessages> {
-        let since = self.store.version()?;
+        let since = self.store.version(&caller.space)?;
         let Conversation {
             thread,
             mut messages,

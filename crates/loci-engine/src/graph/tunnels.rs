@@ -89,7 +89,7 @@ impl Graph<'_> {
             return Err(Error::new(ErrorCode::InvalidArgument, message));
         }
         let mut tunnel = self.change_tunnels(caller, || {
-            let since = self.store.version()?;
+            let since = self.store.version(&caller.space)?;
             self.check_ends(caller, ends)?;
             let seen = self.seen_tunnels(caller)?;
             let owner = caller.principal.subject.clone();

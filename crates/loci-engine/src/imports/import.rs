@@ -83,7 +83,7 @@ impl Imports<'_> {
         imports: &[Import],
         imported: &mut Imported,
     ) -> Result<()> {
-        let since = self.store.version()?;
+        let since = self.store.version(&caller.space)?;
         if imports.len() > limits::IMPORT_MEMORIES_MAX {
             let message = format!(
                 "{} memories at once; at most {}",

@@ -1,7 +1,7 @@
 //! Imports the records of an archive.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use loci_core::{
     Archived, Batch, CacheEntry, Caller, Change, EnrichmentStatus, Error, ErrorCode, Expect, Fact,
@@ -31,8 +31,8 @@ pub struct ImportReport {
     /// True if the model is not asked to embed the questions of cached answers, which only the same
     /// words then find for as long as they are kept. Set when the model first fails at a question.
     pub by_words_alone: bool,
-    /// The version of the store when the import began.
-    since: Option<u64>,
+    /// The version of each space before its first records were read.
+    since: BTreeMap<Space, u64>,
 }
 
 /// The existing ids and keys, for the kinds of records that are read all at once.
@@ -79,8 +79,8 @@ impl Imports<'_> {
     /// Words find the memories at once, meaning after
     /// [`embed_pending`](crate::Background::embed_pending) has embedded them; memories with a
     /// pending enrichment are queued again. Data that was wiped since the first call with this
-    /// `brought` is not restored. A caller that imports note files holds the lock of their folder,
-    /// and has put the files there.
+    /// `brought` that had records of its space is not restored. A caller that imports note files
+    /// holds the lock of their folder, and has put the files there.
     ///
     /// # Errors
     /// `forbidden` for every caller but the local user; `too_large` for more than
@@ -104,10 +104,12 @@ impl Imports<'_> {
             );
             return Err(Error::new(ErrorCode::TooLarge, message));
         }
-        let since = match brought.since {
-            Some(since) => since,
-            None => *brought.since.insert(self.store.version()?),
-        };
+        for archived in records {
+            if !brought.since.contains_key(&archived.space) {
+                let version = self.store.version(&archived.space)?;
+                brought.since.insert(archived.space.clone(), version);
+            }
+        }
         let stored = brought.stored;
         let mut known = self.known_memories(records.iter())?;
         let mut absent: Vec<(usize, Cow<'_, Archived>)> = Vec::with_capacity(records.len());
@@ -123,7 +125,7 @@ impl Imports<'_> {
         }
         let outcome = absent
             .chunk_by(|(_, left), (_, right)| left.space == right.space)
-            .try_for_each(|part| self.import_batch(part, since, brought));
+            .try_for_each(|part| self.import_batch(part, brought));
         if brought.stored > stored && self.search_mode != SearchMode::Words {
             self.to_embed.ring();
         }
@@ -209,12 +211,12 @@ impl Imports<'_> {
     fn import_batch(
         &self,
         part: &[(usize, Cow<'_, Archived>)],
-        since: u64,
         brought: &mut ImportReport,
     ) -> Result<()> {
         let Some((first, rest)) = part.split_first() else {
             return Ok(());
         };
+        let since = brought.since[&first.1.space];
         let outcome = catch_panic(|| self.changes(part, since)).and_then(|changes| {
             self.store.commit(Batch {
                 space: first.1.space.clone(),
@@ -239,8 +241,8 @@ impl Imports<'_> {
             Err(error) if error.is_unavailable() => Err(error),
             Err(_) => {
                 let (left, right) = part.split_at(part.len() / 2);
-                self.import_batch(left, since, brought)?;
-                self.import_batch(right, since, brought)
+                self.import_batch(left, brought)?;
+                self.import_batch(right, brought)
             }
         }
     }

@@ -46,7 +46,7 @@ impl Listings<'_> {
     /// `unavailable` if the store cannot be read.
     pub fn browse(&self, caller: &Caller, request: Browse) -> Result<Browsed> {
         let filter = self.browsed(caller, &request);
-        let version = self.store.version()?;
+        let version = self.store.version(&caller.space)?;
         let total = self
             .store
             .count_by_location(&filter)?
@@ -56,7 +56,7 @@ impl Listings<'_> {
         if let Some(from_end) = from_end(&request, total) {
             let mut memories = self.filed_under(caller, &filter, &from_end)?;
             // A change since the count may have moved the end.
-            if self.store.version()? == version {
+            if self.store.version(&caller.space)? == version {
                 memories.reverse();
                 return Ok(Browsed { memories, total });
             }

@@ -36,7 +36,7 @@ impl Memories<'_> {
         id_of: &dyn Fn(u32) -> MemoryId,
         request: Remember,
     ) -> Result<Filed> {
-        let since = self.store.version()?;
+        let since = self.store.version(&caller.space)?;
         let (mut memory, compare_in) = self.requested(caller, request)?;
         // Without the scope `read`, the number of an id would reveal which texts others filed.
         let is_blind = !caller.principal.scopes.allow(Scope::Read);

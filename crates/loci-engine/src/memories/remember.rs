@@ -127,7 +127,7 @@ impl Memories<'_> {
     /// the caller may not change it; `conflict` if the caller's data was wiped meanwhile;
     /// `unavailable` if the store cannot be written. Then nothing was stored.
     pub fn remember(&self, caller: &Caller, request: Remember) -> Result<Remembered> {
-        let since = self.store.version()?;
+        let since = self.store.version(&caller.space)?;
         let once = request.once;
         let (memory, compare_in) = self.requested(caller, request)?;
         let (mut remembered, passages) = self.prepared(caller, memory, compare_in)?;

@@ -24,7 +24,7 @@ impl Memories<'_> {
         id: &MemoryId,
         request: Remember,
     ) -> Result<Remembered> {
-        let since = self.store.version()?;
+        let since = self.store.version(&caller.space)?;
         let request = self.redaction.redacted_request(request);
         check_request(&request)?;
         let new = Memory {

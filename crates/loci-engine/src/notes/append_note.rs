@@ -57,7 +57,7 @@ impl Notes<'_> {
     /// outside the default space; `unavailable` if there is no folder of notes, it is away, or it
     /// or the store cannot be written.
     pub fn append(&self, caller: &Caller, request: AppendNote<'_>) -> Result<Appended> {
-        let since = self.store.version()?;
+        let since = self.store.version(&caller.space)?;
         if caller.space != Space::default() {
             let message = format!("notes are kept in the space `{}` alone", Space::default());
             return Err(Error::new(ErrorCode::Forbidden, message));

@@ -233,10 +233,10 @@ impl Search<'_> {
         let ranking = self.rank_once(caller, request, limit, paging)?;
         // While the engine switches models, the active model may change between the embedding of
         // the question and the search.
-        let is_behind = ranking
-            .lacking
-            .as_ref()
-            .is_some_and(|lacking| self.models.active_model_changed(&lacking.question));
+        let is_behind = ranking.lacking.as_ref().is_some_and(|lacking| {
+            self.models
+                .active_model_changed(&caller.space, &lacking.question)
+        });
         if is_behind {
             self.rank_once(caller, request, limit, paging)
         } else {

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::thread;
 
-use loci_core::{EnrichmentStatus, FilingOrder, JobStore, Store, Thread};
+use loci_core::{EnrichmentStatus, FilingOrder, JobStore, Partition, Store, Thread};
 use loci_engine::Policy;
 
 use super::*;
@@ -80,6 +80,7 @@ fn a_message_is_working_memory_and_what_a_person_says_a_candidate() {
     assert_eq!(
         store
             .without_vector(
+                &Partition::Whole,
                 HashingEmbedder::default().model(),
                 FilingOrder::FirstFirst,
                 10
@@ -428,7 +429,12 @@ fn many_messages_are_left_to_the_background() {
         // Each with its candidate.
         assert_eq!(
             store
-                .without_vector(embedder.model(), FilingOrder::FirstFirst, 1_000)
+                .without_vector(
+                    &Partition::Whole,
+                    embedder.model(),
+                    FilingOrder::FirstFirst,
+                    1_000
+                )
                 .unwrap()
                 .len(),
             waiting * 2

@@ -8,9 +8,9 @@ use loci_core::{
     ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore,
     CandidateQuery, Candidates, Decision, DecisionStore, Fact, FactCounts, FactQuery, FactStore,
     FailedJob, FilingOrder, Filter, IdempotencyStore, IdempotentReply, Job, JobCounts, JobStore,
-    Location, LocationCount, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page, QueryVector,
-    Result, SettingStore, SourceFile, SourceStore, Space, StatusCount, Store, StoreSize, Sweep,
-    SweepClock, Timestamp, Touch, Tunnel, TunnelStore, Vector, Wiped,
+    Location, LocationCount, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page, Partition,
+    QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, StatusCount, Store,
+    StoreSize, Sweep, SweepClock, Timestamp, Touch, Tunnel, TunnelStore, Vector, Wiped, Work,
 };
 use loci_testkit::NaiveStore;
 
@@ -54,6 +54,14 @@ macro_rules! behind_the_hook {
 }
 
 impl Store for FaultyStore {
+    fn partition_of(&self, space: &Space) -> Partition {
+        self.inner.partition_of(space)
+    }
+
+    fn background_pause(&self, round: Duration) -> Duration {
+        self.inner.background_pause(round)
+    }
+
     behind_the_hook! {
         commit(batch: Batch) -> ();
         get_all(filter: &Filter, ids: &[MemoryId]) -> Vec<Memory>;
@@ -70,11 +78,14 @@ impl Store for FaultyStore {
         candidates(query: &CandidateQuery<'_>) -> Candidates;
         vectors(space: &Space, id: &MemoryId, model: &ModelId) -> Vec<Vector>;
         passage_range(space: &Space, id: &MemoryId, passage: u32) -> Option<Range<usize>>;
-        without_vector(model: &ModelId, order: FilingOrder, limit: usize) -> Vec<(Space, MemoryId)>;
-        pending_embeddings(model: &ModelId) -> u64;
+        partitions_with(work: Work<'_>, after: Option<&Partition>, limit: usize) -> Vec<Partition>;
+        without_vector(
+            partition: &Partition, model: &ModelId, order: FilingOrder, limit: usize
+        ) -> Vec<(Space, MemoryId)>;
+        pending_embeddings(model: &ModelId, count_max: usize) -> usize;
         models() -> Vec<(ModelId, u64)>;
-        retire_model(model: &ModelId, limit: usize) -> usize;
-        has_other_dimensions(model: &ModelId, dimensions: usize) -> bool;
+        retire_model(partition: &Partition, model: &ModelId, limit: usize) -> usize;
+        has_other_dimensions(partition: &Partition, model: &ModelId, dimensions: usize) -> bool;
         soft_delete(filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> usize;
         made_from(space: &Space, owner: &str, sources: &[MemoryId]) -> Vec<MemoryId>;
         thread_end(space: &Space, owner: &str, thread: &str) -> u64;
@@ -85,12 +96,11 @@ impl Store for FaultyStore {
             space: &Space, owner: &str, origin: Option<&str>, pseudonym: Option<&str>, now: Timestamp
         ) -> Wiped;
         lease(name: &str, holder: &str, now: Timestamp, until: Timestamp) -> bool;
-        needs_sweep(sweep: &Sweep) -> bool;
-        sweep(sweep: &Sweep, limit: usize) -> usize;
+        sweep(partition: &Partition, sweep: &Sweep, limit: usize) -> usize;
         sweep_clock() -> Option<SweepClock>;
         put_sweep_clock(clock: &SweepClock) -> ();
         secret() -> [u8; 32];
-        version() -> u64;
+        version(space: &Space) -> u64;
         size() -> StoreSize;
     }
 }

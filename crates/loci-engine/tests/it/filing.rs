@@ -1,6 +1,6 @@
 //! Tests of filing a text once, changing filed memories, and browsing them.
 
-use loci_core::{Clock, FilingOrder, NoteStore, Store};
+use loci_core::{Clock, FilingOrder, NoteStore, Space, Store};
 use loci_engine::{AppendNote, Appended, Browse, Discard, Filed, Refile};
 
 use super::faulty_store::FaultyStore;
@@ -42,11 +42,15 @@ fn a_text_is_filed_once_in_a_place() {
     let tea = || drawer("tea at four", "home", "kitchen");
     let filed = |caller: &Caller, request| file(&engine, caller, "tea", request).unwrap();
     assert_eq!(filed(&ann, tea()), ("tea".to_owned(), true));
-    let version = store.version().unwrap();
+    let version = store.version(&Space::default()).unwrap();
     for again in [&ann, &bob, &anonymous()] {
         assert_eq!(filed(again, tea()), ("tea".to_owned(), false));
     }
-    assert_eq!(store.version().unwrap(), version, "nothing is written");
+    assert_eq!(
+        store.version(&Space::default()).unwrap(),
+        version,
+        "nothing is written"
+    );
     // The same id for another text.
     assert_eq!(
         filed(&ann, drawer("tea at four", "home", "garden")),
@@ -254,14 +258,14 @@ fn text_and_place_change_in_one_step() {
     };
     let refile = |change| {
         clock.advance(1);
-        let version = store.version().unwrap();
+        let version = store.version(&Space::default()).unwrap();
         let memory = engine
             .memories()
             .refile(&ann, &before.id, change)
             .unwrap()
             .memory;
         assert_eq!(engine.memories().show(&ann, &before.id).unwrap(), memory);
-        (memory, store.version().unwrap() > version)
+        (memory, store.version(&Space::default()).unwrap() > version)
     };
     let text = |text: &str| Some(text.to_owned());
     let none = Refile::default();

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
-use loci_core::{Clock, FilingOrder, Store};
+use loci_core::{Clock, FilingOrder, Partition, Space, Store};
 use loci_engine::Policy;
 
 use super::faulty_store::FaultyStore;
@@ -128,8 +128,7 @@ fn a_round_of_sweeping_is_one_batch() {
     clock.advance(1);
     let batches = count(&store, "sweep");
     assert_eq!(rounds(|| engine.background().sweep()), [64, 64, 22]);
-    // The last one found nothing.
-    assert_eq!(batches.load(Ordering::SeqCst), 4);
+    assert_eq!(batches.load(Ordering::SeqCst), 3);
 }
 
 /// No other engine takes the lease until nothing is left, however long it takes.
@@ -200,6 +199,53 @@ fn one_engine_at_a_time_sweeps_and_embeds() {
     }
 }
 
+/// While one engine sweeps a space, another one sweeps the next.
+#[test]
+fn engines_divide_the_spaces_among_them() {
+    let (one, other, store, clock) = two();
+    let callers = ["a", "b"].map(|space| Caller {
+        space: Space::parse("space", space).unwrap(),
+        ..Caller::local()
+    });
+    for (caller, number) in callers.iter().zip([70, 1]) {
+        for number in 0..number {
+            one.memories().remember(caller, expiring(number)).unwrap();
+        }
+    }
+    clock.advance(1);
+    let meanwhile = Arc::new(Mutex::new(Vec::new()));
+    let (seen, is_first) = (meanwhile.clone(), AtomicUsize::new(0));
+    store.before(move |entered| {
+        if entered == "sweep" && is_first.fetch_add(1, Ordering::SeqCst) == 0 {
+            seen.lock().unwrap().push(other.background().sweep());
+        }
+        Ok(())
+    });
+    assert_eq!(one.background().sweep(), Ok(64));
+    assert_eq!(*meanwhile.lock().unwrap(), [Ok(1)]);
+    assert_eq!(rounds(|| one.background().sweep()), [6]);
+}
+
+/// A space with much work does not hold up the next one.
+#[test]
+fn spaces_take_turns() {
+    let (engine, _, _, clock) = two();
+    for (space, number) in [("a", 100), ("b", 70)] {
+        let caller = Caller {
+            space: Space::parse("space", space).unwrap(),
+            ..Caller::local()
+        };
+        for number in 0..number {
+            engine
+                .memories()
+                .remember(&caller, expiring(number))
+                .unwrap();
+        }
+    }
+    clock.advance(1);
+    assert_eq!(rounds(|| engine.background().sweep()), [64, 64, 36, 6]);
+}
+
 #[test]
 fn the_lease_of_an_engine_that_ended_runs_out() {
     let (engine, _, store, clock) = two();
@@ -209,9 +255,12 @@ fn the_lease_of_an_engine_that_ended_runs_out() {
         .unwrap();
     let now = clock.advance(1);
     assert_eq!(
-        store
-            .inner
-            .lease("sweep", "an engine that ended", now, now.plus_seconds(60)),
+        store.inner.lease(
+            "sweep in main",
+            "an engine that ended",
+            now,
+            now.plus_seconds(60)
+        ),
         Ok(true)
     );
     assert_eq!(engine.background().sweep(), Ok(0));
@@ -405,7 +454,7 @@ impl Embedder for SlowEmbedder {
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         let now = self.clock.advance(50);
         let is_lost = self.store.lease(
-            &format!("embed {}", self.model()),
+            &format!("embed {} in main", self.model()),
             "somebody else",
             now,
             now.plus_seconds(1),
@@ -451,7 +500,7 @@ fn the_lease_on_embedding_does_not_run_out_under_long_work() {
     assert_eq!(
         store
             .inner
-            .without_vector(slow.model(), FilingOrder::FirstFirst, 1),
+            .without_vector(&Partition::Whole, slow.model(), FilingOrder::FirstFirst, 1),
         Ok(vec![])
     );
 }
@@ -693,7 +742,7 @@ impl Embedder for StepEmbedder {
             let now = self.clock.advance(1_000);
             self.store
                 .lease(
-                    &format!("embed {}", self.model()),
+                    &format!("embed {} in main", self.model()),
                     "somebody else",
                     now,
                     now.plus_seconds(600),
@@ -738,7 +787,10 @@ fn a_lost_lease_throws_away_one_step_at_most() {
     });
     let engine = Engine::new(store.clone(), embedder.clone(), clock, SearchMode::Hybrid);
     assert_eq!(engine.background().embed_pending(), Ok(1));
-    assert_eq!(store.inner.pending_embeddings(embedder.model()), Ok(5));
+    assert_eq!(
+        store.inner.pending_embeddings(embedder.model(), usize::MAX),
+        Ok(5)
+    );
     assert_eq!(*embedder.sizes.lock().unwrap(), [64]);
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
-use loci_core::{FormerModels, Store, unit_vector};
+use loci_core::{FormerModels, Partition, Space, Store, unit_vector};
 use loci_engine::{ModelState, SimilarQuery};
 
 use super::faulty_store::FaultyStore;
@@ -135,8 +135,11 @@ impl Place {
             .collect()
     }
 
-    fn pending(&self, model: &Turned) -> u64 {
-        self.store.inner.pending_embeddings(model.model()).unwrap()
+    fn pending(&self, model: &Turned) -> usize {
+        self.store
+            .inner
+            .pending_embeddings(model.model(), usize::MAX)
+            .unwrap()
     }
 }
 
@@ -390,12 +393,12 @@ fn two_processes_with_two_models_leave_each_other_alone() {
         );
     }
     assert_eq!((place.pending(&old), place.pending(&new)), (0, 0));
-    let version = one.version();
+    let version = one.version(&Space::default());
     for _ in 0..3 {
         place.clock.advance(200);
         assert_eq!((rounds(&one), rounds(&other)), ((0, 0), (0, 0)));
     }
-    assert_eq!(one.version(), version);
+    assert_eq!(one.version(&Space::default()), version);
     for (engine, model, not) in [(&one, &old, &new), (&other, &new, &old)] {
         let (asked, not_asked) = (model.has_read("rain"), not.has_read("rain"));
         ask_whole(engine, "rain");
@@ -647,7 +650,7 @@ fn another_model_under_the_same_name_reads_everything_anew() {
             !place
                 .store
                 .inner
-                .has_other_dimensions(model.model(), now)
+                .has_other_dimensions(&Partition::Whole, model.model(), now)
                 .unwrap()
         );
         for engine in [&serves, &asks, &place.engine(&model, &[])] {
@@ -686,7 +689,7 @@ fn vectors_of_two_numbers_of_components_do_not_stay() {
         !place
             .store
             .inner
-            .has_other_dimensions(model.model(), 7)
+            .has_other_dimensions(&Partition::Whole, model.model(), 7)
             .unwrap()
     );
     ask_whole(&next, "bread");

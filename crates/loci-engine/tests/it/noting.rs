@@ -101,7 +101,7 @@ fn a_note_is_in_its_file_and_found_at_once() {
     assert_eq!(
         vault
             .store
-            .pending_embeddings(HashingEmbedder::default().model()),
+            .pending_embeddings(HashingEmbedder::default().model(), usize::MAX),
         Ok(0)
     );
     // The next reconciliation finds nothing to do.
@@ -1134,7 +1134,7 @@ fn a_text_is_changed_in_its_file() {
     assert_eq!(
         vault
             .store
-            .pending_embeddings(HashingEmbedder::default().model()),
+            .pending_embeddings(HashingEmbedder::default().model(), usize::MAX),
         Ok(0)
     );
     assert_eq!(

@@ -1,6 +1,6 @@
 //! Tests that a question that names a file finds the memories of that file first.
 
-use loci_core::{FilingOrder, Store};
+use loci_core::{FilingOrder, Partition, Store};
 
 use super::sources::{Mine, WING};
 use super::*;
@@ -219,7 +219,7 @@ fn a_moved_file_is_found_by_its_path_and_keeps_its_vectors() {
     let model = HashingEmbedder::default().model().clone();
     assert_eq!(
         mine.store
-            .without_vector(&model, FilingOrder::FirstFirst, 10)
+            .without_vector(&Partition::Whole, &model, FilingOrder::FirstFirst, 10)
             .unwrap(),
         []
     );

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use loci_core::{Batch, Change, Clock, Expect, Passage, Store, Term};
+use loci_core::{Batch, Change, Clock, Expect, Passage, Space, Store, Term};
 use loci_engine::{FusionWeights, PageRequest, Policy, SimilarQuery};
 
 use super::faulty_store::FaultyStore;
@@ -149,11 +149,11 @@ fn returned_memories_count_as_accessed_where_the_caller_says_so() {
         [(ids[0].clone(), 2, 2), (ids[1].clone(), 1, 1)]
     );
     // A search that does not count accesses sees the counts, and changes nothing.
-    let version = engine.version().unwrap();
+    let version = engine.version(&Space::default()).unwrap();
     assert_eq!(ask(1, false), [(ids[0].clone(), 0, 3)]);
     engine.audit().flush().unwrap();
     assert_eq!(store.accesses(&ann.space, &ids), Ok(vec![3, 2, 0]));
-    assert_eq!(engine.version(), Ok(version));
+    assert_eq!(engine.version(&Space::default()), Ok(version));
     let last = store.get(&ann.space, &ids[0]).unwrap().unwrap().access.last;
     assert_eq!(last, Some(engine.now()));
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use loci_core::{
     Change, Clock, Delivery, FileProblemKind, Forgotten, Link, NoteFile, NoteFolder, NoteStore,
-    Reader, Relation, Store,
+    Reader, Relation, Space, Store,
 };
 use loci_engine::{Discard, Reconciled};
 use loci_testkit::Random;
@@ -126,7 +126,7 @@ impl Vault {
         self.clock.advance(10);
         self.engine.notes().reconcile().unwrap();
         let (version, reads) = (
-            self.store.version().unwrap(),
+            self.store.version(&Space::default()).unwrap(),
             self.folder.reads.load(Ordering::SeqCst),
         );
         let files = self.folder.paths().len();
@@ -139,7 +139,7 @@ impl Vault {
             }
         );
         assert_eq!(self.folder.reads.load(Ordering::SeqCst), reads);
-        assert_eq!(self.store.version().unwrap(), version);
+        assert_eq!(self.store.version(&Space::default()).unwrap(), version);
     }
 }
 
@@ -292,7 +292,7 @@ fn vectors_stay_while_title_and_text_do() {
     let waits = || {
         vault
             .store
-            .pending_embeddings(HashingEmbedder::default().model())
+            .pending_embeddings(HashingEmbedder::default().model(), usize::MAX)
             .unwrap()
     };
     assert_eq!(waits(), 1);
@@ -770,7 +770,7 @@ fn a_folder_that_is_away_takes_no_memory_with_it() {
         (Some("place"), BTreeMap::new(), "mounted"),
         (Some("place"), other, "mounted"),
     ] {
-        let version = vault.store.version().unwrap();
+        let version = vault.store.version(&Space::default()).unwrap();
         let mounted = vault.folder.mount(identity, files);
         let reconciled = vault.reconcile();
         let away = reconciled.away.clone().unwrap();
@@ -783,7 +783,7 @@ fn a_folder_that_is_away_takes_no_memory_with_it() {
             }
         );
         assert_eq!(vault.engine.notes().status().unwrap().away, Some(away));
-        assert_eq!(vault.store.version().unwrap(), version);
+        assert_eq!(vault.store.version(&Space::default()).unwrap(), version);
         assert_eq!(
             found(&vault.engine, &Caller::local(), "one"),
             [ids[0].clone()]
@@ -852,7 +852,7 @@ fn another_folder_is_told_by_what_is_in_it() {
         }
         vault.reconcile();
         let (version, ids) = (
-            vault.store.version().unwrap(),
+            vault.store.version(&Space::default()).unwrap(),
             ["README.md", "a.md", "empty.md"].map(|path| vault.id(path)),
         );
         let texts = files
@@ -879,7 +879,11 @@ fn another_folder_is_told_by_what_is_in_it() {
                     ..Reconciled::default()
                 }
             );
-            assert_eq!(vault.store.version().unwrap(), version, "{what}");
+            assert_eq!(
+                vault.store.version(&Space::default()).unwrap(),
+                version,
+                "{what}"
+            );
             continue;
         }
         assert_eq!(
@@ -1000,9 +1004,9 @@ fn what_cannot_be_read_stays_known() {
         assert!(message.contains(reason), "{message}");
     }
     // It is tried again, and nothing is written meanwhile.
-    let version = vault.store.version().unwrap();
+    let version = vault.store.version(&Space::default()).unwrap();
     vault.reconcile();
-    assert_eq!(vault.store.version().unwrap(), version);
+    assert_eq!(vault.store.version(&Space::default()).unwrap(), version);
     vault.folder.hide("x", false);
     vault.folder.hide("a.md", false);
     assert_eq!(vault.reconcile().indexed, 1);

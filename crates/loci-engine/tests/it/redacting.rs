@@ -356,8 +356,9 @@ fn secrets_that_are_stored_are_found_and_taken_out() {
     // The words of the index are those of the new text, and the model embeds it again.
     assert!(super::found(&engine, &elsewhere, SECRET).is_empty());
     assert_eq!(super::found(&engine, &elsewhere, "redacted"), [after.id]);
-    assert!(engine.background().embed_pending().unwrap() > 0);
-    assert_eq!(engine.background().embed_pending().unwrap(), 0);
+    let rounds = std::iter::repeat_with(|| engine.background().embed_pending().unwrap());
+    let embedded: Vec<usize> = rounds.take_while(|embedded| *embedded > 0).collect();
+    assert_eq!(embedded.len(), 2, "one round for each space");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicUsize;
 
 use loci_core::{
-    Batch, Change, Clock, ContentHash, FileStamp, FilingOrder, SourceFile, Store, Thread,
+    Batch, Change, Clock, ContentHash, FileStamp, FilingOrder, SourceFile, Space, Store, Thread,
     Visibility, limits::REFERENCE_BYTES_MAX,
 };
 use loci_engine::{Browse, ReadSource, SOURCE_FILE, SourceFiled, SourcePart};
@@ -438,9 +438,12 @@ fn a_file_that_is_read_again_changes_what_changed() {
         );
     }
     // Without changes nothing is written.
-    let version = mine.store.inner.version().unwrap();
+    let version = mine.store.inner.version(&Space::default()).unwrap();
     mine.file(mine.whole(path, rows[8].0)).unwrap();
-    assert_eq!(mine.store.inner.version().unwrap(), version);
+    assert_eq!(
+        mine.store.inner.version(&Space::default()).unwrap(),
+        version
+    );
 }
 
 fn as_filed(part: SourcePart) -> Filed {
@@ -1174,9 +1177,13 @@ fn a_project_is_filed_as_it_is() {
                 .filter(|filed| disk.contains_key(&filed.0))
                 .collect();
             assert_eq!(filed, expected, "seed {seed}: {gone:?}");
-            let version = mine.store.inner.version().unwrap();
+            let version = mine.store.inner.version(&Space::default()).unwrap();
             mine_all(&mine, &disk).unwrap();
-            assert_eq!(mine.store.inner.version().unwrap(), version, "seed {seed}");
+            assert_eq!(
+                mine.store.inner.version(&Space::default()).unwrap(),
+                version,
+                "seed {seed}"
+            );
         }
         assert_eq!(
             mine.engine.memories().show(&mine.ann, &by_hand.id),

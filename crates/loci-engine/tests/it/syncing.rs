@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Mutex;
 
-use loci_core::{FileStamp, SourceFile, SourceState, SourceTree, Store};
+use loci_core::{FileStamp, SourceFile, SourceState, SourceTree, Space, Store};
 use loci_engine::{Refile, SOURCE_FILE, Sync, Synced};
 
 use super::sources::{Mine, WING};
@@ -264,7 +264,10 @@ fn every_memory_is_in_one_class() {
     let tree = tree();
     tree.folders.lock().unwrap().insert("/p3".to_owned());
     let mine = mined(&tree);
-    let before = (mine.store.inner.version().unwrap(), mine.memories());
+    let before = (
+        mine.store.inner.version(&Space::default()).unwrap(),
+        mine.memories(),
+    );
     for (request, expected) in rows {
         let synced = mine.engine.sources().sync(&mine.ann, &request).unwrap();
         let Synced {
@@ -284,7 +287,10 @@ fn every_memory_is_in_one_class() {
         assert_eq!(synced, expected, "{request:?}");
     }
     assert_eq!(
-        (mine.store.inner.version().unwrap(), mine.memories()),
+        (
+            mine.store.inner.version(&Space::default()).unwrap(),
+            mine.memories()
+        ),
         before,
         "a look changes nothing"
     );

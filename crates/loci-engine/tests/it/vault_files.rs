@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use loci_core::{NoteStore, Store};
+use loci_core::{NoteStore, Space, Store};
 use loci_engine::{AppendNote, Appended, Reconciled};
 use loci_vault::VaultFolder;
 use tempfile::TempDir;
@@ -66,7 +66,7 @@ impl Disk {
     fn assert_settled(&self, engine: &Engine) {
         engine.notes().reconcile().unwrap();
         let (version, files) = (
-            self.store.version().unwrap(),
+            self.store.version(&Space::default()).unwrap(),
             self.store.note_files(&Space::default()).unwrap(),
         );
         let unchanged = files
@@ -80,7 +80,7 @@ impl Disk {
                 ..Reconciled::default()
             })
         );
-        assert_eq!(self.store.version().unwrap(), version);
+        assert_eq!(self.store.version(&Space::default()).unwrap(), version);
     }
 }
 

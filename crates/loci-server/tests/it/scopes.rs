@@ -1,6 +1,6 @@
 //! A call without the required scope never happens, in any revision and with any headers.
 
-use loci_core::{AuditQuery, ErrorCode, Ownership, Result, Scope, Scopes};
+use loci_core::{AuditQuery, ErrorCode, Ownership, Result, Scope, Scopes, Space};
 use loci_dialects::{Context, DIALECTS, Dialect, Hints, Reply as ToolReply, Tool, TypedTool};
 use loci_server::{Authentication, HttpConfig};
 use schemars::JsonSchema;
@@ -162,7 +162,7 @@ async fn no_tool_of_any_dialect_runs_without_its_scopes_in_any_revision() {
     let (_, _, authentication) = with_issuer();
     let world = World::new();
     let server = Server::start_serving(&world, HttpConfig::new(authentication), DIALECTS).await;
-    let version = world.engine.version().unwrap();
+    let version = world.engine.version(&Space::default()).unwrap();
     let mut denied = 0;
     for dialect in DIALECTS {
         for tool in dialect.tools {
@@ -193,7 +193,7 @@ async fn no_tool_of_any_dialect_runs_without_its_scopes_in_any_revision() {
         }
     }
     assert_eq!(
-        world.engine.version().unwrap(),
+        world.engine.version(&Space::default()).unwrap(),
         version,
         "something was written"
     );
@@ -224,7 +224,7 @@ async fn with_its_scopes_every_tool_runs_in_every_revision() {
     let world = World::new();
     let server = Server::start_serving(&world, HttpConfig::new(authentication), DIALECTS).await;
     for dialect in DIALECTS {
-        let version = world.engine.version().unwrap();
+        let version = world.engine.version(&Space::default()).unwrap();
         for tool in dialect.tools {
             for (token, _) in TOKENS
                 .into_iter()
@@ -252,7 +252,7 @@ async fn with_its_scopes_every_tool_runs_in_every_revision() {
             }
         }
         assert!(
-            world.engine.version().unwrap() > version,
+            world.engine.version(&Space::default()).unwrap() > version,
             "no tool of {} wrote anything",
             dialect.name
         );

@@ -445,8 +445,23 @@ pub(crate) fn models(connection: &Connection) -> Result<Vec<(ModelId, u64)>> {
         .collect())
 }
 
-pub(crate) fn pending_embeddings(connection: &Connection, model: &ModelId) -> Result<u64> {
-    Ok(rows_without_vector(connection, model, FilingOrder::FirstFirst, usize::MAX)?.len() as u64)
+pub(crate) fn pending_embeddings(
+    connection: &Connection,
+    model: &ModelId,
+    count_max: usize,
+) -> Result<usize> {
+    Ok(rows_without_vector(connection, model, FilingOrder::FirstFirst, count_max)?.len())
+}
+
+/// Whether a passage has a vector of the model.
+pub(crate) const HAS_VECTORS: &str = "SELECT 1 FROM model AS m WHERE m.fingerprint = ?1
+    AND (EXISTS (SELECT 1 FROM passage WHERE model = m.row)
+        OR EXISTS (SELECT 1 FROM further_vector WHERE model = m.row))";
+
+pub(crate) fn has_vectors(connection: &Connection, model: &ModelId) -> Result<bool> {
+    Ok(connection
+        .prepare_cached(HAS_VECTORS)?
+        .exists([model.as_str()])?)
 }
 
 /// Whether the model has a vector of another number of components. A vector has a byte for each, so

@@ -5,8 +5,8 @@ use std::fs;
 
 use loci_core::{
     AuditQuery, AuditStore, CacheStore, CandidateQuery, ErrorCode, FactQuery, FactStore,
-    FilingOrder, IdempotencyStore, JobStore, ModelId, NoteStore, Page, SettingStore, SourceStore,
-    Space, Store, TokenStore, TunnelStore,
+    FilingOrder, IdempotencyStore, JobStore, ModelId, NoteStore, Page, Partition, SettingStore,
+    SourceStore, Space, Store, TokenStore, TunnelStore, Work,
 };
 use loci_store_sqlite::{OpenError, Options, SqliteStore};
 use loci_testkit::Random;
@@ -146,13 +146,20 @@ fn survives(folder: &std::path::Path) -> bool {
         store.pending_sources(&space, 10).err(),
         store.candidates(&query).err(),
         store
-            .without_vector(&ModelId::new("none"), FilingOrder::FirstFirst, 100)
+            .without_vector(
+                &Partition::Whole,
+                &ModelId::new("none"),
+                FilingOrder::FirstFirst,
+                100,
+            )
             .err(),
         store.tokens().err(),
         store.size().err(),
         store.count_by_status(&space, "ann", now).err(),
         store.lease_jobs(now, now, "lease", 10).err(),
-        store.needs_sweep(&sweep_of_expired(now)).err(),
+        store
+            .partitions_with(Work::Sweep(&sweep_of_expired(now)), None, 1)
+            .err(),
         store
             .nearest_cache_entries(&space, "ann", "query", None, now, 1)
             .err(),
@@ -171,7 +178,9 @@ fn survives(folder: &std::path::Path) -> bool {
             })
             .err(),
         store.soft_delete(&filter(), None, now, 10).err(),
-        store.sweep(&sweep_of_expired(now), 10).err(),
+        store
+            .sweep(&Partition::Whole, &sweep_of_expired(now), 10)
+            .err(),
         store.wipe(&space, "ann", None, None, now).err(),
         store
             .commit(put(&memory("new"), vec![passage("words")]))

@@ -2,8 +2,8 @@
 use loci_core::Maintenance;
 
 use loci_core::{
-    CandidateQuery, Candidates, Filter, Forgotten, Memory, ModelId, QueryVector, Store, Superseded,
-    ThreadPosition, ThreadScore, Timestamp,
+    CandidateQuery, Candidates, Filter, Forgotten, Memory, ModelId, Partition, QueryVector, Space,
+    Store, Superseded, ThreadPosition, ThreadScore, Timestamp, Work,
 };
 use loci_store_sqlite::SqliteStore;
 use loci_testkit::Random;
@@ -235,7 +235,7 @@ fn the_change_log_stays_bounded() {
     let grow = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
         INSERT INTO change (memory) SELECT 1 FROM n";
     database.execute(grow, []).unwrap();
-    let version = store.version().unwrap();
+    let version = store.version(&Space::default()).unwrap();
     let nothing_expired = sweep_of_expired(filter().live_at);
     let rows = || {
         database
@@ -245,8 +245,14 @@ fn the_change_log_stays_bounded() {
             .unwrap()
     };
     let mut left = rows();
-    while store.needs_sweep(&nothing_expired).unwrap() {
-        let swept = store.sweep(&nothing_expired, 10).unwrap();
+    while !store
+        .partitions_with(Work::Sweep(&nothing_expired), None, 1)
+        .unwrap()
+        .is_empty()
+    {
+        let swept = store
+            .sweep(&Partition::Whole, &nothing_expired, 10)
+            .unwrap();
         let trimmed = left - rows();
         assert!(
             (1..=5_000).contains(&trimmed),
@@ -260,17 +266,21 @@ fn the_change_log_stays_bounded() {
         left = rows();
     }
     assert!(left <= 20_000, "{left}");
-    while store.sweep(&nothing_expired, 10).unwrap() > 0 {}
+    while store
+        .sweep(&Partition::Whole, &nothing_expired, 10)
+        .unwrap()
+        > 0
+    {}
     let version = version + 1;
     store
         .commit(put(&memory("b"), vec![passage("other")]))
         .unwrap();
     assert_eq!(
-        store.sweep(&nothing_expired, 10),
+        store.sweep(&Partition::Whole, &nothing_expired, 10),
         Ok(0),
         "what comes in meanwhile is no reason to go on"
     );
-    assert_eq!(store.version(), Ok(version));
+    assert_eq!(store.version(&Space::default()), Ok(version));
     assert_eq!(search(&store, &filter(), "word").len(), 1);
 }
 
@@ -296,7 +306,7 @@ fn a_large_memory_goes_in_parts_that_leave_a_sound_database() {
     let mut left = kept.size().unwrap().passages;
     // Each part by a process that ends after it.
     while open(folder.path())
-        .sweep(&sweep_of_expired(filter().live_at), 1)
+        .sweep(&Partition::Whole, &sweep_of_expired(filter().live_at), 1)
         .unwrap()
         > 0
     {

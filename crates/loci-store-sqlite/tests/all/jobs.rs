@@ -1,13 +1,13 @@
 //! Jobs are done once, whichever processes work on them and whichever of them die.
-use loci_core::Maintenance;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::thread;
+use std::time::Duration;
 
 use loci_core::{
-    Batch, Change, EnrichmentStatus, Expect, Job, JobCounts, JobOutcome, JobStore, Memory, Store,
-    Timestamp,
+    Batch, Change, EnrichmentStatus, Expect, Job, JobCounts, JobOutcome, JobStore, Maintenance,
+    Memory, Store, Timestamp,
 };
 use loci_store_sqlite::SqliteStore;
 use loci_testkit::Random;
@@ -167,4 +167,16 @@ fn stores_that_work_at_once_share_the_jobs() {
         }
     });
     check_that_each_was_done_once(&store);
+}
+
+#[test]
+fn background_work_leaves_most_of_the_time_to_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    for (round, pause) in [(0, 10), (3, 10), (4, 12), (100, 300)] {
+        assert_eq!(
+            store.background_pause(Duration::from_millis(round)),
+            Duration::from_millis(pause)
+        );
+    }
 }

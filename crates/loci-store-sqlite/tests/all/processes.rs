@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-use loci_core::{Memory, Store};
+use loci_core::{Memory, Space, Store};
 use loci_testkit::contract::{filter, memory, passage, put, replace};
 
 use loci_store_sqlite::{Options, SqliteStore};
@@ -67,7 +67,10 @@ fn two_stores_on_one_folder_see_each_others_writes_at_once() {
             );
         }
         assert_eq!(reader.get(&written.space, &written.id), Ok(Some(written)));
-        assert_eq!(left.version(), right.version());
+        assert_eq!(
+            left.version(&Space::default()),
+            right.version(&Space::default())
+        );
     }
     let changed = Memory {
         revision: 2,
@@ -184,7 +187,7 @@ fn the_process_that_keeps_writers_out_is_named() {
         let mut child = start_child(HOLDER, folder.path(), statement);
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         assert!(lines.any(|line| line.unwrap() == "ready"));
-        let (version, written) = (store.version(), store.check_write());
+        let (version, written) = (store.version(&Space::default()), store.check_write());
         let holders = SqliteFiles::new(folder.path()).holders();
         child.kill().unwrap();
         child.wait().unwrap();

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use loci_core::{
     Batch, CacheEntry, CacheStore, Change, Citation, CitationKind, ContentHash, Decision,
-    DecisionStore, IdempotentReply, Location, Memory, MemoryId, Space, Store, Sweep, Timestamp,
-    Tunnel, TunnelEnd, TunnelStore, Visibility,
+    DecisionStore, IdempotentReply, Location, Memory, MemoryId, Partition, Space, Store, Sweep,
+    Timestamp, Tunnel, TunnelEnd, TunnelStore, Visibility, Work,
 };
 use loci_testkit::contract::{memory, passage, put, replace, sweep_of_expired};
 
@@ -130,7 +130,9 @@ fn a_wipe_leaves_no_text_in_the_files() {
         "a reader of before still finds it"
     );
     drop(reading);
-    store.needs_sweep(&sweep_of_expired(NOW)).unwrap();
+    store
+        .partitions_with(Work::Sweep(&sweep_of_expired(NOW)), None, 1)
+        .unwrap();
     assert_eq!(
         (wiped.memories, wiped.cache_entries, wiped.decisions),
         (2, 1, 1)
@@ -219,7 +221,7 @@ fn a_wipe_leaves_nothing_of_an_owner_in_counts_tunnels_and_settings() {
         wiped_before: NOW.plus_seconds(1),
         ..sweep_of_expired(NOW)
     };
-    while store.sweep(&sweep, 9).unwrap() > 0 {}
+    while store.sweep(&Partition::Whole, &sweep, 9).unwrap() > 0 {}
     store
         .wipe(&Space::default(), "ann", None, None, NOW)
         .unwrap();
@@ -262,7 +264,7 @@ fn an_owner_is_not_named_by_answers_that_are_gone() {
         .unwrap();
     assert!(occurrences(folder.path(), "the quoll") > 0);
     let sweep = sweep_of_expired(NOW.plus_seconds(9));
-    while store.sweep(&sweep, 9).unwrap() > 0 {}
+    while store.sweep(&Partition::Whole, &sweep, 9).unwrap() > 0 {}
     // A wipe, whosever, empties the log.
     store
         .wipe(&Space::default(), "ann", None, None, NOW)

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use loci_core::{
     Batch, CandidateQuery, Candidates, Filter, Memory, MemoryId, ModelId, Passage, QueryVector,
-    Store, Thread, Timestamp, Visibility,
+    Store, Thread, Timestamp, Visibility, Work,
 };
 use loci_store_sqlite::{Options, SqliteStore};
 use loci_testkit::contract::{
@@ -494,14 +494,14 @@ fn a_sweep_takes_what_was_deleted_out_of_the_index() {
         Ok(1)
     );
     let sweep = sweep_of_expired(Timestamp::MIN);
-    store.needs_sweep(&sweep).unwrap();
+    store.partitions_with(Work::Sweep(&sweep), None, 1).unwrap();
     assert!(occurrences(folder.path(), "zebraterm") > 0, "not at once");
     let file = fs::File::options()
         .write(true)
         .open(segment(folder.path()))
         .unwrap();
     file.set_modified(std::time::UNIX_EPOCH).unwrap();
-    store.needs_sweep(&sweep).unwrap();
+    store.partitions_with(Work::Sweep(&sweep), None, 1).unwrap();
     // It waits for what is being written.
     drop(store);
     assert_eq!(occurrences(folder.path(), "zebraterm"), 0);

@@ -52,7 +52,7 @@ fn a_database_of_another_version_is_not_written_and_one_of_a_newer_version_not_r
         let store = open(folder.path());
         let (before, after) = (memory("before"), memory("later"));
         store.commit(put(&before, vec![passage("word")])).unwrap();
-        let version = store.version().unwrap();
+        let version = store.version(&Space::default()).unwrap();
         let found = |store: &SqliteStore| {
             store
                 .candidates(&CandidateQuery::of(&filter(), 9))
@@ -70,13 +70,13 @@ fn a_database_of_another_version_is_not_written_and_one_of_a_newer_version_not_r
         }
         if expected == "is damaged" {
             assert_eq!(
-                (all(&store), store.version()),
+                (all(&store), store.version(&Space::default())),
                 (vec![before.id], Ok(version)),
                 "{upgrade}"
             );
         } else {
             for refused in [
-                store.version().map(drop),
+                store.version(&Space::default()).map(drop),
                 found(&store),
                 store.size().map(drop),
                 found(&store),

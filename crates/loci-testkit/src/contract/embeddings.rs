@@ -8,6 +8,7 @@ use super::examples::{
     NOW, delete, embed, filter, memory, passage, private, put, replace, sweep_of_expired, vector,
     with_vector,
 };
+use super::partitions::{retire_model, version_now, without_vector};
 use super::searching::{add, ask};
 use super::sweeping::sweep_all;
 use super::writing::{commit, refused};
@@ -66,14 +67,12 @@ fn hit(id: &str, hundredths: i32) -> (String, i32) {
 }
 
 fn retire(store: &dyn StoreAndTokens, name: &str, limit: usize) -> usize {
-    store
-        .retire_model(&model(name), limit)
-        .expect("the store can be written")
+    retire_model(store, &model(name), limit).expect("the store can be written")
 }
 
-fn pending(store: &dyn StoreAndTokens, name: &str) -> u64 {
+fn pending(store: &dyn StoreAndTokens, name: &str) -> usize {
     store
-        .pending_embeddings(&model(name))
+        .pending_embeddings(&model(name), usize::MAX)
         .expect("the store can be read")
 }
 
@@ -113,9 +112,7 @@ pub(super) fn vectors_of_several_models_stand_beside_each_other(make: MakeStore<
         (0, 1)
     );
     assert_eq!(
-        store
-            .without_vector(&model("other"), FilingOrder::FirstFirst, 9)
-            .map(|rows| rows.len()),
+        without_vector(&*store, &model("other"), FilingOrder::FirstFirst, 9).map(|rows| rows.len()),
         Ok(1)
     );
     assert_eq!(
@@ -182,9 +179,8 @@ pub(super) fn what_waits_for_a_model_comes_in_the_order_of_filing(make: MakeStor
         vec![with_vector(passage("x"), &[127, 0]), passage("y")],
     );
     let named = |name: &str, order, limit| {
-        let found = store
-            .without_vector(&model(name), order, limit)
-            .expect("the store can be read");
+        let found =
+            without_vector(&*store, &model(name), order, limit).expect("the store can be read");
         found
             .into_iter()
             .map(|(_, id)| id.to_string())
@@ -250,9 +246,9 @@ pub(super) fn a_model_is_retired_in_steps(make: MakeStore<'_>) {
         (retire(&*store, "unknown", 9), retire(&*store, "test", 0)),
         (0, 0)
     );
-    let before = store.version().expect("the store can be read");
+    let before = version_now(&*store);
     assert_eq!(retire(&*store, "test", 3), 3);
-    assert!(store.version().expect("the store can be read") > before);
+    assert!(version_now(&*store) > before);
     assert_eq!(models(&*store), counts(&[("other", 6), ("test", 5)]));
     assert_eq!(
         nearest(&*store, "other", &[1.0]).0.len(),
@@ -291,9 +287,10 @@ pub(super) fn a_model_is_retired_in_steps(make: MakeStore<'_>) {
 
 pub(super) fn other_dimensions_of_a_model_are_seen(make: MakeStore<'_>) {
     let store = make();
+    let own = store.partition_of(&memory("a").space);
     let has_other = |name, dimensions| {
         store
-            .has_other_dimensions(&model(name), dimensions)
+            .has_other_dimensions(&own, &model(name), dimensions)
             .expect("the store can be read")
     };
     assert!(!has_other("test", 3));

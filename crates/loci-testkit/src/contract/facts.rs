@@ -10,6 +10,7 @@ use loci_core::{
 use super::examples::{
     NOW, ODD_TEXTS, change, fact, memory, name, period, put, put_fact, space, words,
 };
+use super::partitions::version_now;
 use super::writing::{commit, found, refused};
 use super::{MakeStore, StoreAndTokens};
 
@@ -545,7 +546,7 @@ pub(super) fn a_fact_with_the_same_beginning_and_end_is_there_once(make: MakeSto
         let back = Change::Import {
             record: Box::new(Record::Fact(Box::new(taken))),
             passages: Vec::new(),
-            since: store.version().expect("the store can be read"),
+            since: version_now(&*store),
             now: NOW,
         };
         assert_eq!(refused(&*store, change(back)).code, ErrorCode::Conflict);

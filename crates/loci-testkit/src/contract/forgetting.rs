@@ -9,6 +9,7 @@ use super::examples::{
     NOW, delete, embed, enqueue, filter, forgotten, memory, message, passage, pending_offspring,
     private, put, replace, space, sweep_of_expired, vector, words,
 };
+use super::partitions::{sweep_some, without_vector};
 use super::reading::{ALL, add, admitted, findable, id};
 use super::searching::{ask, ids, search};
 use super::writing::{commit, found, refused};
@@ -113,16 +114,16 @@ pub(super) fn a_forgotten_memory_is_there_for_work_on_nobodys_behalf(make: MakeS
     assert_eq!(store.thread_end(&written.space, "ann", "talk"), Ok(4));
     let waiting = (written.space.clone(), written.id.clone());
     assert_eq!(
-        store.without_vector(&model, FilingOrder::FirstFirst, 10),
+        without_vector(&*store, &model, FilingOrder::FirstFirst, 10),
         Ok(vec![waiting])
     );
-    assert_eq!(store.pending_embeddings(&model), Ok(1));
+    assert_eq!(store.pending_embeddings(&model, 9), Ok(1));
     commit(&*store, embed(&written, vec![vector("test", &[127])]));
     assert_eq!(
         store.vectors(&written.space, &written.id, &model),
         Ok(vec![vector("test", &[127])])
     );
-    assert_eq!(store.pending_embeddings(&model), Ok(0));
+    assert_eq!(store.pending_embeddings(&model, 9), Ok(0));
     commit(&*store, enqueue("ann-3", NOW));
     let leased = store
         .lease_jobs(NOW, NOW.plus_seconds(9), "lease", 9)
@@ -447,7 +448,7 @@ pub(super) fn what_is_forgotten_goes_with_the_rest(make: MakeStore<'_>) {
     };
     assert_eq!(admitted(&*store, &later), ["anns", "common"]);
     assert_eq!(
-        store.sweep(&sweep_of_expired(NOW.plus_seconds(1)), 10),
+        sweep_some(&*store, &sweep_of_expired(NOW.plus_seconds(1)), 10),
         Ok(1)
     );
     let wiped = store.wipe(&common.space, "ann", None, None, NOW);

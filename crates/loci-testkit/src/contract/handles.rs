@@ -9,6 +9,7 @@ use super::examples::{
     put_fact, put_note_file, put_reply, put_setting, put_source_file, put_tunnel, replace,
     source_file, tally, tunnel,
 };
+use super::partitions::version_now;
 use super::searching::search;
 use super::{MakeStore, StoreAndTokens};
 
@@ -46,7 +47,7 @@ pub fn handles_of_one_store_agree(one: &dyn StoreAndTokens, other: &dyn StoreAnd
             tunnel(&round.to_string()),
             source_file(None, &round.to_string()),
         );
-        let before = reader.version().expect("the store can be read");
+        let before = version_now(reader);
         let mut batch = put(&written, vec![passage(&format!("all n{round}"))]);
         for part in [
             put_note_file(&file),
@@ -62,9 +63,9 @@ pub fn handles_of_one_store_agree(one: &dyn StoreAndTokens, other: &dyn StoreAnd
             batch.changes.extend(part.changes);
         }
         write(batch.clone()).expect("the commit succeeds");
-        let after = reader.version().expect("the store can be read");
+        let after = version_now(reader);
         assert!(after > before);
-        assert_eq!(writer.version(), Ok(after));
+        assert_eq!(version_now(writer), after);
         assert_eq!(
             search(reader, &filter(), &[&format!("n{round}")]),
             [round.to_string()]

@@ -24,6 +24,7 @@ mod jobs;
 mod model;
 mod notes;
 mod ownership;
+mod partitions;
 mod provenance;
 mod reading;
 mod rebuildable;
@@ -185,6 +186,9 @@ promises! {
         a_census_counts_nothing_that_was_forgotten,
         a_soft_deletion_leaves_what_its_filter_hides,
         what_is_forgotten_goes_with_the_rest;
+    partitions:
+        a_partition_has_the_work_of_its_spaces,
+        work_on_a_partition_leaves_the_others;
     sweeping:
         a_sweep_removes_what_expired_first,
         a_sweep_removes_what_was_softly_deleted_first,

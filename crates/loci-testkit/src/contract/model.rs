@@ -12,8 +12,9 @@ use loci_core::{
 
 use super::agreement::check_candidates;
 use super::archives::archive;
-use super::examples::{ODD_TEXTS, audit_entry, not_wiped};
-use super::generator::{Generator, MARKS, MODELS, ORIGINS, OWNER_NAMES, THREADS, WORDS};
+use super::examples::{ODD_TEXTS, audit_entry, not_wiped, space};
+use super::generator::{Generator, MARKS, MODELS, ORIGINS, OWNER_NAMES, SPACES, THREADS, WORDS};
+use super::partitions::{needs_sweep, retire_model, without_vector};
 use super::sweeping::sweep_through;
 use super::{MakeStore, StoreAndTokens};
 use crate::NaiveStore;
@@ -35,7 +36,7 @@ pub fn agrees_with_the_naive_store(store: &dyn StoreAndTokens, seed: u64, steps:
         model: NaiveStore::new(),
         random: Generator::new(seed),
         leased: Vec::new(),
-        versions: vec![(0, 0)],
+        versions: SPACES.map(|name| (space(name), 0, 0)).to_vec(),
     };
     for step in 0..steps {
         let outcome = catch_unwind(AssertUnwindSafe(|| comparison.step()));
@@ -52,8 +53,8 @@ struct Comparison<'a> {
     random: Generator,
     /// All jobs that were ever leased.
     leased: Vec<Job>,
-    /// The versions of the two stores after the same operations.
-    versions: Vec<(u64, u64)>,
+    /// The versions of spaces in the two stores after the same operations.
+    versions: Vec<(Space, u64, u64)>,
 }
 
 impl Comparison<'_> {
@@ -61,7 +62,7 @@ impl Comparison<'_> {
         match self.random.below(100) {
             0..5 => {
                 let sweep = self.random.sweep();
-                self.same(|store| store.needs_sweep(&sweep));
+                self.same(|store| needs_sweep(store, &sweep));
                 self.same(|store| sweep_through(store, &sweep));
             }
             5..10 => {
@@ -86,7 +87,7 @@ impl Comparison<'_> {
             26..30 => self.check_for_wipes(),
             30..32 => {
                 let model = ModelId::new(self.random.pick(&MODELS));
-                self.same(|store| store.retire_model(&model, 1_000));
+                self.same(|store| retire_model(store, &model, 1_000));
             }
             _ => {
                 let batch = if self.random.chance(20) {
@@ -105,9 +106,7 @@ impl Comparison<'_> {
                 });
             }
         }
-        let version = |store: &dyn StoreAndTokens| store.version().expect("the store can be read");
-        self.versions
-            .push((version(self.store), version(&self.model)));
+        self.note_versions();
         for _ in 0..4 {
             self.compare_reads();
         }
@@ -116,6 +115,14 @@ impl Comparison<'_> {
         self.compare_settings_and_sources(&space);
         let now = self.random.moment();
         self.same(|store| archive(store, now));
+    }
+
+    fn note_versions(&mut self) {
+        for space in SPACES.map(space) {
+            let own = self.store.version(&space).expect("the store can be read");
+            let naive = self.model.version(&space).expect("the store can be read");
+            self.versions.push((space, own, naive));
+        }
     }
 
     /// Calls both stores, which must give the same answer, and returns it unless it is an error.
@@ -151,7 +158,9 @@ impl Comparison<'_> {
     fn check_for_wipes(&mut self) {
         let (space, owner) = (self.random.space(), self.random.pick(&OWNER_NAMES));
         let origin = self.random.pick(&ORIGINS);
-        let since = self.random.pick(&self.versions);
+        let of_space = self.versions.iter().filter(|(of, ..)| *of == space);
+        let of_space: Vec<(u64, u64)> = of_space.map(|(_, own, naive)| (*own, *naive)).collect();
+        let since = self.random.pick(&of_space);
         let guard = |since| Batch {
             space: space.clone(),
             ..not_wiped(owner, origin, since)
@@ -245,12 +254,18 @@ impl Comparison<'_> {
         self.same(|store| store.accesses(&filter.space, &ids));
         let model = ModelId::new(self.random.pick(&MODELS));
         self.same(|store| {
-            Ok(store
-                .without_vector(&model, FilingOrder::FirstFirst, 1_000)?
-                .into_iter()
-                .collect::<BTreeSet<_>>())
+            Ok(
+                without_vector(store, &model, FilingOrder::FirstFirst, 1_000)?
+                    .into_iter()
+                    .collect::<BTreeSet<_>>(),
+            )
         });
-        self.same(|store| Ok((store.models()?, store.pending_embeddings(&model)?)));
+        self.same(|store| {
+            Ok((
+                store.models()?,
+                store.pending_embeddings(&model, usize::MAX)?,
+            ))
+        });
         for id in &ids {
             self.same(|store| store.vectors(&filter.space, id, &model));
         }

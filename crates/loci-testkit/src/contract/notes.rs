@@ -9,6 +9,7 @@ use super::examples::{
     NOW, ODD_TEXTS, change, delete, filter, forgotten, memory, note_file, passage, private, put,
     put_note_file, reader, replace, space, sweep_of_expired, words,
 };
+use super::partitions::sweep_some;
 use super::reading::{add, id};
 use super::writing::{commit, refused};
 use super::{MakeStore, StoreAndTokens};
@@ -514,7 +515,7 @@ pub(super) fn a_note_file_outlives_its_memory(make: MakeStore<'_>) {
     let (before, live) = (files(&*store), among(&*store, &filter(), 10));
     commit(&*store, delete(&memory("deleted")));
     assert_eq!(
-        store.sweep(&sweep_of_expired(NOW.plus_seconds(1)), 10),
+        sweep_some(&*store, &sweep_of_expired(NOW.plus_seconds(1)), 10),
         Ok(1)
     );
     assert_eq!(

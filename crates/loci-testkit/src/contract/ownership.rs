@@ -10,6 +10,7 @@ use loci_core::{
 use super::examples::{
     NOW, filter, forgotten, memory, passage, private, put, space, tally, with_vector, words,
 };
+use super::partitions::without_vector;
 use super::reading::{ALL, add, admitted, findable, id};
 use super::searching::{ask, ids, near};
 use super::writing::commit;
@@ -582,8 +583,7 @@ pub(super) fn what_is_apart_comes_to_those_alone_who_ask(make: MakeStore<'_>) {
         );
     }
     assert_eq!(store.get(&apart.space, &apart.id), Ok(Some(apart)));
-    let waiting = store
-        .without_vector(&ModelId::new("test"), FilingOrder::FirstFirst, 10)
+    let waiting = without_vector(&*store, &ModelId::new("test"), FilingOrder::FirstFirst, 10)
         .expect("the store can be read");
     assert!(
         waiting.iter().any(|(_, id)| id.as_str() == "apart"),

@@ -8,6 +8,7 @@ use super::examples::{
     NOW, delete, embed, enqueue, filter, idempotent_reply, memory, message, not_wiped, note_file,
     passage, put, put_note_file, put_reply, replace, space, vector,
 };
+use super::partitions::version_now;
 use super::reading::{add, admitted, findable};
 use super::searching::search;
 use super::writing::{commit, found};
@@ -23,7 +24,7 @@ pub(super) fn what_is_rebuildable_is_there_at_once(make: MakeStore<'_>) {
     let store = make();
     let mut version = 0;
     let mut grew = |what: &str| {
-        let next = store.version().expect("the store can be read");
+        let next = version_now(&*store);
         assert!(next > version, "{what}");
         version = next;
     };
@@ -88,7 +89,7 @@ pub(super) fn what_is_rebuildable_is_there_at_once(make: MakeStore<'_>) {
 
 pub(super) fn what_is_rebuildable_happens_whole_or_not_at_all(make: MakeStore<'_>) {
     let store = make();
-    let since = store.version().expect("the store can be read");
+    let since = version_now(&*store);
     store
         .wipe(&memory("a").space, "ann", None, None, NOW)
         .expect("the data is wiped");

@@ -10,6 +10,7 @@ use loci_core::{
 use super::examples::{
     NOW, delete, filter, memory, passage, put, reader, replace, space, vector, with_vector, words,
 };
+use super::partitions::without_vector;
 use super::{MakeStore, StoreAndTokens};
 
 fn candidates(
@@ -324,9 +325,13 @@ pub(super) fn memories_without_a_vector_are_named(make: MakeStore<'_>) {
     };
     add(&*store, "foreign", vec![foreign]);
     let named = |model: &str, limit| {
-        let found = store
-            .without_vector(&ModelId::new(model), FilingOrder::FirstFirst, limit)
-            .expect("the store can be read");
+        let found = without_vector(
+            &*store,
+            &ModelId::new(model),
+            FilingOrder::FirstFirst,
+            limit,
+        )
+        .expect("the store can be read");
         let mut ids: Vec<_> = found.into_iter().map(|(_, id)| id.to_string()).collect();
         ids.sort();
         ids

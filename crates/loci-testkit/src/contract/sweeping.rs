@@ -12,6 +12,7 @@ use super::examples::{
     NOW, audit_entry, cache_entry, decision, delete, embed, enqueue, filter, idempotent_reply,
     memory, not_wiped, passage, private, put, put_reply, replace, sweep_of_expired, vector,
 };
+use super::partitions::{needs_sweep, sweep_some, version_now, without_vector};
 use super::reading::{add, admitted, findable};
 use super::searching::search;
 use super::writing::{commit, found, refused};
@@ -28,11 +29,8 @@ pub(super) fn a_sweep_removes_what_expired_first(make: MakeStore<'_>) {
     }
     commit(&*store, put(&memory("never"), vec![passage("word")]));
     let left = || store.size().expect("the store can be read").memories;
-    let sweep = |limit| {
-        store
-            .sweep(&sweep_of_expired(NOW), limit)
-            .expect("the store can be swept")
-    };
+    let sweep =
+        |limit| sweep_some(&*store, &sweep_of_expired(NOW), limit).expect("the store can be swept");
     assert_eq!(sweep(0), 0);
     assert_eq!((sweep(1), left()), (1, 4));
     assert_eq!(found(&*store, &memory("b")), None);
@@ -45,7 +43,7 @@ pub(super) fn a_sweep_removes_what_expired_first(make: MakeStore<'_>) {
 pub(super) fn sweep_through(store: &dyn StoreAndTokens, sweep: &Sweep) -> Result<usize> {
     let mut steps = 0;
     loop {
-        match store.sweep(sweep, 1_000)? {
+        match sweep_some(store, sweep, 1_000)? {
             0 => return Ok(steps),
             some => steps += some,
         }
@@ -55,7 +53,7 @@ pub(super) fn sweep_through(store: &dyn StoreAndTokens, sweep: &Sweep) -> Result
 
 /// Sweeps until nothing is left, and checks `needs_sweep` before and after.
 pub(super) fn sweep_all(store: &dyn StoreAndTokens, sweep: &Sweep) -> usize {
-    let needs = || store.needs_sweep(sweep).expect("the store can be read");
+    let needs = || needs_sweep(store, sweep).expect("the store can be read");
     let needed = needs();
     let swept = sweep_through(store, sweep).expect("the store can be swept");
     assert_eq!((needed, needs()), (swept > 0, false), "{sweep:?}");
@@ -93,7 +91,7 @@ pub(super) fn a_sweep_removes_what_was_softly_deleted_first(make: MakeStore<'_>)
         deleted_until: NOW,
         ..sweep_of_nothing()
     };
-    assert_eq!(store.sweep(&due, 1), Ok(1));
+    assert_eq!(sweep_some(&*store, &due, 1), Ok(1));
     assert_eq!(
         ["a", "b", "c", "later"].map(is_free),
         [false, true, false, false],
@@ -192,11 +190,11 @@ pub(super) fn a_sweep_removes_audit_entries_and_wipes_before_their_moment(make: 
         audited_before: NOW.plus_seconds(seconds),
         ..sweep_of_nothing()
     };
-    assert_eq!(store.sweep(&audited_before(1), 1), Ok(1));
+    assert_eq!(sweep_some(&*store, &audited_before(1), 1), Ok(1));
     assert_eq!(tools(), ["c", "a", "d"]);
     assert_eq!(sweep_all(&*store, &audited_before(0)), 1);
     assert_eq!(tools(), ["a", "d"], "an entry of the moment itself stays");
-    let since = store.version().expect("the store can be read");
+    let since = version_now(&*store);
     for (user, origin, seconds) in [("bob", None, -1), ("bob", Some(""), -2), ("carl", None, 0)] {
         store
             .wipe(&space, user, origin, None, NOW.plus_seconds(seconds))
@@ -277,11 +275,7 @@ pub(super) fn a_large_memory_is_gone_for_all_from_its_first_part_on(make: MakeSt
         .expect("the store can be written");
     assert_eq!(leased.len(), 1);
     let (mut steps, model) = (0, ModelId::new("test"));
-    while store
-        .sweep(&sweep_of_expired(NOW), 1)
-        .expect("the store can be swept")
-        > 0
-    {
+    while sweep_some(&*store, &sweep_of_expired(NOW), 1).expect("the store can be swept") > 0 {
         steps += 1;
         assert!(steps <= PASSAGES, "it ends");
         assert_eq!(
@@ -290,9 +284,7 @@ pub(super) fn a_large_memory_is_gone_for_all_from_its_first_part_on(make: MakeSt
         );
         assert_eq!(search(&*store, &filter, &["word"]), ["small"]);
         assert_eq!(
-            store
-                .without_vector(&model, FilingOrder::FirstFirst, 10)
-                .map(|found| found.len()),
+            without_vector(&*store, &model, FilingOrder::FirstFirst, 10).map(|found| found.len()),
             Ok(1)
         );
         assert_eq!(store.job_counts(), Ok(JobCounts::default()));
@@ -373,9 +365,10 @@ pub(super) fn a_sweep_keeps_to_its_limit_in_all(make: MakeStore<'_>) {
         audited_before: later,
         wiped_before: later,
     };
-    assert_eq!(store.sweep(&everything, 0), Ok(0));
+    assert_eq!(sweep_some(&*store, &everything, 0), Ok(0));
     // A sweep may end before its limit.
-    let sweeps = repeat_with(|| store.sweep(&everything, 3).expect("the store can be swept"));
+    let sweeps =
+        repeat_with(|| sweep_some(&*store, &everything, 3).expect("the store can be swept"));
     let counts: Vec<usize> = sweeps.take_while(|steps| *steps > 0).take(9).collect();
     assert!(counts.iter().all(|steps| *steps <= 3), "{counts:?}");
     assert_eq!(
@@ -383,7 +376,7 @@ pub(super) fn a_sweep_keeps_to_its_limit_in_all(make: MakeStore<'_>) {
         9,
         "a memory that is due for two reasons counts once"
     );
-    assert_eq!(store.needs_sweep(&everything), Ok(false));
+    assert_eq!(needs_sweep(&*store, &everything), Ok(false));
     assert_eq!(store.size().expect("the store can be read").memories, 0);
     assert_eq!(
         store.job_counts(),

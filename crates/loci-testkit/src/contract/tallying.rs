@@ -13,6 +13,7 @@ use super::examples::{
     reader, replace, space, sweep_of_expired, tally, words,
 };
 use super::generator::Generator;
+use super::partitions::version_now;
 use super::reading::{ALL, add, admitted, id};
 use super::sweeping::sweep_all;
 use super::writing::{commit, refused};
@@ -377,7 +378,7 @@ pub(super) fn counts_change_with_their_batch_or_not_at_all(make: MakeStore<'_>) 
     too_much.changes.extend(delete(&memory("unknown")).changes);
     refused(&*store, too_much);
     assert_eq!(counts(&*store), before);
-    let since = store.version().expect("the store can be read");
+    let since = version_now(&*store);
     store
         .wipe(&two.space, "ann", None, None, NOW)
         .expect("the data is wiped");
@@ -531,7 +532,7 @@ pub(super) fn a_reload_changes_no_answer(make: MakeStore<'_>) {
                     limit: 99,
                 },
             ),
-            store.version(),
+            version_now(&*store),
         )
     };
     let before = everything();

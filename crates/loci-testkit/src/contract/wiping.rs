@@ -12,6 +12,7 @@ use super::examples::{
     NOW, audit_entry, cache_entry, citation, decision, delete, enqueue, filter, memory, message,
     not_wiped, passage, pending_offspring, private, put, space, sweep_of_expired,
 };
+use super::partitions::{needs_sweep, sweep_some, version_now};
 use super::reading::{ALL, add, admitted, id};
 use super::writing::{commit, found, refused};
 use super::{MakeStore, StoreAndTokens};
@@ -38,10 +39,6 @@ fn shared(memory: Memory) -> Memory {
         visibility: Visibility::Shared,
         ..memory
     }
-}
-
-fn version(store: &dyn StoreAndTokens) -> u64 {
-    store.version().expect("the store can be read")
 }
 
 /// Stores a cache entry, a decision and an audit entry of that owner.
@@ -108,7 +105,7 @@ pub(super) fn a_wipe_removes_what_is_not_common_or_came_in_as_conversation(make:
         store.soft_delete(&filter(), Some(&memory("softly deleted").id), NOW, 1),
         Ok(1)
     );
-    let before = version(&*store);
+    let before = version_now(&*store);
     assert_eq!(
         wipe(&*store, "ann"),
         Wiped {
@@ -116,16 +113,16 @@ pub(super) fn a_wipe_removes_what_is_not_common_or_came_in_as_conversation(make:
             ..Wiped::default()
         }
     );
-    assert!(version(&*store) > before);
+    assert!(version_now(&*store) > before);
     assert_eq!(admitted(&*store, &filter()), Vec::<String>::new());
     let size = store.size().expect("the store can be read");
     assert_eq!((size.memories, size.passages), (0, 0));
     assert_eq!(store.job_counts(), Ok(JobCounts::default()));
     assert_eq!(store.thread_end(&source.space, "ann", "talk"), Ok(0));
-    let before = version(&*store);
+    let before = version_now(&*store);
     assert_eq!(wipe(&*store, "ann"), Wiped::default());
     assert!(
-        version(&*store) > before,
+        version_now(&*store) > before,
         "a wipe counts even if there is nothing to remove"
     );
     commit(&*store, put(&memory("softly deleted"), Vec::new()));
@@ -454,7 +451,7 @@ pub(super) fn a_wipe_leaves_other_users_and_spaces_alone(make: MakeStore<'_>) {
 
 pub(super) fn a_write_begun_before_a_wipe_is_refused(make: MakeStore<'_>) {
     let store = make();
-    let before = version(&*store);
+    let before = version_now(&*store);
     commit(&*store, not_wiped("ann", "engram", before));
     wipe(&*store, "ann");
     let guarded = |since| {
@@ -487,7 +484,7 @@ pub(super) fn a_write_begun_before_a_wipe_is_refused(make: MakeStore<'_>) {
     store
         .put_cache_entry(&elsewhere, before)
         .expect("in another space nothing was wiped");
-    let after = version(&*store);
+    let after = version_now(&*store);
     commit(&*store, guarded(after));
     store
         .put_cache_entry(&cache_entry("ann", "entry"), after)
@@ -499,7 +496,7 @@ pub(super) fn a_write_begun_before_a_wipe_is_refused(make: MakeStore<'_>) {
         ErrorCode::Conflict,
         "the last wipe counts"
     );
-    commit(&*store, not_wiped("ann", "engram", version(&*store)));
+    commit(&*store, not_wiped("ann", "engram", version_now(&*store)));
 }
 
 pub(super) fn no_write_outlives_a_wipe_that_it_overlaps(make: MakeStore<'_>) {
@@ -508,7 +505,7 @@ pub(super) fn no_write_outlives_a_wipe_that_it_overlaps(make: MakeStore<'_>) {
     let store = make();
     let store: &dyn StoreAndTokens = &*store;
     let write = |id: &str| {
-        let since = version(store);
+        let since = version_now(store);
         let mut batch = put(
             &Memory {
                 content: since.to_string(),
@@ -530,7 +527,7 @@ pub(super) fn no_write_outlives_a_wipe_that_it_overlaps(make: MakeStore<'_>) {
             });
         }
         let wipes = (0..5).map(|_| {
-            let before = version(store);
+            let before = version_now(store);
             wipe(store, "ann");
             before
         });
@@ -592,7 +589,7 @@ pub(super) fn a_wipe_outlives_what_is_audited_later(make: MakeStore<'_>) {
 
 pub(super) fn a_wipe_of_one_tool_set_concerns_no_other_one_later(make: MakeStore<'_>) {
     let store = make();
-    let start = version(&*store);
+    let start = version_now(&*store);
     let origins = ["engram", "ENGRAM", "memory-mcp", ""];
     // Returns the tool sets through which a write that began then is refused.
     let refused_since = |since| {
@@ -623,7 +620,7 @@ pub(super) fn a_wipe_of_one_tool_set_concerns_no_other_one_later(make: MakeStore
         )
         .expect("the data is wiped");
     assert_eq!(refused_since(start), ["engram", ""]);
-    let all = version(&*store);
+    let all = version_now(&*store);
     store
         .wipe(&memory("a").space, "ann", None, None, NOW.plus_seconds(-5))
         .expect("the data is wiped");
@@ -631,10 +628,10 @@ pub(super) fn a_wipe_of_one_tool_set_concerns_no_other_one_later(make: MakeStore
         (refused_since(start), refused_since(all)),
         (origins.to_vec(), origins.to_vec())
     );
-    let later = version(&*store);
+    let later = version_now(&*store);
     wipe_of(&*store, "ann", Some("memory-mcp"));
     assert_eq!(refused_since(later), ["memory-mcp"]);
-    assert_eq!(refused_since(version(&*store)), Vec::<&str>::new());
+    assert_eq!(refused_since(version_now(&*store)), Vec::<&str>::new());
 
     // The times of the wipes, in any order: 0, 0, -2 and -5.
     let call = |dialect: &str, seconds| AuditEntry {
@@ -836,9 +833,9 @@ pub(super) fn a_wipe_leaves_lines_of_what_was_done_to_others(make: MakeStore<'_>
         audited_before: NOW.plus_seconds(1),
         ..sweep_of_expired(Timestamp::MIN)
     };
-    assert_eq!(store.needs_sweep(&sweep), Ok(true));
-    while store.sweep(&sweep, 10).expect("the store can be written") > 0 {}
-    assert_eq!(store.needs_sweep(&sweep), Ok(false));
+    assert_eq!(needs_sweep(&*store, &sweep), Ok(true));
+    while sweep_some(&*store, &sweep, 10).expect("the store can be written") > 0 {}
+    assert_eq!(needs_sweep(&*store, &sweep), Ok(false));
     assert_eq!(tools(&all), ["deleted", "both"], "no sweep removes them");
     assert_eq!(wipe(&*store, PSEUDONYM).audit_entries, 2);
     assert_eq!((tools(&all), tools(&of_common)), (Vec::new(), Vec::new()));

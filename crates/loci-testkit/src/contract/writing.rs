@@ -12,6 +12,7 @@ use super::examples::{
     put_fact, put_reply, put_setting, put_source_file, put_tunnel, replace, source_file, space,
     sweep_of_expired, tunnel, vector, with_vector, words,
 };
+use super::partitions::{sweep_some, version_now, without_vector};
 use super::searching::search;
 use super::{MakeStore, StoreAndTokens};
 
@@ -222,8 +223,7 @@ pub(super) fn an_embedding_counts_for_its_revision_alone(make: MakeStore<'_>) {
     let store = make();
     let model = ModelId::new("test");
     let waiting = || {
-        store
-            .without_vector(&model, FilingOrder::FirstFirst, 10)
+        without_vector(&*store, &model, FilingOrder::FirstFirst, 10)
             .expect("the store can be read")
             .len()
     };
@@ -270,7 +270,7 @@ pub(super) fn an_embedding_counts_for_its_revision_alone(make: MakeStore<'_>) {
 
 pub(super) fn the_version_grows_with_every_change(make: MakeStore<'_>) {
     let store = make();
-    let version = || store.version().expect("the store can be read");
+    let version = || version_now(&*store);
     let mut before = version();
     let mut grew = |what: &str| {
         let now = version();
@@ -291,9 +291,7 @@ pub(super) fn the_version_grows_with_every_change(make: MakeStore<'_>) {
     };
     commit(&*store, replace(&second, None));
     grew("a replacement");
-    store
-        .sweep(&sweep_of_expired(NOW), 10)
-        .expect("the store can be swept");
+    sweep_some(&*store, &sweep_of_expired(NOW), 10).expect("the store can be swept");
     grew("a sweep");
     commit(&*store, put(&memory("a"), Vec::new()));
     grew("a second put");

@@ -38,7 +38,7 @@ impl<'a> Filing<'a> {
             caller,
             id_of,
             now: sources.clock.now(),
-            since: sources.store.version()?,
+            since: sources.store.version(&caller.space)?,
         })
     }
 

@@ -1,6 +1,6 @@
 use crate::SqliteFiles;
 use loci_core::StoreFiles;
-use loci_core::{FilingOrder, Maintenance, Memory, Repair, Store, Timestamp};
+use loci_core::{FilingOrder, Maintenance, Memory, Partition, Repair, Space, Store, Timestamp};
 use loci_testkit::contract::{memory, passage, put};
 use std::path::Path;
 
@@ -165,7 +165,7 @@ const ROWS: [(&str, &str, ProblemKind); 36] = [
 fn what_no_page_shows_is_found_and_made_good_where_it_is_derived() {
     for (sql, expected, kind) in ROWS {
         let (folder, store) = store();
-        let version = store.version().unwrap();
+        let version = store.version(&Space::default()).unwrap();
         raw(&folder).execute_batch(sql).unwrap();
         let problems = store.integrity_check().unwrap();
         let found = problems
@@ -206,7 +206,10 @@ fn what_no_page_shows_is_found_and_made_good_where_it_is_derived() {
             );
         }
         if expected.contains("passages") || expected.contains("words") {
-            assert!(store.version().unwrap() > version, "{sql}: others are told");
+            assert!(
+                store.version(&Space::default()).unwrap() > version,
+                "{sql}: others are told"
+            );
         }
     }
 }
@@ -330,7 +333,12 @@ fn damaged_rows_that_nobody_filed_are_made_good() {
         );
         let waits = table == "passage" || table == "model";
         let without = store
-            .without_vector(&loci_core::ModelId::new("test"), FilingOrder::FirstFirst, 9)
+            .without_vector(
+                &Partition::Whole,
+                &loci_core::ModelId::new("test"),
+                FilingOrder::FirstFirst,
+                9,
+            )
             .unwrap();
         assert_eq!(
             without.len(),
@@ -396,15 +404,15 @@ fn a_reindex_rebuilds_all_and_drops_vectors_if_asked() {
     raw(&folder).execute_batch(filled).unwrap();
     let model = loci_core::ModelId::new("test");
     for (embeddings, vectors) in [(false, 0), (true, 1), (true, 0)] {
-        let version = store.version().unwrap();
+        let version = store.version(&Space::default()).unwrap();
         let made = store.reindex(embeddings).unwrap();
         assert_eq!((made.memories, made.damaged, made.vectors), (1, 0, vectors));
         assert!(made.indexes > 30, "{made:?}");
-        assert!(store.version().unwrap() > version);
+        assert!(store.version(&Space::default()).unwrap() > version);
         assert_eq!(store.integrity_check(), Ok(Vec::new()));
         assert_eq!(
             store
-                .without_vector(&model, FilingOrder::FirstFirst, 9)
+                .without_vector(&Partition::Whole, &model, FilingOrder::FirstFirst, 9)
                 .unwrap()
                 .len(),
             usize::from(embeddings)

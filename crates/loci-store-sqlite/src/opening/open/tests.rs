@@ -7,8 +7,8 @@ use loci_core::{
     Access, AuditEntry, AuditQuery, AuditStore, Batch, CandidateQuery, Change, Citation,
     CitationKind, ContentHash, Delivery, EnrichmentStatus, ErrorCode, FileStamp, FilingOrder,
     Filter, Forgotten, JobStore, Link, Location, Memory, MemoryId, ModelId, NoteStore, Page,
-    Passage, QueryVector, Reader, Relation, SOURCE_FILE, SourceFile, Space, Store, Thread, Tier,
-    Timestamp, TokenStore, Vector, Visibility,
+    Partition, Passage, QueryVector, Reader, Relation, SOURCE_FILE, SourceFile, Space, Store,
+    Thread, Tier, Timestamp, TokenStore, Vector, Visibility,
 };
 use loci_testkit::contract::{filter, memory, passage, put, reader, replace};
 
@@ -135,11 +135,16 @@ fn a_database_of_version_1_answers_as_before() {
         .collect();
     hits.sort_by_key(|(id, ..)| *id);
     assert_eq!(hits, [("bare", None, true), ("full", Some(0.0), false)]);
-    assert_eq!(store.version(), Ok(3));
+    assert_eq!(store.version(&Space::default()), Ok(3));
     assert_eq!(store.tokens().unwrap().len(), 1);
     assert_eq!(
         store
-            .without_vector(&vector.model, FilingOrder::FirstFirst, 10)
+            .without_vector(
+                &Partition::Whole,
+                &vector.model,
+                FilingOrder::FirstFirst,
+                10
+            )
             .unwrap(),
         [(bare.space.clone(), bare.id.clone())]
     );
@@ -919,7 +924,12 @@ fn texts_that_an_older_version_analysed_are_analysed_anew() {
             "of what is cut as before"
         );
         let waiting = store
-            .without_vector(&ModelId::new("test"), FilingOrder::FirstFirst, 10)
+            .without_vector(
+                &Partition::Whole,
+                &ModelId::new("test"),
+                FilingOrder::FirstFirst,
+                10,
+            )
             .unwrap();
         assert_eq!(
             waiting
@@ -1238,7 +1248,7 @@ fn vectors_of_what_is_embedded_otherwise_now_are_forgotten() {
                 "{id} of {version}"
             );
             let waiting = store
-                .without_vector(&model, FilingOrder::FirstFirst, 10)
+                .without_vector(&Partition::Whole, &model, FilingOrder::FirstFirst, 10)
                 .unwrap();
             assert_eq!(
                 waiting.iter().any(|(_, waiting)| *waiting == written.id),

@@ -4,8 +4,8 @@ use loci_core::Maintenance;
 use loci_core::{
     ArchiveStore, AuditQuery, AuditStore, Batch, CacheStore, Change, ContentHash, Decision,
     DecisionStore, Direction, FactQuery, FactStore, FileStamp, IdempotencyStore, IdempotentReply,
-    MemoryId, Name, NoteStore, Period, SettingStore, SourceFile, SourceStore, Space, Timestamp,
-    TokenStore, Tunnel, TunnelEnd, TunnelStore, Vector,
+    MemoryId, Name, NoteStore, Partition, Period, SettingStore, SourceFile, SourceStore, Space,
+    Timestamp, TokenStore, Tunnel, TunnelEnd, TunnelStore, Vector,
 };
 use loci_testkit::contract::sweep_of_expired;
 
@@ -569,7 +569,10 @@ fn what_hides_or_keeps_memories_removes_those_that_are_damaged() {
         // One step each: a part of those whose passages are many. A slow machine ends the turn
         // after the first.
         (true, |store| {
-            assert!(matches!(store.sweep(&sweep_of_expired(NOW), 2), Ok(1 | 2)));
+            assert!(matches!(
+                store.sweep(&Partition::Whole, &sweep_of_expired(NOW), 2),
+                Ok(1 | 2)
+            ));
         }),
     ];
     for (number, (expires, way)) in ways.into_iter().enumerate() {
@@ -644,7 +647,7 @@ fn a_vector_does_not_make_the_words_of_a_damaged_passage_look_good() {
             words(&store)
         );
         if retires {
-            assert_eq!(store.retire_model(&model, 9), Ok(1));
+            assert_eq!(store.retire_model(&Partition::Whole, &model, 9), Ok(1));
         } else {
             embed(&store).unwrap();
             assert_eq!(
