@@ -12,6 +12,7 @@
 //! ```
 
 mod base;
+pub mod codec;
 mod context;
 mod ids;
 mod names;

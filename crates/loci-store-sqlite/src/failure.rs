@@ -1,6 +1,8 @@
 //! Failures of the database, and their messages for the person who has to act.
 
 use loci_core::{Error, MemoryId, Space};
+use loci_index::codec::DAMAGED;
+pub(crate) use loci_index::codec::damaged;
 use rusqlite::ErrorCode;
 use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE};
 use rusqlite::types::ValueRef;
@@ -77,10 +79,6 @@ pub(crate) fn describe(error: &rusqlite::Error) -> Error {
     }
 }
 
-/// The end of every message about a corrupt database.
-const DAMAGED: &str =
-    " is damaged; stop loci, and run `loci doctor`, which says what is damaged and how to go on";
-
 /// The damage at which something ended, in words. Other failures stay failures.
 pub(crate) fn damage(outcome: Result<()>) -> Result<Option<String>> {
     match outcome {
@@ -91,11 +89,6 @@ pub(crate) fn damage(outcome: Result<()>) -> Result<Option<String>> {
         })),
         Err(failure) => Err(failure),
     }
-}
-
-/// The database holds something that no version of loci writes.
-pub(crate) fn damaged() -> Error {
-    Error::corrupt(format!("the database{DAMAGED}"))
 }
 
 /// A row is not what was written: what it is, and what names it and tells nothing of its content.

@@ -5,7 +5,6 @@ pub(crate) mod archive;
 pub(crate) mod audit;
 pub(crate) mod batch;
 pub(crate) mod change_feed;
-pub(crate) mod codec;
 pub(crate) mod counts;
 pub(crate) mod decisions;
 pub(crate) mod facts;

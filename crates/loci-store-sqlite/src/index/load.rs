@@ -13,9 +13,9 @@ use rusqlite::fallible_streaming_iterator::FallibleStreamingIterator;
 use rusqlite::{Connection, Row, Rows};
 
 use crate::failure::{Result, damaged};
-use crate::statements::codec::{decode_terms, decode_vector};
 use crate::statements::passages::{POSITION_BITS, passage_keys};
 use crate::statements::row::{STORED_COLUMNS, STORED_ROW, read_stored};
+use loci_index::codec::{decode_terms, decode_vector};
 use loci_index::{Index, StoredPassage, StoredVector, Texts};
 
 /// The passages that [`Passages::push`] reads.

@@ -9,10 +9,10 @@ use loci_search::{analysis, dates, document};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use crate::failure::{Result, damaged};
-use crate::statements::codec::{decode_terms, encode_attributes, encode_terms};
 use crate::statements::passages::{PASSAGE_HOLDS, delete_passages, insert_passages, passage_keys};
 use crate::statements::row::{COLUMNS, FURTHER_COLUMNS, WHOLE_TABLES, read_whole};
 use crate::statements::source_files;
+use loci_index::codec::{decode_terms, encode_attributes, encode_terms};
 
 /// The version of the analysis that this build makes terms with.
 pub(crate) const VERSION: i64 = analysis::VERSION as i64;

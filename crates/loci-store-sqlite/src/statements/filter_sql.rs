@@ -6,7 +6,7 @@ use loci_core::{CollectionFilter, Filter, Forgotten, OwnerFilter, Reader, Supers
 use rusqlite::ToSql;
 use rusqlite::types::Value;
 
-use crate::statements::codec::encode_names;
+use loci_index::codec::encode_names;
 
 /// Conditions and the values of their parameters.
 #[derive(Debug)]

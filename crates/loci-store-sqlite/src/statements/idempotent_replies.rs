@@ -5,9 +5,9 @@ use loci_core::{ContentHash, IdempotentReply, MemoryId, Space, Timestamp};
 use rusqlite::{Connection, Row, params};
 
 use crate::failure::{Result, conflict, damaged};
-use crate::statements::codec::{decode_names, encode_names};
 use crate::statements::filter_sql::bound;
 use crate::statements::row::{none_broken, read_moment, read_space, verify_checksum};
+use loci_index::codec::{decode_names, encode_names};
 
 const COLUMNS: &str =
     "space, owner, origin, operation, key, request, created_at, expires_at, memories, answer";

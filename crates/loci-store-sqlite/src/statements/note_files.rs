@@ -7,9 +7,9 @@ use loci_core::{
 use rusqlite::{Connection, Row, params};
 
 use crate::failure::{Result, damaged, memory_conflict};
-use crate::statements::codec::{decode_names, encode_names};
 use crate::statements::filter_sql::{Conditions, bound, parameters};
 use crate::statements::row::{read_id, read_moment, verify_checksum};
+use loci_index::codec::{decode_names, encode_names};
 
 const COLUMNS: &str =
     "path, bytes, modified, settled, hash, memory, says_id, missing_since, problem, message, links";

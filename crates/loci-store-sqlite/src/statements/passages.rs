@@ -4,7 +4,7 @@ use loci_core::{Error, ModelId, Passage};
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 
 use crate::failure::Result;
-use crate::statements::codec::{encode_terms, encode_vector};
+use loci_index::codec::{encode_terms, encode_vector};
 
 /// Positions of a memory's passages take that many bits of a passage's key.
 pub(crate) const POSITION_BITS: u32 = 20;

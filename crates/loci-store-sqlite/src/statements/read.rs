@@ -11,12 +11,12 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::failure::{Result, damaged};
-use crate::statements::codec::{decode_attributes, decode_vector};
 use crate::statements::filter_sql::{Conditions, asks_for_places_alone, bound, parameters};
 use crate::statements::passages::{PASSAGE_HOLDS, POSITION_BITS};
 use crate::statements::row::{
     COLUMNS, FURTHER_COLUMNS, NEXT_WHOLE_COLUMN, WHOLE_TABLES, read_id, read_space, read_whole,
 };
+use loci_index::codec::{decode_attributes, decode_vector};
 
 pub(crate) fn get_all(
     connection: &Connection,

@@ -9,8 +9,8 @@ use loci_core::{
 use rusqlite::{Connection, Params, Row};
 
 use crate::failure::{Result, damaged, damaged_row};
-use crate::statements::codec::{decode_attributes, decode_citations, decode_links, decode_names};
 use loci_index::StoredMemory;
+use loci_index::codec::{decode_attributes, decode_citations, decode_links, decode_names};
 
 /// Declares the columns of a query: their SQL as one list, and their places in a row by name.
 macro_rules! columns {

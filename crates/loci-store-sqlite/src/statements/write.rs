@@ -11,13 +11,13 @@ use crate::failure::{Result, map_unique_violation, memory_conflict};
 use crate::integrity::checksum;
 use crate::opening::reanalysis::renew_memory;
 use crate::statements::change_feed::record_change;
-use crate::statements::codec::{
-    encode_attributes, encode_citations, encode_links, encode_names, encode_vector,
-};
 use crate::statements::filter_sql::bound;
 use crate::statements::jobs;
 use crate::statements::passages::{
     PASSAGE_HOLDS, POSITION_BITS, delete_passages, insert_passages, model, passage_keys,
+};
+use loci_index::codec::{
+    encode_attributes, encode_citations, encode_links, encode_names, encode_vector,
 };
 
 pub(crate) fn put(

@@ -15,13 +15,13 @@ use crate::failure;
 use crate::failure::{Failure, Result, damage, readable};
 use crate::opening::copies;
 use crate::opening::open_error::OpenError;
-use crate::statements::codec::decode_terms;
 use crate::statements::row::{COLUMNS, FURTHER_COLUMNS, WHOLE_TABLES, read_whole};
 use crate::statements::{
     answers, audit, decisions, facts, idempotent_replies, note_files, settings, source_files,
     tokens, tunnels,
 };
 use crate::tables::{OF_PASSAGE, Origin, TABLES, Table};
+use loci_index::codec::decode_terms;
 
 /// A condition that rows of the table meet whose checksums do not hold.
 pub(crate) fn is_broken(connection: &Connection, table: &str) -> Result<String> {

@@ -1,13 +1,21 @@
-//! Bytes on disk: the terms and the vector of a passage, and what of a memory is a list.
+//! The form in which stores keep terms, vectors and lists: the terms and the vector of a passage as
+//! bytes, and the lists of a memory as JSON.
 
 use std::collections::BTreeMap;
 
 use loci_core::{Citation, CitationKind, Error, Link, MemoryId, Relation, Term};
 
-use crate::failure::damaged;
+/// The end of every message about a corrupt database.
+pub const DAMAGED: &str =
+    " is damaged; stop loci, and run `loci doctor`, which says what is damaged and how to go on";
 
-/// For each term: its count and the length of its text (both LEB128), then the text.
-pub(crate) fn encode_terms(terms: &[Term]) -> Vec<u8> {
+/// Returns the error for a database that holds something that no version of loci writes.
+pub fn damaged() -> Error {
+    Error::corrupt(format!("the database{DAMAGED}"))
+}
+
+/// Encodes terms: of each its count, the length of its text (both LEB128), then the text.
+pub fn encode_terms(terms: &[Term]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(terms.iter().map(|term| term.text.len() + 2).sum());
     for term in terms {
         write_number(&mut bytes, u64::from(term.count));
@@ -17,8 +25,11 @@ pub(crate) fn encode_terms(terms: &[Term]) -> Vec<u8> {
     bytes
 }
 
-/// The terms in such bytes, with their counts.
-pub(crate) fn decode_terms(mut bytes: &[u8]) -> Result<Vec<(&str, u32)>, Error> {
+/// Decodes the terms in such bytes, with their counts.
+///
+/// # Errors
+/// `corrupt` if [`encode_terms`] did not make the bytes.
+pub fn decode_terms(mut bytes: &[u8]) -> Result<Vec<(&str, u32)>, Error> {
     let mut terms = Vec::with_capacity(bytes.len() / 6);
     while !bytes.is_empty() {
         terms.push(read_term(&mut bytes).ok_or_else(damaged)?);
@@ -55,24 +66,27 @@ fn read_number(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// The components of a vector as bytes.
-pub(crate) fn encode_vector(values: &[i8]) -> Vec<u8> {
+/// Encodes the components of a vector, a byte for each.
+pub fn encode_vector(values: &[i8]) -> Vec<u8> {
     values.iter().map(|value| value.cast_unsigned()).collect()
 }
 
-/// Puts the components that such bytes hold into `values`.
-pub(crate) fn decode_vector(bytes: &[u8], values: &mut Vec<i8>) {
+/// Puts the components that such bytes hold into `values`, in the place of its contents.
+pub fn decode_vector(bytes: &[u8], values: &mut Vec<i8>) {
     values.clear();
     values.extend(bytes.iter().map(|byte| byte.cast_signed()));
 }
 
-/// Names as a JSON array.
-pub(crate) fn encode_names(names: &[String]) -> String {
+/// Encodes names as a JSON array.
+pub fn encode_names(names: &[String]) -> String {
     serde_json::Value::from(names).to_string()
 }
 
-/// The names in a JSON array.
-pub(crate) fn decode_names(json: &str) -> Result<Vec<String>, Error> {
+/// Decodes the names in a JSON array.
+///
+/// # Errors
+/// `corrupt` if it is no such array.
+pub fn decode_names(json: &str) -> Result<Vec<String>, Error> {
     // Most have none, and a whole index is read.
     if json == "[]" {
         Ok(Vec::new())
@@ -81,8 +95,8 @@ pub(crate) fn decode_names(json: &str) -> Result<Vec<String>, Error> {
     }
 }
 
-/// Links as a JSON array of target, relation and similarity.
-pub(crate) fn encode_links(links: &[Link]) -> String {
+/// Encodes links as a JSON array of target, relation and similarity.
+pub fn encode_links(links: &[Link]) -> String {
     let link = |link: &Link| {
         serde_json::json!([link.target.as_str(), link.relation.name(), link.similarity])
     };
@@ -93,8 +107,11 @@ pub(crate) fn encode_links(links: &[Link]) -> String {
         .to_string()
 }
 
-/// The links in such an array.
-pub(crate) fn decode_links(json: &str) -> Result<Vec<Link>, Error> {
+/// Decodes the links in such an array.
+///
+/// # Errors
+/// `corrupt` if it is no such array.
+pub fn decode_links(json: &str) -> Result<Vec<Link>, Error> {
     let links: Vec<(String, String, f64)> = serde_json::from_str(json).map_err(|_| damaged())?;
     let link = |(target, relation, similarity): (String, String, f64)| {
         let relation = Relation::from_name(&relation).ok_or_else(damaged)?;
@@ -107,8 +124,8 @@ pub(crate) fn decode_links(json: &str) -> Result<Vec<Link>, Error> {
     links.into_iter().map(link).collect()
 }
 
-/// Citations as a JSON array of kind, reference, locator, pin and excerpt.
-pub(crate) fn encode_citations(citations: &[Citation]) -> String {
+/// Encodes citations as a JSON array of kind, reference, locator, pin and excerpt.
+pub fn encode_citations(citations: &[Citation]) -> String {
     let citation = |citation: &Citation| {
         let Citation {
             kind,
@@ -126,8 +143,11 @@ pub(crate) fn encode_citations(citations: &[Citation]) -> String {
         .to_string()
 }
 
-/// The citations in such an array.
-pub(crate) fn decode_citations(json: &str) -> Result<Vec<Citation>, Error> {
+/// Decodes the citations in such an array.
+///
+/// # Errors
+/// `corrupt` if it is no such array.
+pub fn decode_citations(json: &str) -> Result<Vec<Citation>, Error> {
     type Parts = (
         String,
         String,
@@ -149,8 +169,8 @@ pub(crate) fn decode_citations(json: &str) -> Result<Vec<Citation>, Error> {
     citations.into_iter().map(citation).collect()
 }
 
-/// Attributes as a JSON object.
-pub(crate) fn encode_attributes(attributes: &BTreeMap<String, String>) -> String {
+/// Encodes attributes as a JSON object.
+pub fn encode_attributes(attributes: &BTreeMap<String, String>) -> String {
     attributes
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()))
@@ -158,8 +178,11 @@ pub(crate) fn encode_attributes(attributes: &BTreeMap<String, String>) -> String
         .to_string()
 }
 
-/// The attributes in a JSON object.
-pub(crate) fn decode_attributes(json: &str) -> Result<BTreeMap<String, String>, Error> {
+/// Decodes the attributes in a JSON object.
+///
+/// # Errors
+/// `corrupt` if it is no such object.
+pub fn decode_attributes(json: &str) -> Result<BTreeMap<String, String>, Error> {
     serde_json::from_str(json).map_err(|_| damaged())
 }
 
