@@ -120,6 +120,7 @@ pub trait AuditStore: Send + Sync {
     /// whose data, or whose data of the entry's tool set, was wiped after the time of the entry.
     ///
     /// # Errors
+    /// `invalid_argument` if an entry fails its [check](AuditEntry::check); then none is appended.
     /// `unavailable` if the store cannot be written.
     fn append_audit(&self, entries: &[AuditEntry]) -> Result<()>;
 

@@ -31,7 +31,8 @@ pub trait CacheStore: Send + Sync {
     ///
     /// # Errors
     /// `conflict` if any owner in the space already uses the id, or if the owner's data was wiped
-    /// after `since`; `unavailable` if the store cannot be written.
+    /// after `since`; `invalid_argument` for an entry that fails its [check](CacheEntry::check);
+    /// `unavailable` if the store cannot be written.
     fn put_cache_entry(&self, entry: &CacheEntry, since: u64) -> Result<()>;
 
     /// Returns at most `limit` live entries of the owner with their cosine similarities, nearest

@@ -29,8 +29,8 @@ pub trait DecisionStore: Send + Sync {
     /// [`Change::NotWiped`](crate::Change::NotWiped).
     ///
     /// # Errors
-    /// `conflict` if the owner's data was wiped after `since`; `unavailable` if the store cannot
-    /// be written.
+    /// `conflict` if the owner's data was wiped after `since`; `invalid_argument` for a decision
+    /// that fails its [check](Decision::check); `unavailable` if the store cannot be written.
     fn put_decision(&self, decision: &Decision, since: u64) -> Result<bool>;
 
     /// Returns the owner's decision under that key, if it is live at `now`.

@@ -331,8 +331,8 @@ pub trait Store:
     /// `conflict` if an expectation does not hold, a position of a [`Thread`](crate::Thread) or the
     /// idempotency key of a reply is taken, an equivalent fact exists, or the memory of a tunnel's
     /// end does not exist (nothing was changed; retry after a fresh read); `invalid_argument` for a
-    /// memory with invalid [numbers](Memory::check_numbers); `unavailable` if the store cannot be
-    /// written now.
+    /// batch that fails its [check](Batch::check); `unavailable` if the store cannot be written
+    /// now.
     fn commit(&self, batch: Batch) -> Result<()>;
 
     /// Returns the memories with these ids that match the filter, in the order of the ids, from one
@@ -591,7 +591,8 @@ pub trait Store:
     /// writes in progress through another tool set go on.
     ///
     /// # Errors
-    /// `unavailable` if the store cannot be written. Then nothing was removed.
+    /// `invalid_argument` if a name [holds NUL](crate::check_text); `unavailable` if the store
+    /// cannot be written. Then nothing was removed.
     fn wipe(
         &self,
         space: &Space,
@@ -613,8 +614,8 @@ pub trait Store:
     /// lease that ends after [`lease_end_max`](crate::lease_end_max) counts as expired.
     ///
     /// # Errors
-    /// `invalid_argument` if `until` is after [`lease_end_max`](crate::lease_end_max);
-    /// `unavailable` if the store cannot be written.
+    /// `invalid_argument` if `until` is after [`lease_end_max`](crate::lease_end_max), or a name
+    /// [holds NUL](crate::check_text); `unavailable` if the store cannot be written.
     fn lease(&self, name: &str, holder: &str, now: Timestamp, until: Timestamp) -> Result<bool>;
 
     /// Permanently removes data of the partition past the cutoff times, each kind in the order of

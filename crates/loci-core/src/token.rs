@@ -38,7 +38,8 @@ pub trait TokenStore: Send + Sync {
     /// Adds a token; it is durable when the method returns.
     ///
     /// # Errors
-    /// `conflict` if its id or hash is taken; `unavailable` if the store cannot be written.
+    /// `conflict` if its id or hash is taken; `invalid_argument` for a token that fails its
+    /// [check](Token::check); `unavailable` if the store cannot be written.
     fn add_token(&self, token: &Token) -> Result<()>;
 
     /// Returns every token, oldest first, including revoked and expired ones.

@@ -103,8 +103,17 @@ impl<'a> Audit<'a> {
         }
     }
 
-    /// Records a call. It is durable after the next [`flush`](crate::Audit::flush).
-    pub fn record(&self, entry: AuditEntry) {
+    /// Records a call, with U+FFFD in the place of NUL. It is durable after the next
+    /// [`flush`](crate::Audit::flush).
+    pub fn record(&self, mut entry: AuditEntry) {
+        // A refused call may quote NUL, which no store keeps: its entry would hold up all others.
+        let message = entry
+            .failure
+            .as_mut()
+            .and_then(|failure| failure.message.as_mut());
+        for text in entry.query.iter_mut().chain(message) {
+            *text = text.replace('\0', "\u{fffd}");
+        }
         self.note(|noted| noted.entries.push(entry));
     }
 

@@ -7,7 +7,7 @@ use loci_core::limits::{
     CITATIONS_MAX, CITED_CONTENT_BYTES_MAX, CONTENT_BYTES_MAX, EXCERPT_BYTES_MAX,
     NAME_CHARACTERS_MAX, QUERY_BYTES_MAX, REFERENCE_BYTES_MAX, TAG_BYTES_MAX, TAGS_MAX,
 };
-use loci_core::{Caller, Citation, Error, ErrorCode, MemoryId, Result, Scope};
+use loci_core::{Caller, Citation, Error, ErrorCode, MemoryId, Result, Scope, check_text};
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
 
@@ -209,7 +209,10 @@ pub fn text(argument: &str, text: &str, bytes_max: usize) -> Result<()> {
 }
 
 /// Checks a text that may be blank: no NUL, at most that many bytes.
-fn bounded(argument: &str, text: &str, bytes_max: usize) -> Result<()> {
+///
+/// # Errors
+/// `invalid_argument`, or `too_large` beyond the bytes, naming `argument`.
+pub(crate) fn bounded(argument: &str, text: &str, bytes_max: usize) -> Result<()> {
     if text.len() > bytes_max {
         // A text with a small limit is not made of parts.
         let advice = if bytes_max < CITED_CONTENT_BYTES_MAX {
@@ -227,11 +230,5 @@ fn bounded(argument: &str, text: &str, bytes_max: usize) -> Result<()> {
             problem,
         ));
     }
-    if text.contains('\0') {
-        return Err(Error::invalid(
-            argument,
-            "must not hold the NUL character (U+0000)",
-        ));
-    }
-    Ok(())
+    check_text(argument, text)
 }

@@ -1,5 +1,6 @@
 //! Settings of callers: small values that outlast a session, and the authors that they trust.
 
+use loci_core::limits::CONTENT_BYTES_MAX;
 use loci_core::{Batch, Caller, Change, Result, Store};
 
 use crate::Engine;
@@ -35,6 +36,7 @@ impl Settings<'_> {
     /// Stores the caller's value under that name. Durable when it returns.
     ///
     /// # Errors
+    /// `invalid_argument` or `too_large` for a name or a value beyond the limits of an archive;
     /// `unavailable` if the store cannot be written.
     pub fn put(&self, caller: &Caller, name: &str, value: String) -> Result<()> {
         self.put_all(caller, [(name, value)])
@@ -43,6 +45,7 @@ impl Settings<'_> {
     /// Stores the caller's values under those names, all or none. Durable when it returns.
     ///
     /// # Errors
+    /// `invalid_argument` or `too_large` for a name or a value beyond the limits of an archive;
     /// `unavailable` if the store cannot be written.
     pub fn put_all<'a>(
         &self,
@@ -50,6 +53,11 @@ impl Settings<'_> {
         values: impl IntoIterator<Item = (&'a str, String)>,
     ) -> Result<()> {
         let owner = &caller.principal.subject;
+        let values: Vec<(&str, String)> = values.into_iter().collect();
+        for (name, value) in &values {
+            crate::check::name("name", name)?;
+            crate::check::bounded("value", value, CONTENT_BYTES_MAX)?;
+        }
         let put = |(name, value): (&str, _)| Change::PutSetting {
             owner: owner.clone(),
             name: name.to_owned(),

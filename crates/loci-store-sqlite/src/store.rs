@@ -186,7 +186,7 @@ impl Store for SqliteStore {
     fn commit(&self, batch: Batch) -> Result<()> {
         self.opened()?
             .writer
-            .run(move |connection| batch::apply(connection, &batch))
+            .run(move |connection| batch::commit(connection, &batch))
     }
 
     fn get_all(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<Memory>> {

@@ -10,7 +10,7 @@ use loci_core::{
     ErrorCode, Expect, FilingOrder, Filter, IdempotentReply, Location, LocationCount, Memory,
     MemoryId, ModelId, NoteFile, Page, Partition, Passage, Result, SourceFile, Space, StatusCount,
     Store, StoreSize, Superseded, Sweep, SweepClock, Tier, Timestamp, Token, Touch, Vector, Wiped,
-    Work, check_lease, is_pseudonym, lease_end_max,
+    Work, check_lease, check_texts, is_pseudonym, lease_end_max,
 };
 
 use crate::naive_graph::Graph;
@@ -216,7 +216,6 @@ impl State {
         passages: Option<&Vec<Passage>>,
         expect: Expect,
     ) -> Result<()> {
-        memory.check_numbers()?;
         if memory.space != *space {
             return Err(Error::internal(
                 "a memory must be in the space of its batch",
@@ -504,6 +503,7 @@ impl NaiveStore {
 
 impl Store for NaiveStore {
     fn commit(&self, batch: Batch) -> Result<()> {
+        batch.check()?;
         let mut state = self.state();
         let mut after = state.clone();
         for change in &batch.changes {
@@ -822,11 +822,17 @@ impl Store for NaiveStore {
         pseudonym: Option<&str>,
         now: Timestamp,
     ) -> Result<Wiped> {
+        check_texts([
+            ("owner", Some(owner)),
+            ("origin", origin),
+            ("pseudonym", pseudonym),
+        ])?;
         Ok(self.state().wipe(space, owner, origin, pseudonym, now))
     }
 
     fn lease(&self, name: &str, holder: &str, now: Timestamp, until: Timestamp) -> Result<bool> {
         check_lease(now, until)?;
+        check_texts([("name", Some(name)), ("holder", Some(holder))])?;
         let mut state = self.state();
         let lasts = |until: Timestamp| until > now && until <= lease_end_max(now);
         let is_anothers = |(other, until): &(String, Timestamp)| other != holder && lasts(*until);

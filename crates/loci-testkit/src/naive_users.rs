@@ -307,6 +307,7 @@ impl State {
 
 impl CacheStore for NaiveStore {
     fn put_cache_entry(&self, entry: &CacheEntry, since: u64) -> Result<()> {
+        entry.check()?;
         let mut state = self.state();
         state.put_cache_entry(entry, since)?;
         let is_replaced = |other: &CacheEntry| {
@@ -401,6 +402,7 @@ impl IdempotencyStore for NaiveStore {
 
 impl DecisionStore for NaiveStore {
     fn put_decision(&self, decision: &Decision, since: u64) -> Result<bool> {
+        decision.check()?;
         let mut state = self.state();
         state.not_wiped(&decision.space, &decision.owner, None, since)?;
         let key = (
@@ -447,6 +449,7 @@ pub(crate) fn is_alive(decision: &Decision, now: Timestamp) -> bool {
 
 impl AuditStore for NaiveStore {
     fn append_audit(&self, entries: &[AuditEntry]) -> Result<()> {
+        entries.iter().try_for_each(AuditEntry::check)?;
         let mut state = self.state();
         for entry in entries {
             let is_wiped = |user: &String| {
@@ -496,6 +499,7 @@ impl AuditStore for NaiveStore {
 
 impl TokenStore for NaiveStore {
     fn add_token(&self, token: &Token) -> Result<()> {
+        token.check()?;
         let mut state = self.state();
         if state
             .tokens

@@ -246,7 +246,8 @@ impl Background<'_> {
 
     fn fail(&self, job: &Job, problem: &str) -> Result<bool> {
         self.settle(job, |mut memory| {
-            let problem = problem.to_owned();
+            // The message of a service may hold NUL, which no store keeps.
+            let problem = problem.replace('\0', "");
             if job.attempts < ATTEMPTS_MAX {
                 let due_at = self
                     .clock

@@ -97,7 +97,8 @@ fn memory(memory: &Memory) -> Result<()> {
         name,
     )?;
     optional("owner", memory.owner.as_deref(), name)?;
-    optional("actor", memory.actor.as_deref(), name)
+    optional("actor", memory.actor.as_deref(), name)?;
+    optional("updated_by", memory.updated_by.as_deref(), name)
 }
 
 fn note_file(file: &NoteFile) -> Result<()> {

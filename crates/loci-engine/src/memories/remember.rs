@@ -309,8 +309,14 @@ pub(crate) fn distinct(tags: Vec<String>) -> Vec<String> {
 
 pub(crate) fn check_request(request: &Remember) -> Result<()> {
     check::cited_content("content", &request.content, &request.citations)?;
-    if let Some(collection) = &request.collection {
-        check::name("collection", collection)?;
+    check::name("kind", &request.kind)?;
+    for (name, place) in [
+        ("collection", &request.collection),
+        ("section", &request.section),
+    ] {
+        place
+            .as_deref()
+            .map_or(Ok(()), |place| check::name(name, place))?;
     }
     check::tags("tags", &request.tags)?;
     check::citations("citations", &request.citations)?;

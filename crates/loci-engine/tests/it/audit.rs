@@ -5,7 +5,7 @@ use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use loci_core::{AuditQuery, AuditStore, Store};
+use loci_core::{AuditFailure, AuditQuery, AuditStore, Store};
 use loci_engine::Policy;
 
 use super::faulty_store::FaultyStore;
@@ -113,6 +113,26 @@ fn notes_are_written_in_their_order_by_a_flush_and_before_the_log_is_read() {
             .collect::<Vec<_>>(),
         [(4, "3".to_owned())]
     );
+}
+
+#[test]
+fn a_call_that_quotes_nul_holds_up_no_other() {
+    let (engine, store) = faulty();
+    let mut quoting = call(&engine, "ann", "recall");
+    quoting.query = Some("a\0b".to_owned());
+    quoting.failure = Some(AuditFailure {
+        code: ErrorCode::NotFound,
+        message: Some("no wing `a\0b`".to_owned()),
+    });
+    engine.audit().record(quoting);
+    engine.audit().record(call(&engine, "ann", "list"));
+    engine.audit().flush().unwrap();
+    let entries = store.inner.audit(&all()).unwrap();
+    assert_eq!(entries.len(), 2);
+    let entry = &entries[0].1;
+    assert_eq!(entry.query.as_deref(), Some("a\u{fffd}b"));
+    let message = entry.failure.as_ref().unwrap().message.as_deref();
+    assert_eq!(message, Some("no wing `a\u{fffd}b`"));
 }
 
 #[test]

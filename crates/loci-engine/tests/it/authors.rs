@@ -1,7 +1,7 @@
 //! Tests of the authors whose directives a session begins with, and of the separation of other
 //! texts.
 
-use loci_core::{Caller, Delivery, Visibility};
+use loci_core::{Caller, Delivery, ErrorCode, Visibility, limits};
 use loci_engine::{Remember, quoted};
 use loci_testkit::Random;
 
@@ -119,6 +119,22 @@ fn no_text_of_others_looks_like_a_part_of_a_session_start() {
                 "seed {seed} {once}: {markdown:?}"
             );
         }
+    }
+}
+
+#[test]
+fn a_setting_is_refused_beyond_its_limits() {
+    let engine = bench().engine;
+    let ann = caller("ann", &WRITER);
+    let long = "a".repeat(limits::CONTENT_BYTES_MAX + 1);
+    for (name, value, code) in [
+        ("n\0", "value", ErrorCode::InvalidArgument),
+        ("name", "a\0", ErrorCode::InvalidArgument),
+        ("name", &*long, ErrorCode::TooLarge),
+    ] {
+        let error = engine.settings().put(&ann, name, value.to_owned());
+        assert_eq!(error.unwrap_err().code, code, "{name}");
+        assert_eq!(engine.settings().get(&ann, name), Ok(None));
     }
 }
 

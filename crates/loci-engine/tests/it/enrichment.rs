@@ -773,6 +773,7 @@ fn poison_is_parked_and_holds_up_no_other() {
         (failed.len(), &failed[0].memory, failed[0].attempts),
         (1, &ids[0], 5)
     );
+    // The NUL of the message is left out.
     assert_eq!(failed[0].problem, "the model does not take it");
     // It keeps its state, and words find it, with its neighbours in the conversation.
     assert_eq!(

@@ -604,6 +604,10 @@ fn beyond_the_limits() -> Vec<(Archived, &'static str)> {
         (memory(|it| it.owner = Some(String::new())), "owner"),
         (memory(|it| it.actor = Some("a".repeat(9_999))), "actor"),
         (
+            memory(|it| it.updated_by = Some("\0".to_owned())),
+            "updated_by",
+        ),
+        (
             record(Memory {
                 citations: vec![citation(limits::EXCERPT_BYTES_MAX + 1)],
                 ..filed("m", "x")
@@ -728,7 +732,7 @@ fn what_no_call_may_write_is_refused_and_the_rest_comes_back() {
 fn a_memory_whose_id_is_beyond_the_limits_can_be_named_and_forgotten() {
     let Bench { engine, store, .. } = bench();
     let local = Caller::local();
-    let ids = ["", " ", "a\u{1}", "nul \0", &"long ".repeat(200)];
+    let ids = ["", " ", "a\u{1}", "bell \u{7}", &"long ".repeat(200)];
     let puts = ids.iter().map(|id| put_change(filed(id, "text"))).collect();
     store
         .commit(Batch {

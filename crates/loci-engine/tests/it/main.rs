@@ -396,7 +396,7 @@ impl Embedder for MoodyEmbedder {
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         if self.is_away.load(Ordering::SeqCst) || texts.iter().any(|text| text.contains("poison")) {
-            return Err(Error::unavailable("the model does not take it"));
+            return Err(Error::unavailable("the model does not take it\0"));
         }
         self.inner.embed(texts)
     }

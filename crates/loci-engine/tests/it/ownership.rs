@@ -596,6 +596,15 @@ fn what_is_said_of_a_memory_has_limits() {
     };
     let (invalid, large) = (ErrorCode::InvalidArgument, ErrorCode::TooLarge);
     let rows = [
+        (Remember::new("x", "a\0"), invalid, "`kind` "),
+        (
+            Remember {
+                section: Some("a\0".to_owned()),
+                ..discovery("x")
+            },
+            invalid,
+            "`section` ",
+        ),
         (said("repo", " "), invalid, "`repo` "),
         (said("repo", "a\0"), invalid, "`repo` "),
         (said("base_dir", &long), large, "`base_dir` "),

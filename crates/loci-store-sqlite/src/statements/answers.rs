@@ -46,6 +46,7 @@ pub(crate) fn put(connection: &Connection, entry: &CacheEntry, since: u64) -> Re
 
 /// Adds an entry, and removes what its owner had for the same question.
 pub(crate) fn replace(connection: &Connection, entry: &CacheEntry, since: u64) -> Result<()> {
+    entry.check()?;
     put(connection, entry, since)?;
     let sql = "DELETE FROM cache_entry WHERE space = ?1 AND owner = ?2 AND query = ?3 AND id <> ?4";
     let parameters = [

@@ -37,6 +37,7 @@ pub(crate) fn columns() -> String {
 }
 
 pub(crate) fn append(connection: &Connection, entries: &[AuditEntry]) -> Result<()> {
+    entries.iter().try_for_each(AuditEntry::check)?;
     let sql = format!(
         "INSERT INTO audit ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
     );

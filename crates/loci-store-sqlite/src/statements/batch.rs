@@ -10,7 +10,13 @@ use crate::statements::{
     write,
 };
 
-/// Applies all changes of a batch.
+/// Checks a batch and applies all its changes.
+pub(crate) fn commit(connection: &Connection, batch: &Batch) -> Result<()> {
+    batch.check()?;
+    apply(connection, batch)
+}
+
+/// Applies all changes of a batch that was checked.
 pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
     let space = &batch.space;
     for change in &batch.changes {

@@ -17,6 +17,7 @@ pub(crate) fn columns() -> String {
 }
 
 pub(crate) fn put(connection: &Connection, decision: &Decision, since: u64) -> Result<bool> {
+    decision.check()?;
     let Decision {
         space,
         owner,

@@ -1,6 +1,6 @@
 //! Removal: soft deletes, wipes of a user's data, and sweeps of expired rows.
 
-use loci_core::{Filter, MemoryId, Space, Sweep, Timestamp, Wiped};
+use loci_core::{Filter, MemoryId, Space, Sweep, Timestamp, Wiped, check_texts};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -209,6 +209,11 @@ pub(crate) fn wipe(
     pseudonym: Option<&str>,
     now: Timestamp,
 ) -> Result<Wiped> {
+    check_texts([
+        ("owner", Some(owner)),
+        ("origin", origin),
+        ("pseudonym", pseudonym),
+    ])?;
     let mut statement = connection.prepare_cached(WIPED)?;
     let memories = statement.query_map(params![space.as_str(), owner, origin], |row| {
         Ok((row.get(0)?, row.get(1)?))

@@ -16,6 +16,7 @@ pub(crate) fn columns() -> String {
 }
 
 pub(crate) fn add(connection: &Connection, token: &Token) -> Result<()> {
+    token.check()?;
     let sql = format!("INSERT INTO token ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
     let scopes: Vec<&str> = token.scopes.iter().map(Scope::name).collect();
     let parameters = params![

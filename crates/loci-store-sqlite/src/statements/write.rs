@@ -26,7 +26,6 @@ pub(crate) fn put(
     passages: Option<&[Passage]>,
     expect: Expect,
 ) -> Result<()> {
-    memory.check_numbers()?;
     let found = find(connection, &memory.space, &memory.id)?;
     let row = match expected(found, expect, &memory.id)? {
         Some(row) => {

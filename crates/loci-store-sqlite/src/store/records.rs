@@ -184,7 +184,7 @@ impl NoteStore for SqliteStore {
     fn commit_rebuildable(&self, batch: Batch) -> Result<()> {
         self.opened()?
             .writer
-            .run_unflushed(move |connection| batch::apply(connection, &batch))
+            .run_unflushed(move |connection| batch::commit(connection, &batch))
     }
 }
 

@@ -50,7 +50,7 @@ pub(super) fn the_nearest_answer_is_found(make: MakeStore<'_>) {
     let east = with_vector(&[127, 0], cache_entry("ann", "east"));
     let unread = CacheEntry {
         query: "naïve 日本?".to_owned(),
-        response: "\0 ü".to_owned(),
+        response: "\u{1} ü".to_owned(),
         ..cache_entry("ann", "u")
     };
     let foreign = Some(Vector {

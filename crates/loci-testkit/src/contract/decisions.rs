@@ -15,7 +15,7 @@ pub(super) fn a_decision_is_replaced_under_its_key(make: MakeStore<'_>) {
     let store = make();
     assert_eq!(decided(&*store, "key", NOW), None);
     let first = Decision {
-        value: "naïve\0日本".to_owned(),
+        value: "naïve\u{1}日本".to_owned(),
         expires_at: Some(NOW.plus_seconds(9)),
         ..decision("ann", "key")
     };

@@ -49,15 +49,12 @@ fn has(store: &dyn StoreAndTokens, answer: &IdempotentReply) -> bool {
 pub(super) fn a_keyed_answer_comes_back_as_it_was_kept(make: MakeStore<'_>) {
     let store = make();
     assert_eq!(kept(&*store, &idempotent_reply(Some("ann"), "key")), None);
-    let odd = ODD_TEXTS
-        .into_iter()
-        .chain(["\0", "a\0b"])
-        .map(|text| IdempotentReply {
-            origin: text.to_owned(),
-            operation: text.to_owned(),
-            answer: text.to_owned(),
-            ..idempotent_reply(Some(text), text)
-        });
+    let odd = ODD_TEXTS.into_iter().map(|text| IdempotentReply {
+        origin: text.to_owned(),
+        operation: text.to_owned(),
+        answer: text.to_owned(),
+        ..idempotent_reply(Some(text), text)
+    });
     let hash = std::array::from_fn(|byte| 255 - byte as u8);
     let rest = [
         idempotent_reply(None, "anonymous"),

@@ -35,6 +35,7 @@ mod sources;
 mod sweeping;
 mod tallying;
 mod terms;
+mod texts;
 mod tokens;
 mod tunnels;
 mod wiping;
@@ -99,6 +100,10 @@ promises! {
         the_version_grows_with_every_change,
         the_size_counts_what_is_there,
         concurrent_writers_lose_nothing;
+    texts:
+        a_text_with_nul_is_refused,
+        an_audit_entry_with_nul_is_refused_with_those_beside_it,
+        a_wipe_and_a_lease_refuse_nul;
     reading:
         an_expired_memory_leaves_lists_but_not_get,
         the_access_rule_holds_in_every_read,

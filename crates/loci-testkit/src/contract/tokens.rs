@@ -5,7 +5,7 @@ use loci_core::{ErrorCode, Scope, Scopes, Token};
 use super::MakeStore;
 use super::examples::{NOW, space};
 
-fn token(id: &str, secret: u8) -> Token {
+pub(super) fn token(id: &str, secret: u8) -> Token {
     Token {
         id: id.to_owned(),
         hash: [secret; 32],

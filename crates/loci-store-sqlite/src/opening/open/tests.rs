@@ -4,7 +4,7 @@ use std::fs;
 use std::ops::Range;
 
 use loci_core::{
-    Access, AuditEntry, AuditQuery, AuditStore, Batch, CandidateQuery, Change, Citation,
+    Access, ArchiveStore, AuditEntry, AuditQuery, AuditStore, Batch, CandidateQuery, Change, Citation,
     CitationKind, ContentHash, Delivery, EnrichmentStatus, ErrorCode, FileStamp, FilingOrder,
     Filter, Forgotten, JobStore, Link, Location, Memory, MemoryId, ModelId, NoteStore, Page,
     Partition, Passage, QueryVector, Reader, Relation, SOURCE_FILE, SourceFile, Space, Store,
@@ -19,6 +19,7 @@ use loci_core::Error;
 use super::*;
 use crate::SqliteStore;
 use crate::opening::copies::BACKUPS;
+use crate::statements::batch;
 
 /// A folder with a store of one memory, of this build's schema.
 fn folder_with_a_memory() -> tempfile::TempDir {
@@ -418,6 +419,47 @@ fn databases_of_versions_2_and_3_know_where_each_memory_came_from() {
         );
         assert_eq!(store.structure_check(), Ok(Vec::new()));
     }
+}
+
+/// Nothing refused NUL in the first databases.
+#[test]
+fn a_database_that_holds_nul_answers_as_before() {
+    let folder = folder_with_a_memory();
+    let old = Memory {
+        content: "a\0b".to_owned(),
+        title: Some("\0".to_owned()),
+        tags: vec!["t\0".to_owned()],
+        attributes: BTreeMap::from([("room".to_owned(), "r\0".to_owned())]),
+        ..memory("old")
+    };
+    let batch = put(&old, vec![passage("word")]);
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    let opened = store.opened().unwrap();
+    opened
+        .writer
+        .run(move |connection| batch::apply(connection, &batch))
+        .unwrap();
+    drop((store, opened));
+
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    assert_eq!(store.get(&old.space, &old.id), Ok(Some(old.clone())));
+    let mut archived = 0;
+    let mut count = |_| {
+        archived += 1;
+        Ok(())
+    };
+    store.archive(filter().live_at, &mut count).unwrap();
+    assert_eq!(archived, 2);
+    let delete = Change::Delete {
+        id: old.id.clone(),
+        revision: 1,
+    };
+    let deletion = Batch {
+        space: old.space.clone(),
+        changes: vec![delete],
+    };
+    assert_eq!(store.commit(deletion), Ok(()));
+    assert_eq!(store.get(&old.space, &old.id), Ok(None));
 }
 
 /// The wipe of the user `bob` in [`BOTH_DATA`] is one of every tool set.
