@@ -1,6 +1,7 @@
 //! The check that every store makes before it writes: no text holds NUL (U+0000), which some
 //! databases cannot keep, and all numbers are in range. Names of spaces are valid from the start.
 
+use crate::limits::NAME_CHARACTERS_MAX;
 use crate::{
     AuditEntry, Batch, CacheEntry, Change, Citation, Decision, Error, Fact, IdempotentReply,
     JobOutcome, Memory, MemoryId, NoteFile, Passage, Record, Result, SourceFile, Token, Tunnel,
@@ -15,6 +16,27 @@ pub fn check_text(argument: &str, text: &str) -> Result<()> {
     if text.contains('\0') {
         let problem = "must not hold the NUL character (U+0000)";
         return Err(Error::invalid(argument, problem));
+    }
+    Ok(())
+}
+
+/// Checks a name: 1 to 256 characters, so at most 1,024 bytes, not blank, without control
+/// characters.
+///
+/// # Errors
+/// `invalid_argument`, naming `argument`.
+pub fn check_name(argument: &str, name: &str) -> Result<()> {
+    if name.trim().is_empty() {
+        return Err(Error::invalid(argument, "must not be blank; give a name"));
+    }
+    if name.chars().count() > NAME_CHARACTERS_MAX {
+        return Err(Error::invalid(
+            argument,
+            format!("must have at most {NAME_CHARACTERS_MAX} characters"),
+        ));
+    }
+    if name.chars().any(char::is_control) {
+        return Err(Error::invalid(argument, "must not hold control characters"));
     }
     Ok(())
 }
@@ -68,7 +90,9 @@ impl Change {
             Change::PutIdempotentReply(reply) => reply.check(),
             Change::PutFact(fact) => fact.check(),
             Change::PutTunnel { tunnel, .. } => tunnel.check(),
-            Change::PutSetting { owner, name, value } => check_setting(owner, name, value),
+            Change::PutSetting { owner, name, value } => {
+                check_setting(owner.as_deref(), name, value)
+            }
             Change::PutSourceFile { file, .. } => file.check(),
             Change::Import {
                 record, passages, ..
@@ -88,9 +112,9 @@ impl Change {
     }
 }
 
-fn check_setting(owner: &Option<String>, name: &str, value: &str) -> Result<()> {
+fn check_setting(owner: Option<&str>, name: &str, value: &str) -> Result<()> {
     check_texts([
-        ("owner", owner.as_deref()),
+        ("owner", owner),
         ("name", Some(name)),
         ("value", Some(value)),
     ])
@@ -104,7 +128,7 @@ impl Record {
             Record::NoteFile(file) => file.check(),
             Record::Fact(fact) => fact.check(),
             Record::Tunnel(tunnel) => tunnel.check(),
-            Record::Setting { owner, name, value } => check_setting(owner, name, value),
+            Record::Setting { owner, name, value } => check_setting(owner.as_deref(), name, value),
             Record::SourceFile(file) => file.check(),
             Record::CacheEntry(entry) => entry.check(),
             Record::Decision(decision) => decision.check(),

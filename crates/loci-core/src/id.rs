@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::limits::{ID_BYTES_MAX, NAME_CHARACTERS_MAX};
-use crate::{Error, Result};
+use crate::{Error, Result, check_name};
 
 /// The id of a memory: opaque and unique in its space, in the format of the tool set that created
 /// it.
@@ -59,10 +59,7 @@ impl Space {
     /// `invalid_argument` if it is blank, holds a control character or is longer than
     /// [`NAME_CHARACTERS_MAX`].
     pub fn parse(argument: &str, name: &str) -> Result<Self> {
-        if name.trim().is_empty()
-            || name.chars().any(char::is_control)
-            || name.chars().count() > NAME_CHARACTERS_MAX
-        {
+        if check_name(argument, name).is_err() {
             let problem = format!(
                 "must be 1 to {NAME_CHARACTERS_MAX} characters, not blank, without control characters"
             );

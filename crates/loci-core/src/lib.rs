@@ -58,7 +58,7 @@ mod web;
 pub use archive::{ArchiveStore, Archived, Record};
 pub use audit::{AuditEntry, AuditFailure, AuditQuery, AuditRecord, AuditStore, RecordVerb};
 pub use cache::{CacheEntry, CacheStore};
-pub use check::{check_text, check_texts};
+pub use check::{check_name, check_text, check_texts};
 pub use citation::{Citation, CitationKind};
 pub use decision::{Decision, DecisionStore};
 pub use embedder::{CosineScale, Embedder, FormerModels, ModelId};

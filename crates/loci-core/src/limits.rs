@@ -1,9 +1,29 @@
 //! All limits that a caller can meet.
+//!
+//! Each text by which a store finds a record has one:
+//!
+//! - names (space, owner, subject, collection, section, kind, setting, decision key, idempotency
+//!   key, operation, origin, format of a source file, name of an attribute, model of an endpoint):
+//!   [`NAME_CHARACTERS_MAX`], so [`NAME_BYTES_MAX`]
+//! - ids of memories, facts and tunnels: [`ID_BYTES_MAX`]
+//! - tags: [`TAG_BYTES_MAX`]
+//! - names in the knowledge graph: [`ENTITY_BYTES_MAX`]; normalised, [`REFERENCE_BYTES_MAX`]
+//! - threads, paths of notes, paths and roots of source files, values of attributes, URLs of
+//!   endpoints: [`REFERENCE_BYTES_MAX`]
+//! - questions of cached answers: [`QUERY_BYTES_MAX`]
+//!
+//! A model is named after its name and its endpoint, and a lease after its work and its model.
 
 /// Bytes of UTF-8 in the content of one memory.
 pub const CONTENT_BYTES_MAX: usize = 1 << 20;
 /// Characters in a title or a name (project, subject, key).
 pub const NAME_CHARACTERS_MAX: usize = 256;
+/// Bytes of UTF-8 in a title or a name, which stores use in the keys of their indexes.
+pub const NAME_BYTES_MAX: usize = 1024;
+const _: () = assert!(
+    NAME_CHARACTERS_MAX * char::MAX_LEN_UTF8 <= NAME_BYTES_MAX,
+    "a name within the limit of characters would be too long for an index"
+);
 /// Tags of one memory.
 pub const TAGS_MAX: usize = 128;
 /// Bytes of UTF-8 in one tag.
@@ -109,8 +129,8 @@ pub const LINKS_MAX: usize = 512;
 pub const CITATIONS_MAX: usize = 50;
 /// Bytes of UTF-8 in the excerpt of a citation.
 pub const EXCERPT_BYTES_MAX: usize = 16 << 10;
-/// Bytes of UTF-8 in the reference, locator or pin of a citation; in an attribute of a memory; and
-/// in a summary that its writer gives.
+/// Bytes of UTF-8 in the reference, locator or pin of a citation; in an attribute, the thread or the
+/// path of a memory; and in a summary that its writer gives.
 pub const REFERENCE_BYTES_MAX: usize = 4 << 10;
 /// Bytes of a citation's reference that are indexed for search.
 pub const REFERENCE_INDEXED_BYTES_MAX: usize = 256;

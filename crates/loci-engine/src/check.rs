@@ -4,13 +4,14 @@
 mod record;
 
 use loci_core::limits::{
-    CITATIONS_MAX, CITED_CONTENT_BYTES_MAX, CONTENT_BYTES_MAX, EXCERPT_BYTES_MAX,
-    NAME_CHARACTERS_MAX, QUERY_BYTES_MAX, REFERENCE_BYTES_MAX, TAG_BYTES_MAX, TAGS_MAX,
+    CITATIONS_MAX, CITED_CONTENT_BYTES_MAX, CONTENT_BYTES_MAX, EXCERPT_BYTES_MAX, QUERY_BYTES_MAX,
+    REFERENCE_BYTES_MAX, TAG_BYTES_MAX, TAGS_MAX,
 };
 use loci_core::{Caller, Citation, Error, ErrorCode, MemoryId, Result, Scope, check_text};
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
 
+pub use loci_core::check_name as name;
 pub(crate) use record::record;
 
 /// Checks content: not blank, no NUL, at most 1 MiB.
@@ -41,26 +42,6 @@ pub fn cited_content(argument: &str, text: &str, citations: &[Citation]) -> Resu
 /// `invalid_argument`, or `too_large` beyond the bytes, naming `argument`.
 pub fn query(argument: &str, text: &str) -> Result<()> {
     self::text(argument, text, QUERY_BYTES_MAX)
-}
-
-/// Checks a name: 1 to 256 characters, not blank, without control characters.
-///
-/// # Errors
-/// `invalid_argument`, naming `argument`.
-pub fn name(argument: &str, name: &str) -> Result<()> {
-    if name.trim().is_empty() {
-        return Err(Error::invalid(argument, "must not be blank; give a name"));
-    }
-    if name.chars().count() > NAME_CHARACTERS_MAX {
-        return Err(Error::invalid(
-            argument,
-            format!("must have at most {NAME_CHARACTERS_MAX} characters"),
-        ));
-    }
-    if name.chars().any(char::is_control) {
-        return Err(Error::invalid(argument, "must not hold control characters"));
-    }
-    Ok(())
 }
 
 /// Checks tags: at most 128, each 1 to 128 bytes, not blank, without control characters.

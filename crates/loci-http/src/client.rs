@@ -5,7 +5,8 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use loci_core::{Error, ErrorCode, Result};
+use loci_core::limits::REFERENCE_BYTES_MAX;
+use loci_core::{Error, ErrorCode, Result, check_name};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use ureq::http::{Response, StatusCode, Uri, header};
@@ -66,18 +67,22 @@ impl Client {
     /// Returns a client of a service. Does not connect.
     ///
     /// # Errors
-    /// `invalid_argument`, naming the setting, if the address is not a plain `http` or `https` URL
-    /// or holds credentials, if the model has no name, if the key cannot be sent, or if the timeout
-    /// is zero.
+    /// `invalid_argument`, naming the setting, if the address is not a plain `http` or `https` URL,
+    /// is too long or holds credentials, if the model has no valid name, if the key cannot be sent,
+    /// or if the timeout is zero.
     pub(crate) fn new(service: Service) -> Result<Self> {
         let base_url = service.base_url.trim_end_matches('/');
         let host = service.checked_host(base_url)?;
         if service
             .model
             .as_deref()
-            .is_some_and(|model| model.trim().is_empty())
+            .is_some_and(|model| check_name("model", model).is_err())
         {
             return Err(service.invalid("model", "must name a model of the endpoint"));
+        }
+        if base_url.len() > REFERENCE_BYTES_MAX {
+            let problem = format!("must have at most {REFERENCE_BYTES_MAX} bytes");
+            return Err(service.invalid("url", &problem));
         }
         if service.timeout.is_zero() {
             return Err(Error::invalid(

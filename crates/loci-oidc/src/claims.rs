@@ -1,8 +1,9 @@
 //! Reads the identity of the bearer from a token's claims (RFC 7519; RFC 9068).
 
 use loci_core::characters::is_control;
-use loci_core::limits::NAME_CHARACTERS_MAX;
-use loci_core::{Identity, Principal, Scope, Scopes, Space, Timestamp, is_reserved_subject};
+use loci_core::{
+    Identity, Principal, Scope, Scopes, Space, Timestamp, check_name, is_reserved_subject,
+};
 use serde_json::{Map, Value};
 
 use crate::OidcOptions;
@@ -213,7 +214,5 @@ fn found<'a>(claims: &'a Claims, path: &str) -> Option<&'a Value> {
 
 /// Returns true if a text can be a subject's name.
 fn is_name(text: &str) -> bool {
-    !text.trim().is_empty()
-        && text.chars().count() <= NAME_CHARACTERS_MAX
-        && !text.chars().any(is_control)
+    check_name("sub", text).is_ok() && !text.chars().any(is_control)
 }

@@ -1,6 +1,6 @@
 //! The knowledge graph: facts with a start and an end.
 
-use loci_core::limits::{ENTITY_BYTES_MAX, FACTS_MAX};
+use loci_core::limits::{ENTITY_BYTES_MAX, FACTS_MAX, REFERENCE_BYTES_MAX};
 use loci_core::{
     Caller, Change, Direction, Error, Fact, FactCounts, FactQuery, Name, Period, Result, Scope,
     Timestamp,
@@ -382,6 +382,12 @@ fn name(argument: &str, text: &str) -> Result<Name> {
             argument,
             "must be a name: more than spaces, hyphens and underscores",
         ));
+    }
+    // Normalised, one character can become eighteen.
+    if key.len() > REFERENCE_BYTES_MAX {
+        let problem =
+            format!("has more than {REFERENCE_BYTES_MAX} bytes when it is normalised; shorten it");
+        return Err(Error::invalid(argument, problem));
     }
     Ok(Name {
         key,

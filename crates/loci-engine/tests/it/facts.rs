@@ -105,6 +105,8 @@ fn names_are_one_however_they_are_spelled_and_shown_as_at_first() {
 fn what_is_no_fact_is_refused() {
     let engine = engine();
     let long = "x".repeat(limits::ENTITY_BYTES_MAX + 1);
+    // One character becomes four words, of 33 bytes in all.
+    let swollen = "\u{fdfa}".repeat(limits::ENTITY_BYTES_MAX / 3);
     let with = |request: NewFact, source: &str| NewFact {
         source: Some(source.to_owned()),
         ..request
@@ -128,6 +130,11 @@ fn what_is_no_fact_is_refused() {
         (
             relate(["Max", "loves", &long], None, None),
             "`object`",
+            ErrorCode::InvalidArgument,
+        ),
+        (
+            relate([&swollen, "loves", "Tea"], None, None),
+            "`subject` has more than 4096 bytes when it is normalised",
             ErrorCode::InvalidArgument,
         ),
         (

@@ -1,3 +1,4 @@
+use loci_core::limits::REFERENCE_BYTES_MAX;
 use loci_core::{Embedder, ErrorCode};
 use loci_http::{HttpModel, HttpModelOptions};
 use serde_json::{Value, json};
@@ -139,10 +140,20 @@ fn the_name_is_known_without_a_connection() {
 
 #[test]
 fn refuses_no_model_and_empty_requests() {
-    let unnamed = HttpModel::new(HttpModelOptions::new("http://host", " "))
-        .err()
-        .unwrap();
-    check(&unnamed, ErrorCode::InvalidArgument, &["`embedding.model`"]);
+    let long_url = format!("http://host/{}", "a".repeat(REFERENCE_BYTES_MAX));
+    for (url, name, setting) in [
+        ("http://host", " ", "`embedding.model`"),
+        ("http://host", "a\0b", "`embedding.model`"),
+        ("http://host", &*"a".repeat(257), "`embedding.model`"),
+        (&*long_url, "m", "`embedding.url`"),
+    ] {
+        let refused = HttpModel::new(HttpModelOptions::new(url, name));
+        check(
+            &refused.err().unwrap(),
+            ErrorCode::InvalidArgument,
+            &[setting],
+        );
+    }
     let options = HttpModelOptions {
         texts_per_request_max: 0,
         ..HttpModelOptions::new("http://host", "m")

@@ -19,8 +19,8 @@ use super::{MakeStore, StoreAndTokens};
 
 const NUL: &str = "a\0b";
 
-fn nul() -> Option<String> {
-    Some(NUL.to_owned())
+fn nul() -> String {
+    NUL.to_owned()
 }
 
 /// Returns memories with NUL in one text each, with the name of the text.
@@ -34,9 +34,12 @@ fn memories() -> Vec<(Memory, &'static str)> {
     let cited = |text: &str| citation(CitationKind::File, text);
     vec![
         (with(&|it| it.id = MemoryId::new(NUL)), "id"),
-        (with(&|it| it.content = NUL.to_owned()), "content"),
-        (with(&|it| it.title = nul()), "title"),
-        (with(&|it| it.location.collection = nul()), "collection"),
+        (with(&|it| NUL.clone_into(&mut it.content)), "content"),
+        (with(&|it| it.title = Some(nul())), "title"),
+        (
+            with(&|it| it.location.collection = Some(nul())),
+            "collection",
+        ),
         (
             with(&|it| {
                 it.location = Location {
@@ -46,8 +49,8 @@ fn memories() -> Vec<(Memory, &'static str)> {
             }),
             "section",
         ),
-        (with(&|it| it.kind = NUL.to_owned()), "kind"),
-        (with(&|it| it.summary = nul()), "summary"),
+        (with(&|it| NUL.clone_into(&mut it.kind)), "kind"),
+        (with(&|it| it.summary = Some(nul())), "summary"),
         (
             with(&|it| it.tags = vec!["a".to_owned(), NUL.to_owned()]),
             "tags",
@@ -57,7 +60,7 @@ fn memories() -> Vec<(Memory, &'static str)> {
                 it.thread = Some(Thread {
                     name: NUL.to_owned(),
                     position: 0,
-                })
+                });
             }),
             "thread",
         ),
@@ -68,7 +71,7 @@ fn memories() -> Vec<(Memory, &'static str)> {
                     target: MemoryId::new(NUL),
                     relation: Relation::RelatedTo,
                     similarity: 0.5,
-                }]
+                }];
             }),
             "links",
         ),
@@ -76,7 +79,7 @@ fn memories() -> Vec<(Memory, &'static str)> {
         (
             with(&|it| {
                 it.citations = vec![cited("a")];
-                it.citations[0].excerpt = nul();
+                it.citations[0].excerpt = Some(nul());
             }),
             "citations",
         ),
@@ -88,10 +91,10 @@ fn memories() -> Vec<(Memory, &'static str)> {
             with(&|it| it.attributes = BTreeMap::from([(NUL.to_owned(), "a".to_owned())])),
             "attributes",
         ),
-        (with(&|it| it.origin = NUL.to_owned()), "origin"),
-        (with(&|it| it.owner = nul()), "owner"),
-        (with(&|it| it.actor = nul()), "actor"),
-        (with(&|it| it.updated_by = nul()), "updated_by"),
+        (with(&|it| NUL.clone_into(&mut it.origin)), "origin"),
+        (with(&|it| it.owner = Some(nul())), "owner"),
+        (with(&|it| it.actor = Some(nul())), "actor"),
+        (with(&|it| it.updated_by = Some(nul())), "updated_by"),
         (with(&|it| it.supersedes = id()), "supersedes"),
     ]
 }
@@ -114,7 +117,7 @@ fn batches() -> Vec<(Batch, &'static str)> {
     let mut troubled = note_file("a.md", None);
     troubled.problem = problem;
     let mut sourced = fact("f", ["a", "b", "c"]);
-    sourced.source = nul();
+    sourced.source = Some(nul());
     let mut misspelled = fact("f", ["a", "b", "c"]);
     misspelled.predicate = name(NUL);
     let far = TunnelEnd {
@@ -201,7 +204,10 @@ fn batches() -> Vec<(Batch, &'static str)> {
             ),
             "target",
         ),
-        (put_setting(nul().as_deref(), "name", "value"), "owner"),
+        (
+            put_setting(Some(nul()).as_deref(), "name", "value"),
+            "owner",
+        ),
         (put_setting(None, NUL, "value"), "name"),
         (put_setting(None, "name", NUL), "value"),
         (put_source_file(&source_file(None, NUL), None), "path"),
@@ -272,11 +278,11 @@ pub(super) fn a_text_with_nul_is_refused(make: MakeStore<'_>) {
 pub(super) fn an_audit_entry_with_nul_is_refused_with_those_beside_it(make: MakeStore<'_>) {
     let store = make();
     let mut asked = audit_entry("ann", "recall");
-    asked.query = nul();
+    asked.query = Some(nul());
     let mut failed = audit_entry("ann", "recall");
     failed.failure = Some(AuditFailure {
         code: ErrorCode::NotFound,
-        message: nul(),
+        message: Some(nul()),
     });
     let mut named = audit_entry("ann", "recall");
     named.records = vec![AuditRecord {

@@ -4,10 +4,10 @@ use std::fs;
 use std::ops::Range;
 
 use loci_core::{
-    Access, ArchiveStore, AuditEntry, AuditQuery, AuditStore, Batch, CandidateQuery, Change, Citation,
-    CitationKind, ContentHash, Delivery, EnrichmentStatus, ErrorCode, FileStamp, FilingOrder,
-    Filter, Forgotten, JobStore, Link, Location, Memory, MemoryId, ModelId, NoteStore, Page,
-    Partition, Passage, QueryVector, Reader, Relation, SOURCE_FILE, SourceFile, Space, Store,
+    Access, ArchiveStore, AuditEntry, AuditQuery, AuditStore, Batch, CandidateQuery, Change,
+    Citation, CitationKind, ContentHash, Delivery, EnrichmentStatus, ErrorCode, FileStamp,
+    FilingOrder, Filter, Forgotten, JobStore, Link, Location, Memory, MemoryId, ModelId, NoteStore,
+    Page, Partition, Passage, QueryVector, Reader, Relation, SOURCE_FILE, SourceFile, Space, Store,
     Thread, Tier, Timestamp, TokenStore, Vector, Visibility,
 };
 use loci_testkit::contract::{filter, memory, passage, put, reader, replace};
