@@ -98,8 +98,8 @@ pub struct AuditFailure {
 /// The filter for reading the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AuditQuery {
-    /// Only entries of this space.
-    pub space: Option<Space>,
+    /// The space of the entries.
+    pub space: Space,
     /// Only entries of this user.
     pub user: Option<String>,
     /// Only entries of this tool.
@@ -108,7 +108,7 @@ pub struct AuditQuery {
     pub record: Option<String>,
     /// Only entries at or after this time.
     pub since: Option<Timestamp>,
-    /// Only the first entries with a higher number; if `None`, the last entries.
+    /// Only the first entries of the space with a higher number; if `None`, the last entries.
     pub after: Option<u64>,
     /// The maximum number of entries.
     pub limit: usize,
@@ -124,10 +124,17 @@ pub trait AuditStore: Send + Sync {
     /// `unavailable` if the store cannot be written.
     fn append_audit(&self, entries: &[AuditEntry]) -> Result<()>;
 
-    /// Returns entries with their numbers, in order. Numbers increase as entries are added and are
-    /// never reused, not even after an entry was removed.
+    /// Returns entries of one space with their numbers, in order. In each space, numbers rise from
+    /// 1 on as entries are added, perhaps with gaps, and are never reused, not even after an entry
+    /// was removed. Two spaces may use the same numbers.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn audit(&self, query: &AuditQuery) -> Result<Vec<(u64, AuditEntry)>>;
+
+    /// Returns the spaces that have entries, in the order of their names. May read all entries.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn audited_spaces(&self) -> Result<Vec<Space>>;
 }

@@ -260,6 +260,16 @@ impl<'a> Audit<'a> {
         self.store.audit(query)
     }
 
+    /// Returns the spaces that have entries in the audit log, in the order of their names; flushes
+    /// first, as [`entries`](Audit::entries) does. May read the whole log.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be written or read.
+    pub fn spaces(&self) -> Result<Vec<Space>> {
+        self.flush()?;
+        self.store.audited_spaces()
+    }
+
     /// Returns the wakeup that signals data for [`flush`](crate::Audit::flush) to write.
     pub fn wakeup(&self) -> &'a Arc<Wakeup> {
         self.to_write

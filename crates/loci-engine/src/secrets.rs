@@ -146,15 +146,18 @@ impl Secrets<'_> {
                 }
                 Ok(())
             })?;
-        self.find_in_audit(&mut found)?;
+        for space in self.store.audited_spaces()? {
+            self.find_in_audit(&space, &mut found)?;
+        }
         Ok(found)
     }
 
-    /// Adds the secrets in the queries of the audit log.
-    fn find_in_audit(&self, found: &mut Vec<StoredSecret>) -> Result<()> {
+    /// Adds the secrets in the queries of a space in the audit log.
+    fn find_in_audit(&self, space: &Space, found: &mut Vec<StoredSecret>) -> Result<()> {
         let mut after = Some(0);
         while let Some(last) = after {
             let query = AuditQuery {
+                space: space.clone(),
                 after: Some(last),
                 limit: AUDIT_PAGE,
                 ..AuditQuery::default()
@@ -163,7 +166,7 @@ impl Secrets<'_> {
             for (number, entry) in &entries {
                 let texts: Vec<&str> = entry.query.as_deref().into_iter().collect();
                 found.extend(self.stored_secret(
-                    &entry.space,
+                    space,
                     &number.to_string(),
                     SecretHolder::AuditQuery,
                     &texts,

@@ -2,7 +2,7 @@
 //! and their wipe; and tokens.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use loci_core::limits::{KEYED_ANSWERS_BYTES_MAX, KEYED_ANSWERS_MAX};
 use loci_core::{
@@ -469,10 +469,7 @@ impl AuditStore for NaiveStore {
     fn audit(&self, query: &AuditQuery) -> Result<Vec<(u64, AuditEntry)>> {
         let state = self.state();
         let passes = |number: u64, entry: &AuditEntry| {
-            query
-                .space
-                .as_ref()
-                .is_none_or(|space| entry.space == *space)
+            entry.space == query.space
                 && (query.user.is_none() || query.user == entry.user)
                 && query.tool.as_ref().is_none_or(|tool| entry.tool == *tool)
                 && query
@@ -494,6 +491,16 @@ impl AuditStore for NaiveStore {
             None => drop(found.drain(..found.len().saturating_sub(query.limit))),
         }
         Ok(found)
+    }
+
+    fn audited_spaces(&self) -> Result<Vec<Space>> {
+        let spaces: BTreeSet<Space> = self
+            .state()
+            .audit
+            .values()
+            .map(|entry| entry.space.clone())
+            .collect();
+        Ok(spaces.into_iter().collect())
     }
 }
 

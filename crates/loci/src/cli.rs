@@ -307,6 +307,12 @@ pub struct List {
 
 #[derive(Args)]
 pub struct Audit {
+    /// Only calls in this space
+    #[arg(long, value_name = "NAME", default_value = "main")]
+    pub space: String,
+    /// Calls in every space, merged by time
+    #[arg(long, conflicts_with_all = ["space", "follow"])]
+    pub all: bool,
     /// Only calls of this user
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,

@@ -109,6 +109,7 @@ impl AuditStore for FaultyStore {
     behind_the_hook! {
         append_audit(entries: &[AuditEntry]) -> ();
         audit(query: &AuditQuery) -> Vec<(u64, AuditEntry)>;
+        audited_spaces() -> Vec<Space>;
     }
 }
 

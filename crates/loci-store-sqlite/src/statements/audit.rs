@@ -1,6 +1,6 @@
 //! Statements over the audit log.
 
-use loci_core::{AuditEntry, AuditFailure, AuditQuery, AuditRecord, ErrorCode, RecordVerb};
+use loci_core::{AuditEntry, AuditFailure, AuditQuery, AuditRecord, ErrorCode, RecordVerb, Space};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params};
 
@@ -141,18 +141,13 @@ pub(crate) fn read_record(row: &Row<'_>) -> Result<(AuditRecord, u64)> {
 /// The statement of a query, the last entries first if it asks for those, and its parameters.
 pub(crate) fn select(query: &AuditQuery) -> (String, Vec<(&'static str, Value)>) {
     let number = |number: u64| Value::from(i64::try_from(number).unwrap_or(i64::MAX));
-    let mut values = vec![(":limit", bound(query.limit))];
-    let mut sql = format!("SELECT {} FROM audit WHERE true", columns());
+    let mut values = vec![
+        (":limit", bound(query.limit)),
+        (":space", query.space.as_str().to_owned().into()),
+    ];
+    let mut sql = format!("SELECT {} FROM audit WHERE space = :space", columns());
     let conditions = [
         (":after", " AND number > :after", query.after.map(number)),
-        (
-            ":space",
-            " AND space = :space",
-            query
-                .space
-                .as_ref()
-                .map(|space| space.as_str().to_owned().into()),
-        ),
         (
             ":user",
             " AND user = :user",
@@ -187,6 +182,18 @@ pub(crate) fn select(query: &AuditQuery) -> (String, Vec<(&'static str, Value)>)
     });
     sql.push_str(" LIMIT :limit");
     (sql, values)
+}
+
+/// The spaces that have entries.
+pub(crate) fn spaces(connection: &Connection) -> Result<Vec<Space>> {
+    let mut statement =
+        connection.prepare_cached("SELECT DISTINCT space FROM audit ORDER BY space")?;
+    let mut rows = statement.query([])?;
+    let mut spaces = Vec::new();
+    while let Some(row) = rows.next()? {
+        spaces.push(read_space(&row.get::<_, String>(0)?)?);
+    }
+    Ok(spaces)
 }
 
 /// The entry in the columns after the first, without its records.

@@ -262,6 +262,10 @@ impl AuditStore for SqliteStore {
             .readers
             .read(|connection| audit::read(connection, query))
     }
+
+    fn audited_spaces(&self) -> Result<Vec<Space>> {
+        self.opened()?.readers.read(audit::spaces)
+    }
 }
 
 impl TokenStore for SqliteStore {

@@ -318,7 +318,8 @@ promises! {
         every_condition_of_an_audit_query_holds,
         audit_entries_come_in_pages,
         an_audit_entry_names_its_records,
-        an_audit_number_is_given_once;
+        an_audit_number_is_given_once,
+        each_space_has_its_audit_numbers;
     tokens:
         a_token_comes_back_as_it_was_added,
         a_token_is_added_once,

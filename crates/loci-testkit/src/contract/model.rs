@@ -184,14 +184,16 @@ impl Comparison<'_> {
         };
         self.same(|store| store.append_audit(std::slice::from_ref(&call)));
         self.same(|store| {
-            let noted = store.audit(&AuditQuery {
-                limit: 1_000,
-                ..AuditQuery::default()
-            })?;
-            Ok(noted
-                .into_iter()
-                .map(|(_, entry)| entry)
-                .collect::<Vec<_>>())
+            let mut logged = Vec::new();
+            for space in store.audited_spaces()? {
+                let query = AuditQuery {
+                    space,
+                    limit: 1_000,
+                    ..AuditQuery::default()
+                };
+                logged.extend(store.audit(&query)?.into_iter().map(|(_, entry)| entry));
+            }
+            Ok(logged)
         });
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
-use loci_core::{AuditEntry, AuditQuery, AuditRecord, Error, Timestamp};
+use loci_core::{AuditEntry, AuditQuery, AuditRecord, Error, Space, Timestamp};
 use loci_engine::Engine;
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ pub fn run(settings: &Settings, arguments: &Audit, output: Output) -> Result<(),
         .map(|text| since(text, parts.engine.now()))
         .transpose()?;
     let query = AuditQuery {
-        space: None,
+        space: Space::parse("--space", &arguments.space)?,
         user: arguments.user.clone(),
         tool: arguments.tool.clone(),
         record: arguments.record.clone(),
@@ -36,7 +36,11 @@ pub fn run(settings: &Settings, arguments: &Audit, output: Output) -> Result<(),
         after: None,
         limit: arguments.limit as usize,
     };
-    let entries = parts.engine.audit().entries(&query)?;
+    let entries = if arguments.all {
+        of_all_spaces(&parts.engine, query.clone())?
+    } else {
+        parts.engine.audit().entries(&query)?
+    };
     if arguments.follow {
         return follow(&parts.engine, query, entries, output);
     }
@@ -51,6 +55,18 @@ pub fn run(settings: &Settings, arguments: &Audit, output: Output) -> Result<(),
             .map(|(_, entry)| line(entry))
             .collect::<String>(),
     )?)
+}
+
+/// Returns the last entries of all spaces together, in the order of their times.
+fn of_all_spaces(engine: &Engine, mut query: AuditQuery) -> Result<Vec<(u64, AuditEntry)>, Error> {
+    let mut all = Vec::new();
+    for space in engine.audit().spaces()? {
+        query.space = space;
+        all.extend(engine.audit().entries(&query)?);
+    }
+    all.sort_by_key(|(_, entry)| entry.at);
+    all.drain(..all.len().saturating_sub(query.limit));
+    Ok(all)
 }
 
 /// Prints entries as they come. Ends when the reader of the output is gone, or with the process.

@@ -3,8 +3,8 @@
 use std::io::{BufRead, BufReader};
 
 use loci_core::{
-    Batch, Change, Clock, EnrichmentStatus, Expect, JobOutcome, JobStore, MemoryId, Space, Store,
-    Timestamp, Visibility,
+    AuditEntry, AuditQuery, AuditStore, Batch, Change, Clock, EnrichmentStatus, Expect, JobOutcome,
+    JobStore, MemoryId, Space, Store, Timestamp, Visibility,
 };
 use loci_store_sqlite::{Options, SqliteStore};
 use loci_testkit::FixedClock;
@@ -94,6 +94,59 @@ fn calls_are_listed_and_filtered() {
         .run(&["audit", "--since", "yesterday"])
         .failed(2, "`--since` must be a day");
     place.run(&["audit", "--limit", "0"]).failed(2, "--limit");
+}
+
+#[test]
+fn calls_are_listed_by_space_and_of_all_spaces() {
+    let place = Place::new();
+    place.run(&["stats"]).succeeded();
+    {
+        let store = SqliteStore::open(&place.data(), Options::default()).unwrap();
+        let (_, of_main) = store.audit(&all()).unwrap().remove(0);
+        let elsewhere = |tool: &str, seconds| AuditEntry {
+            space: Space::parse("space", "other").unwrap(),
+            at: of_main.at.plus_seconds(seconds),
+            tool: tool.to_owned(),
+            ..of_main.clone()
+        };
+        store
+            .append_audit(&[elsewhere("before", -1), elsewhere("after", 1)])
+            .unwrap();
+    }
+    for (flags, tools) in [
+        (&[][..], &["stats"][..]),
+        (&["--space", "main"], &["stats"]),
+        (&["--space", "other"], &["before", "after"]),
+        (&["--space", "nowhere"], &[]),
+        (&["--all"], &["before", "stats", "after"]),
+        (&["--all", "--limit", "2"], &["stats", "after"]),
+        (&["--all", "--tool", "after"], &["after"]),
+    ] {
+        let found = place.json(&[&["audit"], flags].concat());
+        let found: Vec<_> = found
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|entry| entry["tool_name"].as_str().unwrap())
+            .collect();
+        assert_eq!(found, tools, "{flags:?}");
+    }
+    for (flags, problem) in [
+        (["--all", "--follow"], "--follow"),
+        (["--all", "--space=other"], "--space"),
+        (["--space", " "], "`--space` must be"),
+    ] {
+        place
+            .run(&[&["audit"][..], &flags].concat())
+            .failed(2, problem);
+    }
+}
+
+fn all() -> AuditQuery {
+    AuditQuery {
+        limit: 9,
+        ..AuditQuery::default()
+    }
 }
 
 #[test]
