@@ -77,6 +77,11 @@ pub fn decode_vector(bytes: &[u8], values: &mut Vec<i8>) {
     values.extend(bytes.iter().map(|byte| byte.cast_signed()));
 }
 
+/// Encodes a name as a JSON string, as it stands in the forms of this module.
+pub fn encode_name(name: &str) -> String {
+    serde_json::Value::from(name).to_string()
+}
+
 /// Encodes names as a JSON array.
 pub fn encode_names(names: &[String]) -> String {
     serde_json::Value::from(names).to_string()

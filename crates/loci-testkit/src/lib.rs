@@ -29,6 +29,8 @@ mod naive_search;
 mod naive_sources;
 mod naive_store;
 mod naive_users;
+#[cfg(unix)]
+pub mod postgres;
 mod random;
 
 pub use clock::FixedClock;

@@ -1,0 +1,200 @@
+//! Statements over the audit log.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use loci_core::{
+    AuditEntry, AuditFailure, AuditQuery, AuditRecord, Error, ErrorCode, RecordVerb, Space,
+};
+use loci_index::codec::damaged;
+use tokio_postgres::Row;
+
+use crate::failure::Result;
+use crate::server::Server;
+use crate::session::Session;
+use crate::transaction::{Needs, Transaction, lower};
+use crate::value::{Columns, Value, values};
+
+/// The columns that [`read_entry`] reads, in its order.
+const COLUMNS: &str = "number, space, at, \"user\", caller, dialect, tool, operation, duration, query, results, code, \
+    message";
+
+/// Appends entries, those of each space in one transaction.
+pub(crate) fn append(server: &Server, entries: &[AuditEntry]) -> Result<(), Error> {
+    entries.iter().try_for_each(AuditEntry::check)?;
+    let mut by_space: BTreeMap<&Space, Vec<&AuditEntry>> = BTreeMap::new();
+    for entry in entries {
+        by_space.entry(&entry.space).or_default().push(entry);
+    }
+    for (space, entries) in by_space {
+        let owners: BTreeSet<_> = entries
+            .iter()
+            .filter_map(|entry| entry.user.clone())
+            .collect();
+        let needs = Needs {
+            owners: owners.into_iter().collect(),
+            ..Needs::default()
+        };
+        server.write(space, &needs, async |transaction| {
+            append_in(transaction, &entries);
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+fn append_in(transaction: &mut Transaction<'_>, entries: &[&AuditEntry]) {
+    let (mut rows, mut record_rows) = (Vec::new(), Vec::new());
+    for entry in entries {
+        let wiped_at = entry
+            .user
+            .as_ref()
+            .map(|user| transaction.last_wipe(user, Some(&entry.dialect)).0);
+        if wiped_at.is_some_and(|wiped_at| wiped_at > entry.at.microseconds()) {
+            continue;
+        }
+        transaction.row.audits += 1;
+        let number = transaction.row.audits;
+        lower(&mut transaction.row.audited_from, Some(entry.at));
+        let failure = entry.failure.as_ref();
+        rows.push(values![
+            number,
+            transaction.name(),
+            entry.at,
+            &entry.user,
+            &entry.caller,
+            &entry.dialect,
+            &entry.tool,
+            &entry.operation,
+            entry.duration_microseconds,
+            &entry.query,
+            entry.results.map(u64::cast_signed),
+            failure.map(|failure| failure.code.name()),
+            failure.and_then(|failure| failure.message.as_deref()),
+        ]);
+        for (position, AuditRecord { id, verb, is_own }) in entry.records.iter().enumerate() {
+            let is_last = position + 1 == entry.records.len();
+            let further = if is_last { entry.further_records } else { 0 };
+            record_rows.push(values![
+                transaction.name(),
+                number,
+                position,
+                verb.name(),
+                id,
+                *is_own,
+                further
+            ]);
+        }
+    }
+    transaction.insert_rows(&format!("INSERT INTO @audit ({COLUMNS})"), rows, "");
+    transaction.insert_rows(
+        "INSERT INTO @audit_record (space, entry, position, verb, id, is_own, further)",
+        record_rows,
+        "",
+    );
+}
+
+/// Returns the entries that a query asks for, in the order of their numbers.
+pub(crate) async fn read(session: &Session, query: &AuditQuery) -> Result<Vec<(u64, AuditEntry)>> {
+    let space = &query.space;
+    let mut parameters = values![space, query.limit];
+    let mut sql = format!("SELECT {COLUMNS} FROM @audit WHERE space = $1");
+    let mut and = |condition: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            parameters.push(value);
+            sql.push_str(" AND ");
+            sql.push_str(&condition.replace('?', &format!("${}", parameters.len())));
+        }
+    };
+    and("number > ?", query.after.map(Value::from));
+    and("\"user\" = ?", query.user.as_ref().map(Value::from));
+    and("tool = ?", query.tool.as_ref().map(Value::from));
+    and(
+        "number IN (SELECT entry FROM @audit_record WHERE space = $1 AND id = ?)",
+        query.record.as_ref().map(Value::from),
+    );
+    and("at >= ?", query.since.map(Value::from));
+    sql.push_str(if query.after.is_some() {
+        " ORDER BY number LIMIT $2"
+    } else {
+        " ORDER BY number DESC LIMIT $2"
+    });
+    let rows = session.query(&sql, &parameters).await?;
+    let mut entries = rows.iter().map(read_entry).collect::<Result<Vec<_>>>()?;
+    entries.sort_unstable_by_key(|(number, _)| *number);
+    read_records(session, space, &mut entries).await?;
+    Ok(entries)
+}
+
+/// Returns the spaces that have entries.
+pub(crate) async fn spaces(session: &Session) -> Result<Vec<Space>> {
+    let sql = "SELECT s.space FROM @space AS s WHERE EXISTS (SELECT 1 FROM @audit AS a WHERE a.space = s.space) \
+        ORDER BY s.space";
+    let rows = session.query(sql, &[]).await?;
+    rows.iter().map(|row| Columns::of(row).space()).collect()
+}
+
+/// Adds to the entries of a space the records that they name.
+async fn read_records(
+    session: &Session,
+    space: &Space,
+    entries: &mut [(u64, AuditEntry)],
+) -> Result<()> {
+    let numbers: Vec<i64> = entries
+        .iter()
+        .map(|(number, _)| number.cast_signed())
+        .collect();
+    if numbers.is_empty() {
+        return Ok(());
+    }
+    let sql = "SELECT entry, verb, id, is_own, further FROM @audit_record WHERE space = $1 AND entry = ANY($2) \
+        ORDER BY entry, position";
+    let mut by_number: HashMap<u64, &mut AuditEntry> = entries
+        .iter_mut()
+        .map(|(number, entry)| (*number, entry))
+        .collect();
+    for row in session.query(sql, &values![space, numbers]).await? {
+        let mut columns = Columns::of(&row);
+        let Some(entry) = by_number.get_mut(&columns.number()?) else {
+            continue;
+        };
+        entry.records.push(AuditRecord {
+            verb: columns.named(RecordVerb::from_name)?,
+            id: columns.take()?,
+            is_own: columns.take()?,
+        });
+        entry.further_records += columns.number()?;
+    }
+    Ok(())
+}
+
+fn read_entry(row: &Row) -> Result<(u64, AuditEntry)> {
+    let mut columns = Columns::of(row);
+    let number = columns.number()?;
+    let entry = AuditEntry {
+        space: columns.space()?,
+        at: columns.instant()?,
+        user: columns.take()?,
+        caller: columns.take()?,
+        dialect: columns.take()?,
+        tool: columns.take()?,
+        operation: columns.take()?,
+        duration_microseconds: columns.number()?,
+        query: columns.take()?,
+        results: columns.take::<Option<i64>>()?.map(i64::cast_unsigned),
+        failure: {
+            let (code, message): (Option<&str>, Option<String>) =
+                (columns.take()?, columns.take()?);
+            let failure = |name: &str| {
+                let codes = ErrorCode::ALL.into_iter();
+                let code = codes.into_iter().find(|code| code.name() == name);
+                code.ok_or_else(damaged)
+            };
+            code.map(failure)
+                .transpose()?
+                .map(|code| AuditFailure { code, message })
+        },
+        records: Vec::new(),
+        further_records: 0,
+    };
+    Ok((number, entry))
+}

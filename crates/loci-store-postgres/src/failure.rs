@@ -1,0 +1,179 @@
+//! Failures of the server, and their messages for the person who has to act.
+
+use std::error::Error as _;
+
+use deadpool_postgres::PoolError;
+use loci_core::{Error, ErrorCode, MemoryId, Space};
+use tokio_postgres::error::SqlState;
+
+/// The reason why a piece of work did not succeed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The server refused a statement, or the connection to it was lost.
+    Database(tokio_postgres::Error),
+    /// There is no connection.
+    Unreachable(PoolError),
+    /// The store refuses.
+    Refused(Error),
+}
+
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
+
+impl From<tokio_postgres::Error> for Failure {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Failure::Database(error)
+    }
+}
+
+impl From<PoolError> for Failure {
+    fn from(error: PoolError) -> Self {
+        Failure::Unreachable(error)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Refused(error)
+    }
+}
+
+impl Failure {
+    /// Returns the state that the server told, if it told one.
+    pub(crate) fn state(&self) -> Option<&SqlState> {
+        match self {
+            Failure::Database(error) | Failure::Unreachable(PoolError::Backend(error)) => {
+                error.code()
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns true if the connection is gone, so that it is not known what the server did with the
+    /// last statement.
+    pub(crate) fn is_lost(&self) -> bool {
+        match self {
+            Failure::Database(error) => {
+                error.is_closed()
+                    || error
+                        .source()
+                        .is_some_and(<dyn std::error::Error>::is::<std::io::Error>)
+                    || error.code().is_some_and(is_shutdown)
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns true if the same work may succeed when it is begun again: the server ended the
+    /// transaction in favour of another one, or is starting.
+    pub(crate) fn is_transient(&self) -> bool {
+        self.is_lost()
+            || self.state().is_some_and(|state| {
+                *state == SqlState::T_R_SERIALIZATION_FAILURE
+                    || *state == SqlState::T_R_DEADLOCK_DETECTED
+                    || *state == SqlState::LOCK_NOT_AVAILABLE
+                    || is_shutdown(state)
+            })
+    }
+
+    /// Returns the name of the constraint that the rows of a statement broke, if they did.
+    pub(crate) fn constraint(&self) -> Option<&str> {
+        let Failure::Database(error) = self else {
+            return None;
+        };
+        let error = error.as_db_error()?;
+        (*error.code() == SqlState::UNIQUE_VIOLATION)
+            .then(|| error.constraint())
+            .flatten()
+    }
+}
+
+/// Returns true if the server stops, starts, or has ended the connection.
+fn is_shutdown(state: &SqlState) -> bool {
+    *state == SqlState::ADMIN_SHUTDOWN
+        || *state == SqlState::CRASH_SHUTDOWN
+        || *state == SqlState::CANNOT_CONNECT_NOW
+        || state.code().starts_with("08")
+        || *state == SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Refused(error) => error,
+            Failure::Database(error) | Failure::Unreachable(PoolError::Backend(error)) => {
+                describe(&error)
+            }
+            Failure::Unreachable(PoolError::Timeout(_)) => Error::unavailable(
+                "all connections to PostgreSQL are in use; try again, or raise `store_connections`",
+            ),
+            Failure::Unreachable(error) => {
+                Error::unavailable(format!("there is no connection to PostgreSQL ({error})"))
+            }
+        }
+    }
+}
+
+/// Returns the error for a person: the reason and the remedy. It never holds a password.
+fn describe(error: &tokio_postgres::Error) -> Error {
+    let Some(told) = error.as_db_error() else {
+        let reason = error
+            .source()
+            .map_or_else(|| error.to_string(), ToString::to_string);
+        return Error::unavailable(format!(
+            "PostgreSQL cannot be reached ({reason}); check that the server runs and that the setting `store` names it"
+        ));
+    };
+    let reason = told.message();
+    let state = told.code();
+    let remedy = if *state == SqlState::INVALID_PASSWORD
+        || *state == SqlState::INVALID_AUTHORIZATION_SPECIFICATION
+    {
+        "check the user in the setting `store` and the password in PGPASSWORD or `store_password_file`"
+    } else if *state == SqlState::INVALID_CATALOG_NAME {
+        "create the database, or name another one in the setting `store`"
+    } else if *state == SqlState::INSUFFICIENT_PRIVILEGE {
+        "grant the role of loci the rights that docs/postgres.md lists"
+    } else if *state == SqlState::TOO_MANY_CONNECTIONS {
+        "lower `store_connections`, or raise max_connections of the server"
+    } else if *state == SqlState::DISK_FULL {
+        "make room on the server; nothing of this call was stored"
+    } else if *state == SqlState::UNDEFINED_TABLE || *state == SqlState::INVALID_SCHEMA_NAME {
+        "the schema of the store is incomplete; restore it from a backup, or run `loci doctor`"
+    } else if *state == SqlState::READ_ONLY_SQL_TRANSACTION {
+        "this server only reads, such as a standby; name the primary in the setting `store`"
+    } else if *state == SqlState::OUT_OF_MEMORY || state.code().starts_with("53") {
+        "the server has too few resources now; try again"
+    } else if is_shutdown(state) || *state == SqlState::LOCK_NOT_AVAILABLE {
+        "try again in a few seconds"
+    } else if *state == SqlState::QUERY_CANCELED {
+        "the server cancelled the statement; set statement_timeout to 0 for the role of loci"
+    } else if *state == SqlState::DATA_CORRUPTED || *state == SqlState::INDEX_CORRUPTED {
+        return Error::corrupt(format!(
+            "PostgreSQL reports corrupt data ({reason}); restore the database from a backup"
+        ));
+    } else {
+        return Error::internal(format!(
+            "PostgreSQL refused a statement ({reason}, {}); please report this",
+            state.code()
+        ));
+    };
+    Error::unavailable(format!("PostgreSQL: {reason}; {remedy}"))
+}
+
+/// Returns the failure for a refused change, of which nothing was done.
+pub(crate) fn conflict(message: impl Into<String>) -> Failure {
+    Error::new(ErrorCode::Conflict, message).into()
+}
+
+/// Returns the failure for a memory that is not as a change expects it.
+pub(crate) fn memory_conflict(id: &MemoryId, problem: &str) -> Failure {
+    Error::about(ErrorCode::Conflict, "memory", format!("`{id}` {problem}")).into()
+}
+
+/// Fails if a record lies in another space than its batch.
+pub(crate) fn assert_same_space(space: &Space, other: &Space, noun: &str) -> Result<()> {
+    if space == other {
+        return Ok(());
+    }
+    Err(Error::internal(format!("{noun} must be in the space of its batch")).into())
+}

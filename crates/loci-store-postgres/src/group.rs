@@ -1,0 +1,144 @@
+//! Commits of batches. Batches of one space that wait for the same lock share a transaction.
+
+use std::cell::Cell;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use loci_core::{Batch, Error, Result, Space};
+
+use crate::batch::{apply, needs};
+use crate::failure::{Failure, conflict};
+use crate::server::Server;
+use crate::transaction::Needs;
+
+/// The most batches of one transaction.
+const BATCHES_MAX: usize = 256;
+
+/// The batches that wait, by space.
+#[derive(Debug, Default)]
+pub(crate) struct Groups(Mutex<HashMap<Space, Arc<Group>>>);
+
+/// The batches of a space.
+#[derive(Debug, Default)]
+struct Group {
+    /// Held by the thread that commits.
+    turn: Mutex<()>,
+    waiting: Mutex<VecDeque<Arc<Waiting>>>,
+}
+
+/// A batch that waits, and its outcome.
+#[derive(Debug)]
+struct Waiting {
+    batch: Batch,
+    is_rebuildable: bool,
+    outcome: Mutex<Option<Result<()>>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Groups {
+    /// Commits a batch, together with those of other threads that wait when its turn comes.
+    pub(crate) fn commit(&self, server: &Server, batch: Batch, is_rebuildable: bool) -> Result<()> {
+        batch.check()?;
+        let group = Arc::clone(lock(&self.0).entry(batch.space.clone()).or_default());
+        let own = Arc::new(Waiting {
+            batch,
+            is_rebuildable,
+            outcome: Mutex::new(None),
+        });
+        lock(&group.waiting).push_back(Arc::clone(&own));
+        loop {
+            let _turn = lock(&group.turn);
+            if let Some(outcome) = lock(&own.outcome).take() {
+                return outcome;
+            }
+            let together: Vec<_> = {
+                let mut waiting = lock(&group.waiting);
+                let number = waiting.len().min(BATCHES_MAX);
+                waiting.drain(..number).collect()
+            };
+            commit_together(server, &together);
+        }
+    }
+}
+
+/// Commits batches of one space and notes the outcome of each. A batch that is refused leaves the
+/// others as they are.
+fn commit_together(server: &Server, together: &[Arc<Waiting>]) {
+    let mut left: Vec<&Waiting> = together.iter().map(Arc::as_ref).collect();
+    while let Some(first) = left.first() {
+        let space = &first.batch.space;
+        let mut all_needs = Needs {
+            is_rebuildable: left.iter().all(|waiting| waiting.is_rebuildable),
+            ..Needs::default()
+        };
+        for waiting in &left {
+            needs(&waiting.batch, &mut all_needs);
+        }
+        let refused = Cell::new(None);
+        let written = server.write(space, &all_needs, async |transaction| {
+            refused.set(None);
+            for (number, waiting) in left.iter().enumerate() {
+                if let Err(failure) = apply(transaction, &waiting.batch).await {
+                    refused.set(Some(number));
+                    return Err(failure);
+                }
+            }
+            Ok(())
+        });
+        match (written, refused.get()) {
+            (Ok(()), _) => {
+                settle(&left, &Ok(()));
+                return;
+            }
+            // The others are tried again without it.
+            (Err(Failure::Refused(error)), Some(number)) => {
+                settle(&[left.remove(number)], &Err(error));
+            }
+            // Rows of one of them broke a constraint: each shows alone whether it is the one.
+            (Err(failure), _) if failure.constraint().is_some() && left.len() > 1 => {
+                for waiting in left {
+                    commit_alone(server, waiting);
+                }
+                return;
+            }
+            (Err(failure), _) => {
+                settle(&left, &Err(refusal(failure)));
+                return;
+            }
+        }
+    }
+}
+
+fn commit_alone(server: &Server, waiting: &Waiting) {
+    let mut own_needs = Needs {
+        is_rebuildable: waiting.is_rebuildable,
+        ..Needs::default()
+    };
+    needs(&waiting.batch, &mut own_needs);
+    let written = server.write(&waiting.batch.space, &own_needs, async |transaction| {
+        apply(transaction, &waiting.batch).await
+    });
+    settle(&[waiting], &written.map_err(refusal));
+}
+
+/// Returns the error for the caller: a conflict where rows broke a constraint.
+fn refusal(failure: Failure) -> Error {
+    let message = match failure.constraint() {
+        Some("memory_position") => {
+            "another message has that position in its thread; take the next one and retry"
+        }
+        Some("fact_by_id") => "this fact is noted already; read it again and retry",
+        Some(_) => "what this call stores is there already; read it again and retry",
+        None => return failure.into(),
+    };
+    conflict(message).into()
+}
+
+fn settle(those: &[&Waiting], outcome: &Result<()>) {
+    for waiting in those {
+        *lock(&waiting.outcome) = Some(outcome.clone());
+    }
+}

@@ -1,0 +1,162 @@
+//! Work that processes share: the queue of jobs, and leases on what one process may do at a time.
+
+use std::collections::BTreeMap;
+
+use loci_core::{
+    ClockJump, FailedJob, Job, JobCounts, MemoryId, Space, SweepClock, Timestamp, check_texts,
+    lease_end_max,
+};
+
+use crate::failure::Result;
+use crate::session::Session;
+use crate::value::{Columns, values};
+
+/// A job that may be leased at `$1`, when leases end at `$2` at the latest.
+const IS_DUE: &str =
+    "due_at <= $1 AND (leased_until IS NULL OR leased_until <= $1 OR leased_until > $2)";
+
+/// Leases jobs of any space, those that wait longest first.
+pub(crate) async fn lease_jobs(
+    session: &Session,
+    now: Timestamp,
+    until: Timestamp,
+    lease: &str,
+    limit: usize,
+) -> Result<Vec<Job>> {
+    let end_max = lease_end_max(now);
+    // Over all spaces.
+    let sql =
+        format!("SELECT space, memory, due_at FROM @job WHERE {IS_DUE} ORDER BY due_at LIMIT $3");
+    let rows = session.query(&sql, &values![now, end_max, limit]).await?;
+    let mut by_space: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+    for row in &rows {
+        by_space
+            .entry(row.try_get(0)?)
+            .or_default()
+            .push(row.try_get(1)?);
+    }
+    let mut leased = Vec::new();
+    for (space, memories) in by_space {
+        // The condition is checked again under the lock of the row: each job is given once.
+        let sql = format!(
+            "UPDATE @job AS j SET lease = $5, leased_until = $6, attempts = attempts + 1 \
+             WHERE j.space = $3 AND j.memory = ANY($4) AND {IS_DUE} \
+             RETURNING j.due_at, j.attempts, (SELECT m.id FROM @memory AS m WHERE m.space = $3 AND m.row = j.memory)"
+        );
+        let values = values![now, end_max, &space, memories, lease, until];
+        for row in session.query(&sql, &values).await? {
+            let mut columns = Columns::of(&row);
+            let (due_at, attempts): (i64, i64) = (columns.take()?, columns.take()?);
+            if let Some(memory) = columns.id()? {
+                let job = Job {
+                    space: read_space(&space)?,
+                    memory,
+                    attempts: u32::try_from(attempts).unwrap_or(u32::MAX),
+                    lease: lease.to_owned(),
+                };
+                leased.push((due_at, job));
+            }
+        }
+    }
+    leased.sort_by_key(|(due_at, _)| *due_at);
+    Ok(leased.into_iter().map(|(_, job)| job).collect())
+}
+
+fn read_space(name: &str) -> Result<Space> {
+    Space::parse("space", name).map_err(|_| loci_index::codec::damaged().into())
+}
+
+/// Returns when the next job is due, or the next lease runs out, over all spaces.
+pub(crate) async fn next_at(session: &Session, now: Timestamp) -> Result<Option<Timestamp>> {
+    let sql = "SELECT least((SELECT min(due_at) FROM @job WHERE leased_until IS NULL), \
+        (SELECT min(leased_until) FROM @job WHERE leased_until <= $1), \
+        (SELECT min(due_at) FROM @job WHERE leased_until > $1))";
+    let row = session.query_one(sql, &values![lease_end_max(now)]).await?;
+    row.map_or(Ok(None), |row| Columns::of(&row).moment())
+}
+
+/// Counts the jobs of all spaces.
+pub(crate) async fn counts(session: &Session) -> Result<JobCounts> {
+    let sql = "SELECT count(due_at), count(*) - count(due_at) FROM @job";
+    let row = session.query_one(sql, &[]).await?;
+    row.map_or(Ok(JobCounts::default()), |row| {
+        let mut columns = Columns::of(&row);
+        Ok(JobCounts {
+            waiting: columns.number()?,
+            failed: columns.number()?,
+        })
+    })
+}
+
+/// Returns parked jobs of all spaces.
+pub(crate) async fn failed(session: &Session, limit: usize) -> Result<Vec<FailedJob>> {
+    let sql = "SELECT j.space, m.id, j.attempts, coalesce(j.problem, '') \
+        FROM @job AS j JOIN @memory AS m ON m.space = j.space AND m.row = j.memory \
+        WHERE j.due_at IS NULL ORDER BY j.space, m.id LIMIT $1";
+    let rows = session.query(sql, &values![limit]).await?;
+    rows.iter()
+        .map(|row| {
+            let mut columns = Columns::of(row);
+            Ok(FailedJob {
+                space: columns.space()?,
+                memory: MemoryId::new(columns.take::<String>()?),
+                attempts: u32::try_from(columns.take::<i64>()?).unwrap_or(u32::MAX),
+                problem: columns.take()?,
+            })
+        })
+        .collect()
+}
+
+/// Takes a lease, unless another holder has it.
+pub(crate) async fn lease(
+    session: &Session,
+    name: &str,
+    holder: &str,
+    now: Timestamp,
+    until: Timestamp,
+) -> Result<bool> {
+    check_texts([("name", Some(name)), ("holder", Some(holder))])?;
+    let sql = "INSERT INTO @lease AS l (space, name, holder, until) VALUES ('', $1, $2, $3) \
+        ON CONFLICT (space, name) DO UPDATE SET holder = excluded.holder, until = excluded.until \
+        WHERE l.holder = excluded.holder OR l.until <= $4 OR l.until > $5 RETURNING 1";
+    let values = values![name, holder, until, now, lease_end_max(now)];
+    Ok(!session.query(sql, &values).await?.is_empty())
+}
+
+/// The name of a lease that no process takes: its end is the newest time that is trusted, and its
+/// holder the jump of the clock since, as the time it showed last, in microseconds, and the seconds
+/// for which it has gone on.
+const CLOCK: &str = "clock";
+
+pub(crate) async fn sweep_clock(session: &Session) -> Result<Option<SweepClock>> {
+    let sql = "SELECT until, holder FROM @lease WHERE space = '' AND name = $1";
+    let Some(row) = session.query_one(sql, &values![CLOCK]).await? else {
+        return Ok(None);
+    };
+    let mut columns = Columns::of(&row);
+    let (trusted, jump) = (columns.instant()?, columns.take::<&str>()?);
+    let jump = jump.split_once(' ').and_then(|(seen, stood)| {
+        let seen = Timestamp::from_microseconds(seen.parse().ok()?);
+        Some(ClockJump {
+            seen,
+            stood_seconds: stood.parse().ok(),
+        })
+    });
+    Ok(Some(SweepClock { trusted, jump }))
+}
+
+pub(crate) async fn put_sweep_clock(session: &Session, clock: &SweepClock) -> Result<()> {
+    let jump = |jump: ClockJump| {
+        let stood = jump
+            .stood_seconds
+            .map_or_else(|| "watched".to_owned(), |seconds| seconds.to_string());
+        format!("{} {stood}", jump.seen.microseconds())
+    };
+    let sql = "INSERT INTO @lease (space, name, holder, until) VALUES ('', $1, $2, $3) \
+        ON CONFLICT (space, name) DO UPDATE SET holder = excluded.holder, until = excluded.until";
+    let jump = clock.jump.map(jump).unwrap_or_default();
+    session
+        .query(sql, &values![CLOCK, jump, clock.trusted])
+        .await?;
+    Ok(())
+}

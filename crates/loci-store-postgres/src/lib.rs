@@ -1,0 +1,51 @@
+//! A store on a PostgreSQL server, for teams whose agents run on several machines.
+//!
+//! One transaction at a time writes in a space, under the lock of the row of the space; batches that
+//! wait for it share a transaction. Searches use an index of the space in the memory of this
+//! process, which one look at a change log keeps current. The store needs no extension, no stored
+//! procedure and no state of a session, so that it works behind a pooler; every statement on a
+//! caller's path concerns one space (`docs/adr/0048-a-store-on-a-server.md`).
+//!
+//! ```no_run
+//! use loci_core::{Space, Store};
+//! use loci_store_postgres::{Options, PostgresStore};
+//!
+//! let store = PostgresStore::open(Options::new("postgres://loci@localhost/loci"))?;
+//! assert_eq!(store.version(&Space::parse("space", "new")?)?, 0);
+//! # Ok::<(), loci_core::Error>(())
+//! ```
+
+mod archive;
+mod audit;
+mod batch;
+mod cache_entries;
+mod decisions;
+mod facts;
+mod failure;
+mod filter;
+mod group;
+mod indexes;
+mod jobs;
+mod memories;
+mod notes;
+mod options;
+mod read;
+mod removal;
+mod replies;
+mod row;
+mod schema;
+mod server;
+mod session;
+mod settings;
+mod source_files;
+mod store;
+mod tls;
+mod tokens;
+mod transaction;
+mod tunnels;
+mod value;
+mod vectors;
+mod write;
+
+pub use options::Options;
+pub use store::PostgresStore;

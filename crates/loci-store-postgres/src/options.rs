@@ -1,0 +1,214 @@
+//! How a store is opened: the URL of its server and the limits of this process.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use loci_core::{Error, Result};
+use tokio_postgres::Config;
+use tokio_postgres::config::SslMode;
+
+/// How to open a store.
+#[derive(Clone)]
+pub struct Options {
+    /// The URL of the database, `postgres://USER@HOST[,HOST]/DATABASE?PARAMETERS`, with the
+    /// parameters of libpq that tokio-postgres knows, and `sslmode` and `sslrootcert` as in libpq.
+    pub url: String,
+    /// The password; that of the URL if there is none.
+    pub password: Option<String>,
+    /// The schema that holds the tables; created if it does not exist.
+    pub schema: String,
+    /// The most connections of this process.
+    pub connections_max: usize,
+    /// Bytes of memory that the indexes of all spaces may use; beyond it, those that were not
+    /// searched for longest are evicted. The index of the space that is searched always fits.
+    pub index_bytes_max: usize,
+    /// Whether a schema of an older version is brought to the current one.
+    pub migrates: bool,
+    /// Whether a server may acknowledge commits that are not on its disk. For tests.
+    pub allows_unsafe: bool,
+}
+
+impl Options {
+    /// Returns the default options for a URL.
+    pub fn new(url: impl Into<String>) -> Self {
+        Options {
+            url: url.into(),
+            password: None,
+            schema: "loci".to_owned(),
+            connections_max: 16,
+            index_bytes_max: 1 << 30,
+            migrates: true,
+            allows_unsafe: false,
+        }
+    }
+}
+
+/// Without the password and the URL, which may hold one.
+impl fmt::Debug for Options {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Options")
+            .field("schema", &self.schema)
+            .field("connections_max", &self.connections_max)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How the identity of the server is checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// Not at all; the connection may be encrypted all the same.
+    Anyone,
+    /// By its certificate and its name, against these certificate authorities, or those of the web.
+    Certificate(Option<PathBuf>),
+}
+
+/// A server and how to reach it.
+#[derive(Debug, Clone)]
+pub(crate) struct Target {
+    pub(crate) config: Config,
+    pub(crate) trust: Trust,
+}
+
+impl Target {
+    /// Reads a URL.
+    pub(crate) fn parse(url: &str, password: Option<&str>) -> Result<Self> {
+        let invalid = |problem: &str| Error::invalid("store", problem);
+        if !(url.starts_with("postgres://") || url.starts_with("postgresql://")) {
+            return Err(invalid(
+                "must be a URL that begins with postgres:// or postgresql://",
+            ));
+        }
+        let (place, parameters) = url.split_once('?').unwrap_or((url, ""));
+        let (mut mode, mut roots, mut others) = (None, None, Vec::new());
+        for parameter in parameters.split('&').filter(|part| !part.is_empty()) {
+            match parameter.split_once('=') {
+                Some(("sslmode", value)) => mode = Some(value),
+                Some(("sslrootcert", value)) => roots = Some(PathBuf::from(value)),
+                _ => others.push(parameter),
+            }
+        }
+        let (mode, trust) = match mode {
+            Some("disable") => (SslMode::Disable, Trust::Anyone),
+            None | Some("allow" | "prefer") => (SslMode::Prefer, Trust::Anyone),
+            // As in libpq: with certificate authorities at hand, they are used.
+            Some("require") if roots.is_none() => (SslMode::Require, Trust::Anyone),
+            Some("require" | "verify-ca" | "verify-full") => {
+                (SslMode::Require, Trust::Certificate(roots))
+            }
+            Some(_) => {
+                return Err(invalid(
+                    "has an unknown sslmode; use disable, prefer, require or verify-full",
+                ));
+            }
+        };
+        let rest = if others.is_empty() {
+            place.to_owned()
+        } else {
+            format!("{place}?{}", others.join("&"))
+        };
+        let mut config = Config::from_str(&rest).map_err(|error| {
+            let reason = std::error::Error::source(&error)
+                .map_or_else(|| error.to_string(), ToString::to_string);
+            invalid(&format!("is no URL of PostgreSQL: {reason}"))
+        })?;
+        if config.get_dbname().is_none() {
+            return Err(invalid(
+                "names no database; write postgres://USER@HOST/DATABASE",
+            ));
+        }
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(Duration::from_secs(5));
+        }
+        config
+            .ssl_mode(mode)
+            .keepalives_idle(Duration::from_mins(1))
+            .tcp_user_timeout(Duration::from_secs(30));
+        if config.get_application_name().is_none() {
+            config.application_name("loci");
+        }
+        if let Some(password) = password {
+            config.password(password);
+        }
+        Ok(Target { config, trust })
+    }
+}
+
+/// Returns the name of a schema as SQL, followed by a point.
+pub(crate) fn prefix(schema: &str) -> Result<String> {
+    const CHARACTERS_MAX: usize = 63;
+    let is_plain = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '_';
+    let is_name = !schema.is_empty()
+        && schema.len() <= CHARACTERS_MAX
+        && schema.chars().all(is_plain)
+        && !schema.starts_with("pg_")
+        && !schema.starts_with(|sign: char| sign.is_ascii_digit());
+    if is_name {
+        Ok(format!("\"{schema}\"."))
+    } else {
+        Err(Error::invalid(
+            "store_schema",
+            "must have 1 to 63 lower-case letters, digits and underscores, and begin with a letter other than in pg_",
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_says_how_the_server_is_trusted() {
+        let read = |url: &str| {
+            Target::parse(url, None).map(|target| (target.config.get_ssl_mode(), target.trust))
+        };
+        for (parameters, expected) in [
+            ("", (SslMode::Prefer, Trust::Anyone)),
+            ("?sslmode=disable", (SslMode::Disable, Trust::Anyone)),
+            (
+                "?sslmode=require&application_name=a",
+                (SslMode::Require, Trust::Anyone),
+            ),
+            (
+                "?sslmode=verify-full",
+                (SslMode::Require, Trust::Certificate(None)),
+            ),
+            (
+                "?sslrootcert=/ca.pem&sslmode=require",
+                (SslMode::Require, Trust::Certificate(Some("/ca.pem".into()))),
+            ),
+        ] {
+            let url = format!("postgres://a@b/c{parameters}");
+            assert_eq!(read(&url), Ok(expected));
+        }
+        for url in [
+            "mysql://a@b/c",
+            "postgres://a@b",
+            "postgres://a@b/c?sslmode=strict",
+            "postgres://a@b/c?nonsense=1",
+            "postgres://a@b:port/c",
+        ] {
+            let refused = read(url).unwrap_err();
+            assert_eq!(refused.argument.as_deref(), Some("store"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_never_shown() {
+        let mut options = Options::new("postgres://a:secret@b/c");
+        options.password = Some("secret".to_owned());
+        assert!(!format!("{options:?}").contains("secret"));
+        let refused = Target::parse("postgres://a:secret@b:port/c", None).unwrap_err();
+        assert!(!refused.to_string().contains("secret"), "{refused}");
+    }
+
+    #[test]
+    fn a_schema_is_a_plain_name() {
+        assert_eq!(prefix("loci_2"), Ok("\"loci_2\".".to_owned()));
+        for name in ["", "Loci", "a\"b", "pg_loci", "2loci"] {
+            prefix(name).unwrap_err();
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! Rows of the `memory` table as records.
+
+use loci_core::{
+    Access, Delivery, EnrichmentStatus, Location, Memory, MemoryId, Thread, Tier, Timestamp,
+    Visibility,
+};
+use loci_index::StoredMemory;
+use loci_index::codec::{
+    damaged, decode_attributes, decode_citations, decode_links, encode_attributes,
+    encode_citations, encode_links,
+};
+use tokio_postgres::Row;
+
+use crate::failure::Result;
+use crate::value::{Columns, Value, digest, values};
+
+/// The columns of a whole memory, of the tables [`WHOLE_TABLES`], that [`read_whole`] reads.
+pub(crate) const WHOLE_COLUMNS: &str = "m.space, m.id, m.content, m.title, m.collection, m.section, m.kind, \
+    m.summary, m.tags, m.weight, m.tier, m.thread, m.position, m.source, m.enrichment, m.links, m.citations, \
+    m.attributes, a.count, a.last, m.delivery, m.origin, m.owner, m.actor, m.updated_by, m.by_admin, m.visibility, \
+    m.supersedes, m.expires_at, m.forgotten_at, m.created_at, m.updated_at, m.revision";
+/// The tables of a whole memory.
+pub(crate) const WHOLE_TABLES: &str =
+    "@memory AS m LEFT JOIN @access AS a ON a.space = $1 AND a.memory = m.row";
+
+/// Returns the memory in a row, with the id of the memory that supersedes it if that is the column
+/// after [`WHOLE_COLUMNS`].
+pub(crate) fn read_whole(row: &Row) -> Result<Memory> {
+    let mut columns = Columns::of(row);
+    let mut memory = Memory {
+        space: columns.space()?,
+        id: MemoryId::new(columns.take::<String>()?),
+        content: columns.take()?,
+        title: columns.take()?,
+        location: Location {
+            collection: columns.take()?,
+            section: columns.take()?,
+        },
+        kind: columns.take()?,
+        summary: columns.take()?,
+        tags: columns.take()?,
+        weight: columns.take()?,
+        tier: columns.named(Tier::from_name)?,
+        thread: read_thread(&mut columns)?,
+        source: columns.id()?,
+        enrichment: columns
+            .take::<Option<&str>>()?
+            .map(|name| EnrichmentStatus::from_name(name).ok_or_else(damaged))
+            .transpose()?,
+        links: decode_links(columns.take()?)?,
+        citations: decode_citations(columns.take()?)?,
+        attributes: decode_attributes(columns.take()?)?,
+        access: Access {
+            count: columns.take::<Option<i64>>()?.unwrap_or(0).cast_unsigned(),
+            last: columns.moment()?,
+        },
+        delivery: columns.named(Delivery::from_name)?,
+        origin: columns.take()?,
+        owner: columns.take()?,
+        actor: columns.take()?,
+        updated_by: columns.take()?,
+        by_admin: columns.take()?,
+        visibility: columns.named(Visibility::from_name)?,
+        supersedes: columns.id()?,
+        superseded_by: None,
+        expires_at: columns.moment()?,
+        forgotten_at: columns.moment()?,
+        created_at: columns.instant()?,
+        updated_at: columns.instant()?,
+        revision: columns.number()?,
+    };
+    if row.len() > WHOLE_COLUMNS.split(',').count() {
+        memory.superseded_by = columns.id()?;
+    }
+    Ok(memory)
+}
+
+fn read_thread(columns: &mut Columns<'_>) -> Result<Option<Thread>> {
+    let (name, position): (Option<String>, Option<i64>) = (columns.take()?, columns.take()?);
+    Ok(name.zip(position).map(|(name, position)| Thread {
+        name,
+        position: position.cast_unsigned(),
+    }))
+}
+
+/// The columns of `@memory` that [`written`] gives values for, after `space` and `row`.
+pub(crate) const WRITTEN_COLUMNS: [&str; 31] = [
+    "id",
+    "collection",
+    "section",
+    "kind",
+    "weight",
+    "tier",
+    "delivery",
+    "origin",
+    "owner",
+    "actor",
+    "updated_by",
+    "by_admin",
+    "visibility",
+    "supersedes",
+    "source",
+    "thread",
+    "thread_key",
+    "position",
+    "enrichment",
+    "expires_at",
+    "created_at",
+    "updated_at",
+    "forgotten_at",
+    "revision",
+    "title",
+    "tags",
+    "summary",
+    "links",
+    "attributes",
+    "citations",
+    "content",
+];
+
+/// Returns the values of a memory for its space and row, then for [`WRITTEN_COLUMNS`].
+pub(crate) fn written(memory: &Memory, row: i64) -> Vec<Value> {
+    let thread = memory.thread.as_ref();
+    values![
+        &memory.space,
+        row,
+        &memory.id,
+        &memory.location.collection,
+        &memory.location.section,
+        &memory.kind,
+        memory.weight,
+        memory.tier.name(),
+        memory.delivery.name(),
+        &memory.origin,
+        &memory.owner,
+        &memory.actor,
+        &memory.updated_by,
+        memory.by_admin,
+        memory.visibility.name(),
+        memory.supersedes.as_ref(),
+        memory.source.as_ref(),
+        thread.map(|thread| thread.name.as_str()),
+        thread.map(|thread| digest(&[Some(&thread.name)])),
+        thread.map(|thread| thread.position.cast_signed()),
+        memory.enrichment.map(EnrichmentStatus::name),
+        memory.expires_at,
+        memory.created_at,
+        memory.updated_at,
+        memory.forgotten_at,
+        memory.revision.cast_signed(),
+        &memory.title,
+        memory.tags.as_slice(),
+        &memory.summary,
+        encode_links(&memory.links),
+        encode_attributes(&memory.attributes),
+        encode_citations(&memory.citations),
+        &memory.content,
+    ]
+}
+
+/// The columns of `@memory AS m` that [`read_stored`] reads, after the row.
+pub(crate) const STORED_COLUMNS: &str = "m.row, m.space, m.id, m.collection, m.section, m.kind, m.tags, m.weight, \
+    m.delivery, m.origin, m.owner, m.visibility, m.supersedes, CASE WHEN m.supersedes IS NOT NULL THEN \
+    (SELECT t.row FROM @memory AS t WHERE t.space = $1 AND t.id = m.supersedes) END, m.expires_at, \
+    m.forgotten_at IS NOT NULL, m.created_at, m.updated_at, m.tier, m.source, m.thread, m.position";
+
+/// Returns the row number, and the properties that the index needs of the memory, borrowed from the
+/// row.
+pub(crate) fn read_stored(row: &Row) -> Result<(i64, StoredMemory<'_>)> {
+    let mut columns = Columns::of(row);
+    let number = columns.take()?;
+    let memory = StoredMemory {
+        space: columns.take()?,
+        id: columns.take()?,
+        collection: columns.take()?,
+        section: columns.take()?,
+        kind: columns.take()?,
+        tags: columns.take()?,
+        weight: columns.take()?,
+        delivery: columns.named(Delivery::from_name)?,
+        origin: columns.take()?,
+        owner: columns.take()?,
+        visibility: columns.named(Visibility::from_name)?,
+        supersedes: columns.take()?,
+        replaces: columns.take()?,
+        expires_at: columns.moment()?,
+        is_forgotten: columns.take()?,
+        created_at: columns.instant()?,
+        updated_at: columns.instant()?,
+        tier: columns.named(Tier::from_name)?,
+        source: columns.take()?,
+        thread: columns
+            .take::<Option<&str>>()?
+            .zip(columns.take::<Option<i64>>()?)
+            .map(|(name, position)| (name, position.cast_unsigned())),
+    };
+    Ok((number, memory))
+}
+
+/// A memory with an id, as far as a change needs to know it.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    pub(crate) id: MemoryId,
+    pub(crate) row: i64,
+    pub(crate) revision: u64,
+    /// Since when it is soft-deleted: it keeps the id, and is gone for everything else.
+    pub(crate) deleted_at: Option<Timestamp>,
+    pub(crate) expires_at: Option<Timestamp>,
+    pub(crate) owner: Option<String>,
+    pub(crate) visibility: Visibility,
+    pub(crate) source: Option<MemoryId>,
+    pub(crate) place: Place,
+}
+
+/// The columns of `@memory AS m` that [`Found::read`] reads.
+pub(crate) const FOUND_COLUMNS: &str = "m.id, m.row, m.revision, m.deleted_at, m.expires_at, m.owner, \
+    m.visibility, m.source, m.collection, m.section, m.kind, m.tier, m.origin, m.forgotten_at IS NOT NULL";
+
+impl Found {
+    pub(crate) fn read(row: &Row) -> Result<Self> {
+        let mut columns = Columns::of(row);
+        let mut found = Found {
+            id: MemoryId::new(columns.take::<String>()?),
+            row: columns.take()?,
+            revision: columns.number()?,
+            deleted_at: columns.moment()?,
+            expires_at: columns.moment()?,
+            owner: columns.take()?,
+            visibility: columns.named(Visibility::from_name)?,
+            source: columns.id()?,
+            place: Place {
+                visibility: Visibility::Common,
+                owner: None,
+                collection: columns.take()?,
+                section: columns.take()?,
+                kind: columns.take()?,
+                tier: columns.named(Tier::from_name)?,
+                origin: columns.take()?,
+                is_forgotten: columns.take()?,
+            },
+        };
+        found
+            .place
+            .set_reader(found.owner.as_deref(), found.visibility);
+        Ok(found)
+    }
+
+    pub(crate) fn of(memory: &Memory, row: i64) -> Self {
+        let mut place = Place {
+            visibility: memory.visibility,
+            owner: None,
+            collection: memory.location.collection.clone(),
+            section: memory.location.section.clone(),
+            kind: memory.kind.clone(),
+            tier: memory.tier,
+            origin: memory.origin.clone(),
+            is_forgotten: memory.forgotten_at.is_some(),
+        };
+        place.set_reader(memory.owner.as_deref(), memory.visibility);
+        Found {
+            id: memory.id.clone(),
+            row,
+            revision: memory.revision,
+            deleted_at: None,
+            expires_at: memory.expires_at,
+            owner: memory.owner.clone(),
+            visibility: memory.visibility,
+            source: memory.source.clone(),
+            place,
+        }
+    }
+
+    /// Returns true if the memory is there, with this revision.
+    pub(crate) fn has(&self, revision: u64) -> bool {
+        self.deleted_at.is_none() && self.revision == revision
+    }
+
+    /// Returns the place that the memory is counted in: `None` if every read has to look at it,
+    /// since it expires or is soft-deleted.
+    pub(crate) fn counted(&self) -> Option<&Place> {
+        (self.expires_at.is_none() && self.deleted_at.is_none()).then_some(&self.place)
+    }
+}
+
+/// A place and kind that memories are counted by, with those who may read them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Place {
+    visibility: Visibility,
+    owner: Option<String>,
+    collection: Option<String>,
+    section: String,
+    kind: String,
+    tier: Tier,
+    origin: String,
+    is_forgotten: bool,
+}
+
+impl Place {
+    /// All callers may read what is common or has no owner, in whosever name it is.
+    pub(crate) fn set_reader(&mut self, owner: Option<&str>, visibility: Visibility) {
+        self.visibility = if owner.is_some() {
+            visibility
+        } else {
+            Visibility::Common
+        };
+        self.owner = owner
+            .filter(|_| visibility != Visibility::Common)
+            .map(str::to_owned);
+    }
+
+    pub(crate) fn is_forgotten(&self) -> bool {
+        self.is_forgotten
+    }
+
+    /// Returns the values of a row of `@place_count` for this many memories.
+    pub(crate) fn values(&self, space: &str, memories: i64) -> Vec<Value> {
+        let Place {
+            visibility,
+            owner,
+            collection,
+            section,
+            kind,
+            tier,
+            origin,
+            is_forgotten,
+        } = self;
+        let forgotten = is_forgotten.then_some("");
+        let key = digest(&[
+            Some(visibility.name()),
+            owner.as_deref(),
+            collection.as_deref(),
+            Some(section),
+            Some(kind),
+            Some(tier.name()),
+            Some(origin),
+            forgotten,
+        ]);
+        values![
+            space,
+            key,
+            visibility.name(),
+            owner,
+            collection,
+            section,
+            kind,
+            tier.name(),
+            origin,
+            *is_forgotten,
+            memories,
+        ]
+    }
+}

@@ -1,0 +1,186 @@
+//! The tables of a store: how they are created, and brought to the current version.
+
+use loci_core::Error;
+use loci_search::analysis;
+
+use crate::failure::Result;
+use crate::options::Options;
+use crate::session::Session;
+use crate::value::values;
+
+/// Every migration that was ever released, oldest first.
+const MIGRATIONS: [&str; 1] = [include_str!("../migrations/V1__store.sql")];
+
+/// The version that this build reads and writes.
+pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
+
+/// The oldest version of PostgreSQL that works, as `server_version_num`.
+const SERVER_MIN: i32 = 15_00_00;
+
+/// The key of the lock under which one process at a time changes the tables: "loci" in ASCII.
+const LOCK: i64 = 0x6c6f_6369;
+
+/// Returns true if a pooler lies between, which may give each transaction another connection to the
+/// server. It is told by a value that belongs to a connection: either another client finds it, or
+/// its own client does not find it while the other one is in a transaction.
+pub(crate) async fn is_pooled(one: &Session, other: &Session) -> Result<bool> {
+    const MARK: &str = "SELECT set_config('loci.session', $1, false)";
+    const READ: &str = "SELECT coalesce(current_setting('loci.session', true), '')";
+    let mark = format!("{:x}", crate::session::random());
+    one.query(MARK, &values![&mark]).await?;
+    other.begin("BEGIN", &[]).await?;
+    let read = async |session: &Session| -> Result<String> {
+        let row = session.query_one(READ, &[]).await?;
+        Ok(row
+            .map(|row| row.try_get(0))
+            .transpose()?
+            .unwrap_or_default())
+    };
+    let (by_other, by_one) = (read(other).await?, read(one).await?);
+    other.roll_back().await?;
+    Ok(by_other == mark || by_one != mark)
+}
+
+/// Checks the server, and creates or migrates the tables if the options allow it.
+pub(crate) async fn prepare(session: &Session, options: &Options) -> Result<()> {
+    check_server(session, options).await?;
+    let found = version(session).await?;
+    if found == Some(VERSION) {
+        return Ok(());
+    }
+    if let Some(found) = found.filter(|found| *found > VERSION) {
+        return check_readable(session, found).await;
+    }
+    if !options.migrates {
+        let state = found.map_or("has no tables".to_owned(), |found| {
+            format!("has version {found} of the tables, and this loci needs version {VERSION}")
+        });
+        return Err(Error::unavailable(format!(
+            "the schema `{}` {state}, and `store_migrate` is `never`; run `loci doctor --store URL` with \
+             `store_migrate` set to `auto`",
+            options.schema
+        ))
+        .into());
+    }
+    migrate(session, options).await
+}
+
+/// Fails if the server is too old, or may lose what it acknowledges.
+async fn check_server(session: &Session, options: &Options) -> Result<()> {
+    let sql = "SELECT current_setting('server_version_num')::int, current_setting('server_version'), \
+               current_setting('fsync'), current_setting('synchronous_commit')";
+    let Some(row) = session.query_one(sql, &[]).await? else {
+        return Ok(());
+    };
+    let (number, shown): (i32, String) = (row.try_get(0)?, row.try_get(1)?);
+    if number < SERVER_MIN {
+        return Err(Error::unavailable(format!(
+            "the server has PostgreSQL {shown}; loci needs 15 or later"
+        ))
+        .into());
+    }
+    let (fsync, commit): (String, String) = (row.try_get(2)?, row.try_get(3)?);
+    if !options.allows_unsafe && (fsync != "on" || commit == "off") {
+        return Err(Error::unavailable(format!(
+            "the server may lose what it acknowledges (fsync = {fsync}, synchronous_commit = {commit}); turn both on"
+        ))
+        .into());
+    }
+    Ok(())
+}
+
+/// Returns the version of the tables; `None` if there are none.
+pub(crate) async fn version(session: &Session) -> Result<Option<i64>> {
+    let sql = "SELECT to_regclass($1)::text";
+    let table = session.qualify("@migration");
+    let row = session.query_one(sql, &values![&table]).await?;
+    let is_there: Option<String> = row.map(|row| row.try_get(0)).transpose()?.flatten();
+    if is_there.is_none() {
+        return Ok(None);
+    }
+    let sql = "SELECT max(version) FROM @migration WHERE space = ''";
+    let row = session.query_one(sql, &[]).await?;
+    Ok(row.map(|row| row.try_get(0)).transpose()?.flatten())
+}
+
+/// Fails if tables of a newer version are none that this build may use beside the newer loci.
+async fn check_readable(session: &Session, found: i64) -> Result<()> {
+    let sql = "SELECT readable_from FROM @installation WHERE space = ''";
+    let row = session.query_one(sql, &[]).await?;
+    let from: Option<i64> = row.map(|row| row.try_get(0)).transpose()?;
+    if from.is_some_and(|from| from <= VERSION) {
+        return Ok(());
+    }
+    Err(Error::unavailable(format!(
+        "the store was upgraded to version {found} of the tables by a newer loci, and this one knows {VERSION}; \
+         install that loci here, too"
+    ))
+    .into())
+}
+
+/// Brings the tables to the current version, in one transaction, after another process that does
+/// so.
+async fn migrate(session: &Session, options: &Options) -> Result<()> {
+    session.begin("BEGIN", &[]).await?;
+    let outcome = migrate_in_transaction(session, options).await;
+    if let Err(failure) = outcome {
+        session.roll_back().await?;
+        return Err(failure);
+    }
+    session.commit(&[]).await?;
+    Ok(())
+}
+
+async fn migrate_in_transaction(session: &Session, options: &Options) -> Result<()> {
+    session
+        .query("SELECT pg_advisory_xact_lock($1)", &values![LOCK])
+        .await?;
+    // A role may have the right to use a schema, and none to create one.
+    let sql = "SELECT 1 FROM pg_namespace WHERE nspname = $1";
+    let schema = &options.schema;
+    if session.query(sql, &values![schema]).await?.is_empty() {
+        session
+            .batch(&format!("CREATE SCHEMA \"{schema}\""))
+            .await?;
+    }
+    session
+        .batch(
+            "CREATE TABLE IF NOT EXISTS @migration (space text COLLATE \"C\" NOT NULL, version bigint NOT NULL, \
+             PRIMARY KEY (space, version))",
+        )
+        .await?;
+    let found = version(session).await?.unwrap_or(0);
+    for (number, migration) in (1..).zip(MIGRATIONS).filter(|(number, _)| *number > found) {
+        session.batch(migration).await?;
+        session.batch(&without_statistics(migration)).await?;
+        let sql = "INSERT INTO @migration (space, version) VALUES ('', $1)";
+        session.query(sql, &values![number]).await?;
+    }
+    let mut secret = [0; 32];
+    getrandom::fill(&mut secret).map_err(|error| {
+        Error::unavailable(format!(
+            "the operating system gives no random bytes: {error}"
+        ))
+    })?;
+    let sql = "INSERT INTO @installation (space, secret, readable_from) VALUES ('', $1, $2) ON CONFLICT DO NOTHING";
+    session.query(sql, &values![secret, VERSION]).await?;
+    let sql = "INSERT INTO @space (space, analysis) VALUES ('', $1) ON CONFLICT DO NOTHING";
+    session
+        .query(sql, &values![i64::from(analysis::VERSION)])
+        .await?;
+    Ok(())
+}
+
+/// Returns the statements that keep no statistics on the spaces of each table that a migration
+/// creates. With them, the planner takes a space that it has not seen for one without rows: it then
+/// uses any index that begins with the space, and filters all rows of the space.
+fn without_statistics(migration: &str) -> String {
+    let tables = migration
+        .lines()
+        .filter_map(|line| line.strip_prefix("CREATE TABLE @"))
+        .filter_map(|rest| rest.split_once(' '));
+    let statements: Vec<_> = tables
+        .map(|(table, _)| format!("ALTER TABLE @{table} ALTER space SET STATISTICS 0;"))
+        .collect();
+    statements.join("\n")
+}

@@ -1,0 +1,246 @@
+//! The server as this process reaches it: a pool of connections, driven by a runtime of its own, so
+//! that the methods of the store block.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use deadpool_postgres::{Connect, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use loci_core::Error;
+use tokio::task::JoinHandle;
+use tokio_postgres::{AsyncMessage, Client, Config};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::failure::{Failure, Result};
+use crate::options::{Options, Target, prefix};
+use crate::session::{Session, Shared, random};
+use crate::{schema, tls};
+
+/// For how long work is begun again that the server ended or lost.
+pub(crate) const RETRY_MAX: Duration = Duration::from_secs(10);
+/// The longest pause before work is begun again.
+const PAUSE_MAX: Duration = Duration::from_millis(500);
+/// How long a caller waits for a connection of the pool.
+const WAIT_MAX: Duration = Duration::from_secs(10);
+/// Threads that drive the connections.
+const THREADS: usize = 2;
+
+/// The server of a store.
+pub(crate) struct Server {
+    /// `None` only while it is dropped.
+    runtime: Option<tokio::runtime::Runtime>,
+    pool: Pool,
+    pub(crate) shared: Arc<Shared>,
+    /// Whether the server and the schema were checked and are fit.
+    is_ready: AtomicBool,
+    /// Held by the one that checks.
+    preparing: tokio::sync::Mutex<()>,
+    options: Options,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Server")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Prepares connections, and makes none yet.
+    pub(crate) fn new(options: Options) -> Result<Self, Error> {
+        let target = Target::parse(&options.url, options.password.as_deref())?;
+        let prefix = prefix(&options.schema)?;
+        let unavailable = |error: &dyn fmt::Display| {
+            Error::unavailable(format!("connections cannot be set up: {error}"))
+        };
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(THREADS)
+            .thread_name("loci-postgres")
+            .enable_all()
+            .build()
+            .map_err(|error| unavailable(&error))?;
+        let warnings = Arc::new(AtomicU64::new(0));
+        let connector = Connector {
+            tls: tls::connector(&target.trust)?,
+            warnings: Arc::clone(&warnings),
+        };
+        let recycling = ManagerConfig {
+            recycling_method: RecyclingMethod::Fast,
+        };
+        let pool = Pool::builder(Manager::from_connect(target.config, connector, recycling))
+            .max_size(options.connections_max.max(2))
+            .wait_timeout(Some(WAIT_MAX))
+            .create_timeout(Some(WAIT_MAX))
+            .runtime(Runtime::Tokio1)
+            .build()
+            .map_err(|error| unavailable(&error))?;
+        Ok(Server {
+            runtime: Some(runtime),
+            pool,
+            shared: Arc::new(Shared {
+                prefix,
+                is_named: AtomicBool::new(false),
+                trips: AtomicU64::new(0),
+                warnings,
+            }),
+            is_ready: AtomicBool::new(false),
+            preparing: tokio::sync::Mutex::default(),
+            options,
+        })
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Returns the number of round trips so far.
+    pub(crate) fn trips(&self) -> u64 {
+        self.shared.trips.load(Ordering::Relaxed)
+    }
+
+    /// Waits for the end of work on the server.
+    pub(crate) fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
+        match &self.runtime {
+            Some(runtime) => runtime.handle().block_on(work),
+            None => unreachable!("the runtime goes with the server"),
+        }
+    }
+
+    /// Returns a connection to a store with a current schema.
+    pub(crate) async fn session(&self) -> Result<Session> {
+        if !self.is_ready.load(Ordering::Acquire) {
+            let _alone = self.preparing.lock().await;
+            if !self.is_ready.load(Ordering::Acquire) {
+                let session = self.connect().await?;
+                let is_pooled = schema::is_pooled(&session, &self.connect().await?).await?;
+                self.shared.is_named.store(!is_pooled, Ordering::Relaxed);
+                schema::prepare(&session, &self.options).await?;
+                self.is_ready.store(true, Ordering::Release);
+            }
+        }
+        self.connect().await
+    }
+
+    /// Returns a connection, whatever the schema is.
+    pub(crate) async fn connect(&self) -> Result<Session> {
+        Ok(Session::new(
+            self.pool.get().await?,
+            Arc::clone(&self.shared),
+        ))
+    }
+
+    /// Reads by one statement or several, each as of its own moment. Begins again if the connection
+    /// is lost meanwhile.
+    pub(crate) fn read<T>(&self, work: impl AsyncFn(&Session) -> Result<T>) -> Result<T, Error> {
+        let attempt = async || work(&self.session().await?).await;
+        Ok(self.block_on(Retry::until_done(attempt))?)
+    }
+
+    /// Reads as of one moment.
+    pub(crate) fn read_snapshot<T>(
+        &self,
+        work: impl AsyncFn(&Session) -> Result<T>,
+    ) -> Result<T, Error> {
+        self.read(async |session| session.snapshot(&work).await)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // Does not wait, since it may be dropped where nothing may block.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Repeats work that the server ended or lost.
+pub(crate) struct Retry {
+    since: Instant,
+    attempts: u32,
+    was_lost: bool,
+}
+
+impl Retry {
+    pub(crate) fn new() -> Self {
+        Retry {
+            since: Instant::now(),
+            attempts: 0,
+            was_lost: false,
+        }
+    }
+
+    /// Waits before the next attempt. Returns the failure if there shall be none.
+    pub(crate) async fn pause(&mut self, failure: Failure) -> Result<()> {
+        // A server that cannot be reached is waited for only if it was there a moment ago.
+        let is_away = self.was_lost && matches!(failure, Failure::Unreachable(_));
+        self.was_lost |= failure.is_lost();
+        if !(failure.is_transient() || is_away) || self.since.elapsed() > RETRY_MAX {
+            return Err(failure);
+        }
+        self.attempts += 1;
+        let ceiling = PAUSE_MAX.min(Duration::from_millis(5) * 2_u32.pow(self.attempts.min(10)));
+        tokio::time::sleep(ceiling.mul_f64(random_share())).await;
+        Ok(())
+    }
+
+    async fn until_done<T>(attempt: impl AsyncFn() -> Result<T>) -> Result<T> {
+        let mut retry = Retry::new();
+        loop {
+            match attempt().await {
+                Ok(value) => return Ok(value),
+                Err(failure) => retry.pause(failure).await?,
+            }
+        }
+    }
+}
+
+/// Returns a random number of at least 0 and less than 1.
+fn random_share() -> f64 {
+    (random() >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// Makes connections, and counts the warnings that come on them.
+struct Connector {
+    tls: MakeRustlsConnect,
+    warnings: Arc<AtomicU64>,
+}
+
+impl Connect for Connector {
+    fn connect(
+        &self,
+        config: &Config,
+    ) -> BoxFuture<'_, std::result::Result<(Client, JoinHandle<()>), tokio_postgres::Error>> {
+        let (config, tls) = (config.clone(), self.tls.clone());
+        let warnings = Arc::clone(&self.warnings);
+        async move {
+            let (client, mut connection) = config.connect(tls).await?;
+            let drive = async move {
+                loop {
+                    match poll_fn(|context| connection.poll_message(context)).await {
+                        Some(Ok(AsyncMessage::Notice(notice))) => {
+                            if notice.code().code().starts_with("01") {
+                                tracing::warn!("PostgreSQL warns: {}", notice.message());
+                                warnings.fetch_add(1, Ordering::SeqCst);
+                            }
+                        }
+                        Some(Ok(_)) => {}
+                        Some(Err(error)) => {
+                            tracing::debug!(%error, "a connection to PostgreSQL ended");
+                            return;
+                        }
+                        None => return,
+                    }
+                }
+            };
+            Ok((client, tokio::spawn(drive)))
+        }
+        .boxed()
+    }
+}

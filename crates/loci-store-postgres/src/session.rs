@@ -1,0 +1,201 @@
+//! A connection of the pool, and the statements on it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use deadpool_postgres::Object;
+use futures_util::StreamExt;
+use futures_util::future::{try_join, try_join_all};
+use tokio_postgres::{Row, RowStream};
+
+use crate::failure::{Failure, Result};
+use crate::value::Value;
+
+/// What all connections of a store have in common.
+pub(crate) struct Shared {
+    /// The schema, followed by a point.
+    pub(crate) prefix: String,
+    /// Whether statements have names, so that the server parses each once for a connection. Not
+    /// behind a pooler that gives each transaction another connection, nor before that is known.
+    pub(crate) is_named: AtomicBool,
+    /// The round trips so far.
+    pub(crate) trips: AtomicU64,
+    /// The warnings so far.
+    pub(crate) warnings: Arc<AtomicU64>,
+}
+
+/// A connection for one piece of work. It goes back to the pool afterwards, unless a transaction is
+/// still open.
+pub(crate) struct Session {
+    /// `None` only while it is dropped.
+    client: Option<Object>,
+    shared: Arc<Shared>,
+    in_transaction: AtomicBool,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.in_transaction.load(Ordering::Relaxed)
+            && let Some(client) = self.client.take()
+        {
+            // The server rolls back when the connection closes.
+            drop(Object::take(client));
+        }
+    }
+}
+
+/// A statement with its parameters. `@` before a name stands for the schema.
+pub(crate) type Statement = (String, Vec<Value>);
+
+impl Session {
+    pub(crate) fn new(client: Object, shared: Arc<Shared>) -> Self {
+        Session {
+            client: Some(client),
+            shared,
+            in_transaction: AtomicBool::new(false),
+        }
+    }
+
+    fn client(&self) -> &Object {
+        match &self.client {
+            Some(client) => client,
+            None => unreachable!("the connection goes with the session"),
+        }
+    }
+
+    /// Returns the SQL with the schema in the place of each `@` before a name.
+    pub(crate) fn qualify(&self, sql: &str) -> String {
+        let mut qualified = String::with_capacity(sql.len() + 64);
+        let mut parts = sql.split('@');
+        qualified.push_str(parts.next().unwrap_or_default());
+        for part in parts {
+            let is_name = part.starts_with(|sign: char| sign.is_ascii_lowercase());
+            qualified.push_str(if is_name { &self.shared.prefix } else { "@" });
+            qualified.push_str(part);
+        }
+        qualified
+    }
+
+    /// Runs a statement; returns its rows.
+    pub(crate) async fn query(&self, sql: &str, values: &[Value]) -> Result<Vec<Row>> {
+        self.shared.trips.fetch_add(1, Ordering::Relaxed);
+        let sql = self.qualify(sql);
+        self.prepare(&sql).await?;
+        Ok(self.run(&sql, values).await?.0)
+    }
+
+    /// Runs a statement that returns at most one row.
+    pub(crate) async fn query_one(&self, sql: &str, values: &[Value]) -> Result<Option<Row>> {
+        Ok(self.query(sql, values).await?.pop())
+    }
+
+    /// Runs statements in one round trip; returns of each its rows and how many rows it concerned.
+    pub(crate) async fn pipeline(&self, statements: &[Statement]) -> Result<Vec<(Vec<Row>, u64)>> {
+        if statements.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.shared.trips.fetch_add(1, Ordering::Relaxed);
+        let statements = self.prepare_all(statements).await?;
+        self.run_all(&statements).await
+    }
+
+    /// Lets the server parse a statement, once for a connection.
+    async fn prepare(&self, sql: &str) -> Result<()> {
+        if self.shared.is_named.load(Ordering::Relaxed) {
+            self.client().prepare_cached(sql).await?;
+        }
+        Ok(())
+    }
+
+    async fn prepare_all<'a>(
+        &self,
+        statements: &'a [Statement],
+    ) -> Result<Vec<(String, &'a [Value])>> {
+        let mut prepared = Vec::with_capacity(statements.len());
+        for (sql, values) in statements {
+            let sql = self.qualify(sql);
+            self.prepare(&sql).await?;
+            prepared.push((sql, values.as_slice()));
+        }
+        Ok(prepared)
+    }
+
+    /// Sends all of them before it waits for the first.
+    async fn run_all(&self, prepared: &[(String, &[Value])]) -> Result<Vec<(Vec<Row>, u64)>> {
+        try_join_all(prepared.iter().map(|(sql, values)| self.run(sql, values))).await
+    }
+
+    async fn run(&self, sql: &str, values: &[Value]) -> Result<(Vec<Row>, u64)> {
+        let client = self.client();
+        let mut rows = Box::pin(if self.shared.is_named.load(Ordering::Relaxed) {
+            let statement = client.prepare_cached(sql).await?;
+            client.query_raw(&statement, values).await?
+        } else {
+            let typed = values.iter().map(|value| (value, value.kind()));
+            client.query_typed_raw(sql, typed).await?
+        });
+        let mut found = Vec::new();
+        while let Some(row) = rows.next().await {
+            found.push(row?);
+        }
+        let concerned = RowStream::rows_affected(&rows).unwrap_or_default();
+        Ok((found, concerned))
+    }
+
+    /// Runs statements without parameters and without rows.
+    pub(crate) async fn batch(&self, sql: &str) -> Result<()> {
+        self.shared.trips.fetch_add(1, Ordering::Relaxed);
+        Ok(self.client().batch_execute(&self.qualify(sql)).await?)
+    }
+
+    /// Begins a transaction and runs these statements in it, in one round trip.
+    pub(crate) async fn begin(
+        &self,
+        begin: &str,
+        statements: &[Statement],
+    ) -> Result<Vec<(Vec<Row>, u64)>> {
+        self.in_transaction.store(true, Ordering::Relaxed);
+        self.shared.trips.fetch_add(1, Ordering::Relaxed);
+        let statements = self.prepare_all(statements).await?;
+        let begin = async { Ok(self.client().batch_execute(begin).await?) };
+        let statements = self.run_all(&statements);
+        let ((), rows) = try_join(begin, statements).await?;
+        Ok(rows)
+    }
+
+    /// Runs these statements and commits, in one round trip. Returns true if the commit is
+    /// acknowledged without a warning.
+    pub(crate) async fn commit(&self, statements: &[Statement]) -> Result<bool> {
+        self.shared.trips.fetch_add(1, Ordering::Relaxed);
+        let warnings = self.shared.warnings.load(Ordering::SeqCst);
+        let statements = self.prepare_all(statements).await?;
+        let statements = self.run_all(&statements);
+        let commit = async { Ok::<_, Failure>(self.client().batch_execute("COMMIT").await?) };
+        try_join(statements, commit).await?;
+        self.in_transaction.store(false, Ordering::Relaxed);
+        Ok(warnings == self.shared.warnings.load(Ordering::SeqCst))
+    }
+
+    /// Ends a transaction without its changes.
+    pub(crate) async fn roll_back(&self) -> Result<()> {
+        self.batch("ROLLBACK").await?;
+        self.in_transaction.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Runs reads as of one moment.
+    pub(crate) async fn snapshot<T>(&self, work: impl AsyncFn(&Session) -> Result<T>) -> Result<T> {
+        const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        self.begin(BEGIN, &[]).await?;
+        let outcome = work(self).await;
+        self.roll_back().await?;
+        outcome
+    }
+}
+
+/// Returns a random number.
+pub(crate) fn random() -> u64 {
+    // Without the generator of the operating system, the time tells transactions apart.
+    getrandom::u64().unwrap_or_else(|_| Instant::now().elapsed().subsec_nanos().into())
+}

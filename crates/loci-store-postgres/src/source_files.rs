@@ -1,0 +1,143 @@
+//! Statements over what is known of files that memories were made from.
+
+use loci_core::{ContentHash, FileStamp, SourceFile, Space};
+use tokio_postgres::Row;
+
+use crate::failure::{Result, conflict};
+use crate::session::Session;
+use crate::transaction::Transaction;
+use crate::value::{Columns, Value, digest, values};
+
+/// The columns that [`read`] reads, in its order.
+pub(crate) const COLUMNS: &str = "collection, path, root, format, bytes, modified, bytes_read, hash, parts, \
+    is_pending, is_whole";
+
+fn key(collection: Option<&str>, path: &str) -> Vec<u8> {
+    digest(&[collection, Some(path)])
+}
+
+pub(crate) async fn put(
+    transaction: &mut Transaction<'_>,
+    file: &SourceFile,
+    expect: Option<&SourceFile>,
+) -> Result<()> {
+    let key = key(file.collection.as_deref(), &file.path);
+    expected(transaction, &key, expect).await?;
+    let row = values![
+        transaction.name(),
+        key,
+        digest(&[Some(&file.path)]),
+        &file.collection,
+        &file.path,
+        &file.root,
+        &file.format,
+        file.stamp.bytes.cast_signed(),
+        file.stamp.modified_nanoseconds,
+        file.bytes_read.cast_signed(),
+        file.hash.0,
+        file.parts.cast_signed(),
+        file.is_pending,
+        file.is_whole,
+    ];
+    transaction.insert_rows(
+        &format!("INSERT INTO @source_file (space, file, at_path, {COLUMNS})"),
+        vec![row],
+        " ON CONFLICT (space, file) DO UPDATE SET root = excluded.root, format = excluded.format, \
+         bytes = excluded.bytes, modified = excluded.modified, bytes_read = excluded.bytes_read, \
+         hash = excluded.hash, parts = excluded.parts, is_pending = excluded.is_pending, \
+         is_whole = excluded.is_whole",
+    );
+    transaction.record_other_change();
+    Ok(())
+}
+
+/// Fails unless that is what is known of the file with this key.
+async fn expected(
+    transaction: &mut Transaction<'_>,
+    key: &[u8],
+    expect: Option<&SourceFile>,
+) -> Result<()> {
+    let sql = format!("SELECT {COLUMNS} FROM @source_file WHERE space = $1 AND file = $2");
+    let values = values![transaction.name(), key.to_vec()];
+    let found = transaction.query(&sql, values).await?.pop();
+    if found.as_ref().map(read).transpose()?.as_ref() == expect {
+        return Ok(());
+    }
+    Err(conflict(
+        "the file was read by another process meanwhile; read what is known of it again and retry",
+    ))
+}
+
+pub(crate) async fn delete(transaction: &mut Transaction<'_>, expect: &SourceFile) -> Result<()> {
+    let key = key(expect.collection.as_deref(), &expect.path);
+    expected(transaction, &key, Some(expect)).await?;
+    transaction.queue(
+        "DELETE FROM @source_file WHERE space = $1 AND file = $2",
+        values![transaction.name(), key],
+    );
+    transaction.record_other_change();
+    Ok(())
+}
+
+pub(crate) async fn find(
+    session: &Session,
+    space: &Space,
+    collection: Option<&str>,
+    path: &str,
+) -> Result<Option<SourceFile>> {
+    let found = select(session, "file = $2", values![space, key(collection, path)]);
+    Ok(found.await?.pop())
+}
+
+pub(crate) async fn of_collection(
+    session: &Session,
+    space: &Space,
+    collection: Option<&str>,
+) -> Result<Vec<SourceFile>> {
+    match collection {
+        Some(name) => {
+            let condition = "collection = $2 ORDER BY path";
+            select(session, condition, values![space, name]).await
+        }
+        None => select(session, "collection IS NULL ORDER BY path", values![space]).await,
+    }
+}
+
+pub(crate) async fn at(session: &Session, space: &Space, path: &str) -> Result<Vec<SourceFile>> {
+    let condition = "at_path = $2 ORDER BY collection NULLS FIRST";
+    select(session, condition, values![space, digest(&[Some(path)])]).await
+}
+
+pub(crate) async fn pending(
+    session: &Session,
+    space: &Space,
+    limit: usize,
+) -> Result<Vec<SourceFile>> {
+    let condition = "is_pending ORDER BY path, collection NULLS FIRST LIMIT $2";
+    select(session, condition, values![space, limit]).await
+}
+
+async fn select(session: &Session, condition: &str, values: Vec<Value>) -> Result<Vec<SourceFile>> {
+    let sql = format!("SELECT {COLUMNS} FROM @source_file WHERE space = $1 AND {condition}");
+    let rows = session.query(&sql, &values).await?;
+    rows.iter().map(read).collect()
+}
+
+pub(crate) fn read(row: &Row) -> Result<SourceFile> {
+    let mut columns = Columns::of(row);
+    Ok(SourceFile {
+        collection: columns.take()?,
+        path: columns.take()?,
+        root: columns.take()?,
+        format: columns.take()?,
+        stamp: FileStamp {
+            bytes: columns.number()?,
+            modified_nanoseconds: columns.take()?,
+        },
+        bytes_read: columns.number()?,
+        hash: ContentHash(columns.hash()?),
+        parts: columns.number()?,
+        is_pending: columns.take()?,
+        is_whole: columns.take()?,
+    })
+}

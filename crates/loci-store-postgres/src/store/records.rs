@@ -1,0 +1,258 @@
+//! Implements, for a store on a server, the stores of everything besides memories.
+
+use loci_core::{
+    ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore,
+    Decision, DecisionStore, Fact, FactCounts, FactQuery, FactStore, FailedJob, Filter,
+    IdempotencyStore, IdempotentReply, Job, JobCounts, JobStore, MemoryId, NoteFile, NoteStore,
+    QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, Timestamp, Token, TokenHash,
+    TokenStore, Tunnel, TunnelStore, check_lease,
+};
+
+use super::PostgresStore;
+use crate::transaction::Needs;
+use crate::{
+    archive, audit, cache_entries, decisions, facts, jobs, notes, replies, settings, source_files,
+    tokens, tunnels,
+};
+
+/// What a write on behalf of an owner needs to know.
+fn of_owner(owner: &str) -> Needs {
+    Needs {
+        owners: vec![owner.to_owned()],
+        ..Needs::default()
+    }
+}
+
+impl ArchiveStore for PostgresStore {
+    fn archive(&self, now: Timestamp, visit: &mut dyn FnMut(Archived) -> Result<()>) -> Result<()> {
+        archive::all(&self.server, now, visit)
+    }
+}
+
+impl JobStore for PostgresStore {
+    fn lease_jobs(
+        &self,
+        now: Timestamp,
+        until: Timestamp,
+        lease: &str,
+        limit: usize,
+    ) -> Result<Vec<Job>> {
+        check_lease(now, until)?;
+        self.server
+            .read(async |session| jobs::lease_jobs(session, now, until, lease, limit).await)
+    }
+
+    fn next_job_at(&self, now: Timestamp) -> Result<Option<Timestamp>> {
+        self.server
+            .read(async |session| jobs::next_at(session, now).await)
+    }
+
+    fn job_counts(&self) -> Result<JobCounts> {
+        self.server
+            .read(async |session| jobs::counts(session).await)
+    }
+
+    fn failed_jobs(&self, limit: usize) -> Result<Vec<FailedJob>> {
+        self.server
+            .read(async |session| jobs::failed(session, limit).await)
+    }
+}
+
+impl CacheStore for PostgresStore {
+    fn put_cache_entry(&self, entry: &CacheEntry, since: u64) -> Result<()> {
+        let needs = of_owner(&entry.owner);
+        self.server
+            .write(&entry.space, &needs, async |transaction| {
+                cache_entries::replace(transaction, entry, since).await
+            })?;
+        Ok(())
+    }
+
+    fn nearest_cache_entries(
+        &self,
+        space: &Space,
+        owner: &str,
+        query: &str,
+        vector: Option<&QueryVector>,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<(CacheEntry, f32)>> {
+        self.server.read_snapshot(async |session| {
+            cache_entries::nearest(session, space, owner, query, vector, now, limit).await
+        })
+    }
+
+    fn cached_queries(
+        &self,
+        space: &Space,
+        owner: &str,
+        now: Timestamp,
+    ) -> Result<Vec<(MemoryId, String)>> {
+        self.server
+            .read(async |session| cache_entries::queries(session, space, owner, now).await)
+    }
+
+    fn delete_cache_entries(&self, space: &Space, owner: &str, ids: &[MemoryId]) -> Result<u64> {
+        let deleted = self
+            .server
+            .write(space, &Needs::default(), async |transaction| {
+                cache_entries::delete(transaction, owner, ids).await
+            })?;
+        Ok(deleted)
+    }
+}
+
+impl DecisionStore for PostgresStore {
+    fn put_decision(&self, decision: &Decision, since: u64) -> Result<bool> {
+        let needs = of_owner(&decision.owner);
+        let is_new = self
+            .server
+            .write(&decision.space, &needs, async |transaction| {
+                decisions::put(transaction, decision, since).await
+            })?;
+        Ok(is_new)
+    }
+
+    fn decision(
+        &self,
+        space: &Space,
+        owner: &str,
+        key: &str,
+        now: Timestamp,
+    ) -> Result<Option<Decision>> {
+        self.server
+            .read(async |session| decisions::get(session, space, owner, key, now).await)
+    }
+}
+
+impl IdempotencyStore for PostgresStore {
+    fn idempotent_reply(
+        &self,
+        space: &Space,
+        owner: Option<&str>,
+        operation: &str,
+        key: &str,
+        now: Timestamp,
+    ) -> Result<Option<IdempotentReply>> {
+        self.server
+            .read(async |session| replies::find(session, space, owner, operation, key, now).await)
+    }
+}
+
+impl NoteStore for PostgresStore {
+    fn note_files(&self, space: &Space) -> Result<Vec<NoteFile>> {
+        self.server
+            .read(async |session| notes::all(session, space).await)
+    }
+
+    fn note_file_of(&self, space: &Space, memory: &MemoryId) -> Result<Option<NoteFile>> {
+        self.server
+            .read(async |session| notes::of_memory(session, space, memory).await)
+    }
+
+    fn notes_among(&self, filter: &Filter, limit: usize) -> Result<Vec<MemoryId>> {
+        self.server
+            .read(async |session| notes::among(session, filter, limit).await)
+    }
+
+    fn note_folder(&self, space: &Space) -> Result<Option<String>> {
+        self.server
+            .read(async |session| notes::folder(session, space).await)
+    }
+
+    fn commit_rebuildable(&self, batch: Batch) -> Result<()> {
+        self.groups.commit(&self.server, batch, true)
+    }
+}
+
+impl FactStore for PostgresStore {
+    fn facts(&self, query: &FactQuery) -> Result<Vec<Fact>> {
+        self.server
+            .read(async |session| facts::find(session, query).await)
+    }
+
+    fn fact_counts(&self, space: &Space, now: Timestamp) -> Result<FactCounts> {
+        self.server
+            .read(async |session| facts::counts(session, space, now).await)
+    }
+}
+
+impl TunnelStore for PostgresStore {
+    fn tunnels(&self, space: &Space) -> Result<Vec<Tunnel>> {
+        self.server
+            .read(async |session| tunnels::all(session, space).await)
+    }
+}
+
+impl SettingStore for PostgresStore {
+    fn setting(&self, space: &Space, owner: Option<&str>, name: &str) -> Result<Option<String>> {
+        self.server
+            .read(async |session| settings::find(session, space, owner, name).await)
+    }
+}
+
+impl SourceStore for PostgresStore {
+    fn source_file(
+        &self,
+        space: &Space,
+        collection: Option<&str>,
+        path: &str,
+    ) -> Result<Option<SourceFile>> {
+        self.server
+            .read(async |session| source_files::find(session, space, collection, path).await)
+    }
+
+    fn sources_at(&self, space: &Space, path: &str) -> Result<Vec<SourceFile>> {
+        self.server
+            .read(async |session| source_files::at(session, space, path).await)
+    }
+
+    fn source_files(&self, space: &Space, collection: Option<&str>) -> Result<Vec<SourceFile>> {
+        self.server
+            .read(async |session| source_files::of_collection(session, space, collection).await)
+    }
+
+    fn pending_sources(&self, space: &Space, limit: usize) -> Result<Vec<SourceFile>> {
+        self.server
+            .read(async |session| source_files::pending(session, space, limit).await)
+    }
+}
+
+impl AuditStore for PostgresStore {
+    fn append_audit(&self, entries: &[AuditEntry]) -> Result<()> {
+        audit::append(&self.server, entries)
+    }
+
+    fn audit(&self, query: &AuditQuery) -> Result<Vec<(u64, AuditEntry)>> {
+        self.server
+            .read_snapshot(async |session| audit::read(session, query).await)
+    }
+
+    fn audited_spaces(&self) -> Result<Vec<Space>> {
+        self.server
+            .read(async |session| audit::spaces(session).await)
+    }
+}
+
+impl TokenStore for PostgresStore {
+    fn add_token(&self, token: &Token) -> Result<()> {
+        self.server
+            .write_whole(async |transaction| tokens::add(transaction, token).await)?;
+        Ok(())
+    }
+
+    fn tokens(&self) -> Result<Vec<Token>> {
+        self.server.read(async |session| tokens::all(session).await)
+    }
+
+    fn token_by_hash(&self, hash: &TokenHash) -> Result<Option<Token>> {
+        self.server
+            .read(async |session| tokens::by_hash(session, hash).await)
+    }
+
+    fn revoke_token(&self, id: &str, now: Timestamp) -> Result<()> {
+        self.server
+            .write_whole(async |transaction| tokens::revoke(transaction, id, now).await)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,209 @@
+//! A PostgreSQL server for tests: the one that `LOCI_TEST_POSTGRES` names, or one that is started
+//! for the test process and ends with it.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// The variable with the URL of a server.
+pub const URL_VARIABLE: &str = "LOCI_TEST_POSTGRES";
+/// The variable with the folder of the programs of a server that tests start.
+pub const PROGRAMS_VARIABLE: &str = "LOCI_TEST_POSTGRES_BIN";
+
+/// How long a server may take to start.
+const START_MAX: Duration = Duration::from_mins(1);
+/// The user and the group as which a server runs, where the tests run as root: it refuses root.
+const USER: &str = "postgres";
+
+/// Returns the URL of a server on which the tests may create schemas. Starts one, once for the
+/// process, if no variable names one.
+pub fn server_url() -> &'static str {
+    static URL: OnceLock<String> = OnceLock::new();
+    static SERVER: OnceLock<Server> = OnceLock::new();
+    URL.get_or_init(|| match std::env::var(URL_VARIABLE) {
+        Ok(url) => url,
+        Err(_) => SERVER.get_or_init(|| Server::start(false)).url.clone(),
+    })
+}
+
+/// A server that ends when this value is dropped, or when the process ends, however it does.
+#[derive(Debug)]
+pub struct Server {
+    /// The URL of its database.
+    pub url: String,
+    /// A shell that stops the server and removes its folder when its standard input is closed.
+    keeper: Child,
+}
+
+impl Server {
+    /// Starts a server in a folder of its own; with `fsync` one that flushes what it acknowledges.
+    pub fn start(fsync: bool) -> Self {
+        let programs = programs();
+        // The server writes below it as another user, and removes nothing else.
+        let folder = std::env::temp_dir().join(format!(
+            "loci-postgres-{}-{:x}",
+            std::process::id(),
+            crate::Random::new(Instant::now().elapsed().as_nanos() as u64).below(1 << 30)
+        ));
+        fs::create_dir(&folder).expect("a folder for the server can be made");
+        if is_root() {
+            run(Command::new("chown").arg(USER).arg(&folder));
+        }
+        run(as_server(&programs.join("initdb"))
+            .current_dir(&folder)
+            .args([
+                "--username=loci",
+                "--auth=trust",
+                "--no-sync",
+                "--encoding=UTF8",
+            ])
+            .args(["--locale=C", "--pgdata"])
+            .arg(folder.join("data")));
+        let port = free_port();
+        let flush = if fsync { "on" } else { "off" };
+        let keeper = Command::new("sh")
+            .args(["-c", KEEPER, "keeper"])
+            .arg(&folder)
+            .args(as_server_words(&programs.join("postgres")))
+            .arg("-D")
+            .arg(folder.join("data"))
+            .args([
+                "-c",
+                "listen_addresses=127.0.0.1",
+                "-c",
+                "max_connections=300",
+            ])
+            .args([
+                "-c",
+                &format!("port={port}"),
+                "-c",
+                &format!("fsync={flush}"),
+            ])
+            .args(["-c", &format!("full_page_writes={flush}")])
+            .arg("-c")
+            .arg(format!("unix_socket_directories={}", folder.display()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("a shell can be started");
+        let place = [
+            "--host=127.0.0.1",
+            &format!("--port={port}"),
+            "--username=loci",
+        ]
+        .map(str::to_owned);
+        let begin = Instant::now();
+        let is_ready = || {
+            let mut ready = Command::new(programs.join("pg_isready"));
+            ready.args(&place).stdout(Stdio::null());
+            ready.status().is_ok_and(|status| status.success())
+        };
+        while !is_ready() {
+            assert!(begin.elapsed() < START_MAX, "the server does not start");
+            pause();
+        }
+        run(Command::new(programs.join("createdb"))
+            .args(&place)
+            .arg("loci"));
+        Server {
+            url: format!("postgres://loci@127.0.0.1:{port}/loci"),
+            keeper,
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.keeper.stdin.take());
+        let _ = self.keeper.wait();
+    }
+}
+
+/// Runs the server, and stops it when its standard input ends. The first argument is the folder.
+const KEEPER: &str = r#"
+folder=$1; shift
+"$@" </dev/null 2>"$folder.log" &
+server=$!
+read -r _
+kill -INT "$(head -n 1 "$folder/data/postmaster.pid")" 2>/dev/null || kill -INT $server 2>/dev/null
+wait $server
+rm -rf "$folder" "$folder.log"
+"#;
+
+/// Returns the folder with the programs of the newest server of this machine.
+fn programs() -> PathBuf {
+    if let Some(folder) = std::env::var_os(PROGRAMS_VARIABLE) {
+        return folder.into();
+    }
+    let version = |folder: &PathBuf| {
+        let name = folder.parent()?.file_name()?.to_str()?.to_owned();
+        name.parse::<u32>().ok()
+    };
+    let folders = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
+    folders
+        .filter_map(|entry| Some(entry.ok()?.path().join("bin")))
+        .filter(|folder| folder.join("initdb").exists())
+        .max_by_key(version)
+        .unwrap_or_else(|| {
+            panic!(
+                "no PostgreSQL server: install the package `postgresql`, or set {URL_VARIABLE} to the URL of one"
+            )
+        })
+}
+
+fn is_root() -> bool {
+    let mut id = Command::new("id");
+    id.arg("-u")
+        .output()
+        .is_ok_and(|output| output.stdout == b"0\n")
+}
+
+/// Returns the words of a command that runs a program as the user of the server.
+fn as_server_words(program: &Path) -> Vec<std::ffi::OsString> {
+    let mut words = Vec::new();
+    if is_root() {
+        let flags = [
+            "setpriv",
+            "--reuid",
+            USER,
+            "--regid",
+            USER,
+            "--clear-groups",
+        ];
+        words.extend(flags.map(std::ffi::OsString::from));
+    }
+    words.push(program.into());
+    words
+}
+
+fn as_server(program: &Path) -> Command {
+    let mut words = as_server_words(program).into_iter();
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words);
+    command
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().expect("the program can be started");
+    assert!(
+        output.status.success(),
+        "{command:?} failed: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    listener.local_addr().expect("it has an address").port()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a server that starts shows no other sign"
+)]
+fn pause() {
+    std::thread::sleep(Duration::from_millis(50));
+}
