@@ -1,7 +1,7 @@
 //! Files projects and transcripts in the engine, as `loci-mine` reads them.
 //!
 //! [`project`] files the texts of a folder as drawers, [`conversation`] the transcripts of agents,
-//! and [`trust`] keeps the plans of projects that the user agreed to. Nothing here prints: messages
+//! [`hook`] does what an event of a host asks for, and [`trust`] keeps the plans of projects that the user agreed to. Nothing here prints: messages
 //! for people go to a [`Notice`], and progress to a [`Progress`].
 //!
 //! ```
@@ -13,6 +13,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 
 pub mod conversation;
+pub mod hook;
 mod left_unread;
 pub mod project;
 pub mod trust;

@@ -5,12 +5,12 @@ mod common;
 
 use std::path::PathBuf;
 
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use loci_core::Scope;
-use loci_core::limits::SESSION_START_HOSTS;
 use loci_dialects::{DIALECTS, mememory};
+use loci_hosts::{Event, HOSTS, Host};
 
 pub use self::common::Common;
 use self::common::given;
@@ -465,8 +465,8 @@ pub enum Hook {
     /// know.
     Run {
         /// The host
-        #[arg(long, value_name = "HOST", value_parser = PossibleValuesParser::new(HOSTS))]
-        host: String,
+        #[arg(long, value_name = "HOST", value_parser = hosts())]
+        host: &'static Host,
         /// The tools that the agent has, which are named to it at the start of a session
         #[arg(long, value_name = "DIALECT", default_value = mememory::DIALECT.name, value_parser = dialects())]
         dialect: String,
@@ -474,8 +474,8 @@ pub enum Hook {
         #[arg(long)]
         shared: bool,
         /// The event
-        #[arg(long, value_name = "EVENT", value_parser = ["session-start", "stop", "pre-compact", "session-end"])]
-        event: String,
+        #[arg(long, value_name = "EVENT", value_parser = events())]
+        event: Event,
         /// Keep keys, tokens, passwords and what is marked as private, instead of taking them out
         #[arg(long)]
         verbatim: bool,
@@ -485,9 +485,6 @@ pub enum Hook {
     /// Take loci's hooks out of the settings of a host, after a backup
     Uninstall(HookSettings),
 }
-
-/// The hosts whose hooks loci knows.
-const HOSTS: [&str; 2] = [SESSION_START_HOSTS[0].0, SESSION_START_HOSTS[1].0];
 
 #[derive(Args)]
 pub struct HookInstall {
@@ -509,8 +506,8 @@ pub struct HookInstall {
 #[derive(Args)]
 pub struct HookSettings {
     /// The host
-    #[arg(long, value_name = "HOST", value_parser = PossibleValuesParser::new(HOSTS))]
-    pub host: String,
+    #[arg(long, value_name = "HOST", value_parser = hosts())]
+    pub host: &'static Host,
     /// Its file of hooks [default: the host's own: ~/.claude/settings.json, ~/.codex/hooks.json]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: Option<PathBuf>,
@@ -605,6 +602,16 @@ impl Cli {
 
 fn dialects() -> PossibleValuesParser {
     PossibleValuesParser::new(DIALECTS.iter().map(|dialect| dialect.name))
+}
+
+fn hosts() -> impl TypedValueParser<Value = &'static Host> {
+    PossibleValuesParser::new(HOSTS.map(|host| host.name))
+        .try_map(|name| loci_hosts::host(&name).ok_or("there is no host with this name"))
+}
+
+fn events() -> impl TypedValueParser<Value = Event> {
+    PossibleValuesParser::new(Event::ALL.map(Event::name))
+        .try_map(|name| Event::from_name(&name).ok_or("there is no event with this name"))
 }
 
 fn scope(name: &str) -> Result<Scope, String> {

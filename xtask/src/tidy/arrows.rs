@@ -70,6 +70,7 @@ pub static RULES: Rules = Rules {
         ("loci-tokens", 1),
         ("loci-vault", 1),
         ("loci-testkit", 1),
+        ("loci-hosts", 2),
         ("loci-index", 2),
         ("loci-oidc", 2),
         ("loci-engine", 2),

@@ -1,7 +1,6 @@
 //! The configuration file: TOML, in which every key must be known.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::Path;
 use std::{fmt, fs, io};
 
@@ -77,7 +76,8 @@ pub fn set(path: &Path, setting: &Setting, value: &str) -> Result<(), Failure> {
     }
     // A link to the file stays a link.
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    replace(&real, &edited).map_err(|error| wrong(&format_args!("cannot be written: {error}")))
+    loci_hosts::replace_file(&real, &edited)
+        .map_err(|error| wrong(&format_args!("cannot be written: {error}")))
 }
 
 /// Returns the text of a file with that value for a key, in the place of the former value or at the
@@ -117,27 +117,6 @@ fn edited(text: &str, table: &DeTable<'_>, key: &str, value: &str) -> String {
     }
     // Keys without a table come before the first table.
     format!("{key} = {value}\n{text}")
-}
-
-/// Replaces a file atomically by a text, with its former permissions. Makes its folder if there is
-/// none.
-///
-/// # Errors
-/// The file or its folder cannot be written.
-pub fn replace(file: &Path, text: &str) -> io::Result<()> {
-    let folder = file
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
-    temporary.write_all(text.as_bytes())?;
-    if let Ok(before) = fs::metadata(file) {
-        temporary.as_file().set_permissions(before.permissions())?;
-    }
-    temporary.as_file().sync_all()?;
-    temporary.persist(file)?;
-    Ok(())
 }
 
 struct File<'a> {

@@ -1,0 +1,203 @@
+//! The commands by which hooks call loci.
+
+use std::io;
+use std::path::Path;
+
+use crate::host::Event;
+use crate::shell::{self, quoted};
+
+/// The program that hooks call, as this process knows it.
+#[derive(Debug, Clone, Copy)]
+pub struct Program<'a> {
+    /// The name of its file, which the user may have changed; `None` if it is unknown.
+    pub file_name: Option<&'a str>,
+    /// Parses the words of a command as the command line of the program. Returns `None` for any
+    /// command but `hook run`.
+    pub parse: fn(&[String]) -> Option<HookRun>,
+}
+
+/// The arguments of `loci hook run` but for the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookRun {
+    /// The tools that the agent has.
+    pub dialect: String,
+    /// True if the other callers in the space may read what is saved.
+    pub is_shared: bool,
+    /// True if secrets stay in what is saved.
+    pub is_verbatim: bool,
+    /// The event.
+    pub event: Event,
+}
+
+impl Program<'_> {
+    /// Returns true for a command of this program for that host: a program of that name, its
+    /// options, [`run_words`] and an event.
+    pub(crate) fn is_own(&self, command: &str, host: &str) -> bool {
+        self.dialect_of(command, host).is_some()
+    }
+
+    /// Returns the dialect of a command of this program for that host.
+    pub(crate) fn dialect_of(&self, command: &str, host: &str) -> Option<String> {
+        let words = shell::words(command)?;
+        let (program, arguments) = (words.first()?, &words[..words.len() - 1]);
+        let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
+        let HookRun {
+            dialect,
+            is_shared,
+            is_verbatim,
+            event,
+        } = (self.parse)(&words)?;
+        // Only exactly these words: a command that the user added words to is the user's own. An
+        // older loci named no dialect.
+        let ends = |run: Vec<&str>| {
+            arguments
+                .iter()
+                .rev()
+                .map(String::as_str)
+                .take(run.len())
+                .eq(run.into_iter().rev())
+        };
+        let is_run = ends(run_words(host, Some(&dialect), is_shared, is_verbatim))
+            || ends(run_words(host, None, false, false));
+        let is_loci = ["loci", "loci.exe"].contains(&name) || self.file_name == Some(name);
+        (is_loci && is_run && words.last().is_some_and(|last| last == event.name()))
+            .then_some(dialect)
+    }
+}
+
+/// Returns the words of `loci hook run` that come before the event.
+pub(crate) fn run_words<'a>(
+    host: &'a str,
+    dialect: Option<&'a str>,
+    is_shared: bool,
+    is_verbatim: bool,
+) -> Vec<&'a str> {
+    let dialect = dialect.map(|dialect| ["--dialect", dialect]);
+    let dialect = dialect.as_ref().map_or(&[][..], |words| words);
+    let shared = if is_shared { &["--shared"][..] } else { &[] };
+    let verbatim = if is_verbatim {
+        &["--verbatim"][..]
+    } else {
+        &[]
+    };
+    [
+        &["hook", "run", "--host", host],
+        dialect,
+        shared,
+        verbatim,
+        &["--event"],
+    ]
+    .concat()
+}
+
+/// Returns the shell command for a program, with the folders that were named to it, each with its
+/// flag, since a host may not know them.
+///
+/// # Errors
+/// The current folder is unknown.
+pub fn shell_command<'a>(
+    executable: &Path,
+    named_folders: impl Iterator<Item = (&'static str, &'a Path)>,
+) -> io::Result<String> {
+    let mut words = vec![quoted(&executable.to_string_lossy())];
+    for (flag, path) in named_folders {
+        words.extend([
+            format!("--{flag}"),
+            quoted(&std::path::absolute(path)?.to_string_lossy()),
+        ]);
+    }
+    Ok(words.join(" "))
+}
+
+/// Returns the build folder of the program, if it is in one: Cargo marks it as a cache.
+pub fn build_folder(program: &Path) -> Option<&Path> {
+    program
+        .ancestors()
+        .skip(1)
+        .find(|folder| folder.join("CACHEDIR.TAG").is_file())
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A loci whose command line has no option but those of hooks. The tests of the command have
+    /// the real command line.
+    pub(crate) const PROGRAM: Program<'_> = Program {
+        file_name: Some("loci-renamed"),
+        parse,
+    };
+
+    fn parse(words: &[String]) -> Option<HookRun> {
+        let mut words = words.iter().skip(1).map(String::as_str);
+        if [words.next()?, words.next()?] != ["hook", "run"] {
+            return None;
+        }
+        let mut run = HookRun {
+            dialect: "mememory".to_owned(),
+            is_shared: false,
+            is_verbatim: false,
+            event: Event::Stop,
+        };
+        while let Some(word) = words.next() {
+            match word {
+                "--host" => drop(words.next()?),
+                "--dialect" => words.next()?.clone_into(&mut run.dialect),
+                "--shared" => run.is_shared = true,
+                "--verbatim" => run.is_verbatim = true,
+                "--event" => run.event = Event::from_name(words.next()?)?,
+                _ => return None,
+            }
+        }
+        Some(run)
+    }
+
+    #[test]
+    fn own_commands_end_with_the_words_of_loci() {
+        for (command, expected) in [
+            ("loci hook run --host codex --event stop", true),
+            (
+                "'/a b/loci-renamed' hook run --host codex --event stop",
+                true,
+            ),
+            (
+                "loci hook run --host codex --dialect engram --shared --verbatim --event stop",
+                true,
+            ),
+            ("loci hook run --host claude-code --event stop", false),
+            ("tee hook run --host codex --event stop", false),
+            ("loci hook run --host codex --event stop --shared", false),
+            ("loci hook run --host codex --event stop; say done", false),
+            ("loci hook run --host codex --event dinner", false),
+            ("loci hook install --host codex", false),
+            ("", false),
+        ] {
+            assert_eq!(PROGRAM.is_own(command, "codex"), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn folders_are_named_by_their_absolute_paths() {
+        let folder = std::path::absolute("a b").unwrap();
+        let named = [("data", Path::new("a b"))];
+        assert_eq!(
+            shell_command(Path::new("/bin/loci"), named.into_iter()).unwrap(),
+            format!("/bin/loci --data {}", quoted(&folder.to_string_lossy()))
+        );
+    }
+
+    #[test]
+    fn a_program_in_a_build_folder_is_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("target/debug/loci");
+        assert_eq!(build_folder(&program), None);
+        fs::create_dir_all(program.parent().unwrap()).unwrap();
+        fs::write(folder.path().join("target/CACHEDIR.TAG"), "").unwrap();
+        assert_eq!(
+            build_folder(&program),
+            Some(folder.path().join("target").as_path())
+        );
+    }
+}
