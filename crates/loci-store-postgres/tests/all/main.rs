@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod contract;
+mod trips;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

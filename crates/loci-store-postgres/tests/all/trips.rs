@@ -1,0 +1,117 @@
+//! The cost of calls in round trips, and calls whose connection is lost.
+
+use std::thread;
+
+use loci_core::{CandidateQuery, Store};
+use loci_testkit::contract::{filter, memory, passage, put, replace};
+
+use crate::Schemas;
+
+#[test]
+fn a_write_costs_two_round_trips_and_a_search_one() {
+    let schemas = Schemas::default();
+    let store = schemas.open();
+    let trips = |work: &dyn Fn()| {
+        let before = store.round_trips();
+        work();
+        store.round_trips() - before
+    };
+    let words = ["word".to_owned()];
+    let search = || {
+        let filter = filter();
+        let query = CandidateQuery {
+            terms: &words,
+            ..CandidateQuery::of(&filter, 10)
+        };
+        store.candidates(&query).unwrap().hits.len()
+    };
+    store
+        .commit(put(&memory("a"), vec![passage("word")]))
+        .unwrap();
+    assert_eq!(search(), 1, "the first one loads the index");
+
+    let mut changed = memory("a");
+    changed.revision += 1;
+    assert_eq!(
+        trips(&|| store
+            .commit(put(&memory("b"), vec![passage("word")]))
+            .unwrap()),
+        2
+    );
+    assert_eq!(trips(&|| store.commit(replace(&changed, None)).unwrap()), 2);
+    assert_eq!(search(), 2, "it brings the index up to date");
+    assert_eq!(trips(&|| assert_eq!(search(), 2)), 1);
+    assert_eq!(
+        trips(&|| drop(store.get_all(&filter(), &[memory("a").id]))),
+        1
+    );
+    assert_eq!(trips(&|| drop(store.version(&memory("a").space))), 1);
+}
+
+#[test]
+fn batches_that_wait_for_a_space_share_transactions() {
+    const WRITERS: u64 = 8;
+    const BATCHES: u64 = 20;
+    let schemas = Schemas::default();
+    let store = schemas.open();
+    store.commit(put(&memory("first"), Vec::new())).unwrap();
+    let before = store.round_trips();
+    thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            let store = &store;
+            scope.spawn(move || {
+                for batch in 0..BATCHES {
+                    let id = format!("{writer} {batch}");
+                    store.commit(put(&memory(&id), Vec::new())).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(store.size().unwrap().memories, WRITERS * BATCHES + 1);
+    assert!(store.round_trips() - before < WRITERS * BATCHES * 2);
+}
+
+/// Ends all connections of the server that wait or work in a schema, again and again, while
+/// writers go on.
+#[test]
+fn a_lost_connection_loses_no_write_and_does_none_twice() {
+    const WRITES: u64 = 500;
+    let schemas = Schemas::default();
+    let mut options = schemas.options();
+    let name = format!("cut_{}", std::process::id());
+    options.url = format!("{}?application_name={name}", options.url);
+    let store = loci_store_postgres::PostgresStore::open(options).unwrap();
+    store.commit(put(&memory("first"), Vec::new())).unwrap();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
+            runtime.block_on(async {
+                let url = loci_testkit::postgres::server_url();
+                let connected = tokio_postgres::connect(url, tokio_postgres::NoTls).await;
+                let (client, connection) = connected.unwrap();
+                let driving = tokio::spawn(connection);
+                let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1";
+                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    client.execute(sql, &[&name]).await.unwrap();
+                    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                }
+                drop(client);
+                driving.await.unwrap().unwrap();
+            });
+        });
+        for number in 0..WRITES {
+            let committed = store.commit(put(&memory(&number.to_string()), Vec::new()));
+            if committed.is_err() {
+                done.store(true, std::sync::atomic::Ordering::Relaxed);
+            }
+            committed.unwrap();
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    assert_eq!(store.size().unwrap().memories, WRITES + 1);
+    assert_eq!(store.version(&memory("first").space), Ok(WRITES + 1));
+}
