@@ -42,13 +42,17 @@ impl Server {
     /// Starts a server in a folder of its own; with `fsync` one that flushes what it acknowledges.
     pub fn start(fsync: bool) -> Self {
         let programs = programs();
-        // The server writes below it as another user, and removes nothing else.
-        let folder = std::env::temp_dir().join(format!(
-            "loci-postgres-{}-{:x}",
-            std::process::id(),
-            crate::Random::new(Instant::now().elapsed().as_nanos() as u64).below(1 << 30)
-        ));
-        fs::create_dir(&folder).expect("a folder for the server can be made");
+        // Where the tests run as root, the folder for temporary files may be closed to other users.
+        let parent = if is_root() {
+            PathBuf::from("/tmp")
+        } else {
+            std::env::temp_dir()
+        };
+        let folder = tempfile::Builder::new()
+            .prefix("loci-postgres-")
+            .tempdir_in(parent)
+            .expect("a folder for the server can be made")
+            .keep();
         if is_root() {
             run(Command::new("chown").arg(USER).arg(&folder));
         }
@@ -74,7 +78,7 @@ impl Server {
                 "-c",
                 "listen_addresses=127.0.0.1",
                 "-c",
-                "max_connections=300",
+                "max_connections=1000",
             ])
             .args([
                 "-c",
