@@ -50,7 +50,6 @@ mod locks;
 mod memories;
 mod models;
 mod notes;
-mod passages;
 mod phases;
 mod policy;
 mod redaction;

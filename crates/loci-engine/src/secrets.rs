@@ -5,11 +5,11 @@ use loci_core::{
     Error, ErrorCode, Expect, Memory, MemoryId, NoteFile, Principal, Record, Redactions, Result,
     Space, Store,
 };
+use loci_search::indexed;
 
 use crate::Engine;
 use crate::access::Access;
 use crate::locks::Locks;
-use crate::passages;
 use crate::redaction::redact_parts;
 use crate::{Models, Notes, Redaction};
 
@@ -284,7 +284,7 @@ impl Secrets<'_> {
             if memory.content.trim().is_empty() {
                 "[redacted: private]".clone_into(&mut memory.content);
             }
-            let passages = Some(passages::of_memory(&memory));
+            let passages = Some(indexed::passages(&memory));
             let put = Change::Put {
                 memory: Box::new(memory),
                 passages,

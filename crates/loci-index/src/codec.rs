@@ -37,6 +37,19 @@ pub fn decode_terms(mut bytes: &[u8]) -> Result<Vec<(&str, u32)>, Error> {
     Ok(terms)
 }
 
+/// Reads the same terms, to keep them longer than the bytes.
+///
+/// # Errors
+/// `corrupt` as there.
+pub fn decode_owned_terms(bytes: &[u8]) -> Result<Vec<Term>, Error> {
+    let terms = decode_terms(bytes)?.into_iter();
+    let owned = |(text, count): (&str, u32)| Term {
+        text: text.to_owned(),
+        count,
+    };
+    Ok(terms.map(owned).collect())
+}
+
 fn read_term<'a>(bytes: &mut &'a [u8]) -> Option<(&'a str, u32)> {
     let count = u32::try_from(read_number(bytes)?).ok()?;
     let length = usize::try_from(read_number(bytes)?).ok()?;

@@ -15,6 +15,7 @@ pub mod document;
 pub mod excerpt;
 pub mod fusion;
 pub mod index;
+pub mod indexed;
 pub mod passages;
 pub mod paths;
 pub mod query;

@@ -1,6 +1,5 @@
 //! Background enrichment: assessing new long-term memories and linking them to older ones.
 
-use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
 
@@ -9,14 +8,13 @@ use loci_core::{
     JobOutcome, Link, Memory, MemoryId, OwnerFilter, Passage, QueryVector, Reader, Relation,
     Result, Superseded, Tier, Vector, limits,
 };
-use loci_search::analysis::term_counts;
+use loci_search::indexed;
 use uuid::Uuid;
 
 use crate::Background;
 use crate::conversations::store_messages::INITIAL_WEIGHT;
 use crate::models::PASSAGES_EMBEDDED_AT_ONCE_MAX;
 use crate::models::PROBE_TEXT;
-use crate::passages;
 use crate::{SearchMode, catch_panic, enrichment};
 
 /// Seconds of a lease: more than the longest wait for an enricher. The jobs of a process that ended
@@ -265,28 +263,13 @@ impl Background<'_> {
     /// `unavailable` if the store or the model does not answer; another error if the model refuses
     /// the text.
     fn read(&self, memory: &Memory) -> Result<Reading> {
-        let mut passages = passages::of_memory(memory);
+        let mut passages = indexed::passages(memory);
         let vectors = self.vectors_of(memory, &mut passages)?;
         let enrichment = self.judge(&memory.content);
-        let known: HashSet<&str> = passages
-            .iter()
-            .flat_map(|passage| &passage.terms)
-            .map(|term| term.text.as_str())
-            .collect();
-        let terms = term_counts([enrichment.summary.as_str()]);
-        let has_new_terms = terms.iter().any(|(term, _)| !known.contains(term.as_str()));
-        if has_new_terms {
-            let beside: Vec<String> = memory
-                .metadata()
-                .into_iter()
-                .chain([enrichment.summary.clone()])
-                .collect();
-            for (passage, with_summary) in passages
-                .iter_mut()
-                .zip(passages::with_metadata(memory, &beside))
-            {
-                passage.terms = with_summary.terms;
-            }
+        let summarised = indexed::with_summary(memory, &passages, &enrichment.summary);
+        let has_new_terms = summarised.is_some();
+        for (passage, with_summary) in passages.iter_mut().zip(summarised.unwrap_or_default()) {
+            passage.terms = with_summary.terms;
         }
         Ok(Reading {
             enrichment,

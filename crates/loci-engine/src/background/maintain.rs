@@ -8,14 +8,14 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use loci_core::{
-    Batch, Change, Embedder, EnrichmentStatus, Error, ErrorCode, Expect, FilingOrder, Memory,
-    ModelId, Partition, Passage, Result, Sweep, Work,
+    Batch, Change, Embedder, Error, ErrorCode, Expect, FilingOrder, Memory, ModelId, Partition,
+    Passage, Result, Sweep, Work,
 };
+use loci_search::indexed;
 
 use crate::Background;
 use crate::leases::{ModelRounds, PartitionRounds, TextName};
 use crate::models::{PROBE_TEXT, quantised, texts_of, vectors_by};
-use crate::passages;
 use crate::{SearchMode, catch_panic};
 
 /// The most steps that one transaction sweeps, so that a caller's write never waits long.
@@ -398,7 +398,7 @@ struct Text {
 impl Text {
     fn of(memory: Memory) -> Self {
         Text {
-            passages: passages::of_memory(&memory),
+            passages: indexed::passages(&memory),
             memory,
         }
     }
@@ -424,18 +424,9 @@ impl Text {
         }
     }
 
-    /// Returns the change that stores the memory with these passages. An enrichment's summary stays
-    /// searchable.
+    /// Returns the change that stores the memory with these passages.
     fn rebuilt(&self) -> Change {
         let Text { memory, passages } = self;
-        let (mut passages, mut metadata) = (passages.clone(), memory.metadata());
-        if memory.enrichment == Some(EnrichmentStatus::Completed) {
-            metadata.extend(memory.summary.clone());
-            let with_summary = passages::with_metadata(memory, &metadata);
-            for (passage, with_summary) in passages.iter_mut().zip(with_summary) {
-                passage.terms = with_summary.terms;
-            }
-        }
         let expect = Expect::Revision(memory.revision);
         let memory = Memory {
             revision: memory.revision + 1,
@@ -443,7 +434,7 @@ impl Text {
         };
         Change::Put {
             memory: Box::new(memory),
-            passages: Some(passages),
+            passages: Some(passages.clone()),
             expect,
         }
     }

@@ -4,12 +4,11 @@ use loci_core::{
     Caller, Change, EnrichmentStatus, Error, ErrorCode, Expect, Location, Memory, MemoryId,
     Passage, Redactions, Result, Scope, Thread, Tier, Timestamp, limits,
 };
-use loci_search::document;
+use loci_search::{document, indexed};
 
 use crate::Conversations;
 use crate::memories::remember::distinct;
 use crate::models::quantised;
-use crate::passages;
 use crate::{SearchMode, check};
 
 /// The initial weight of a message, and of the long-term memory made from it.
@@ -183,7 +182,7 @@ impl Conversations<'_> {
             tags,
         } = message;
         let tags = distinct(tags);
-        let passages = passages::of_text(
+        let passages = indexed::of_text(
             &content,
             &tags,
             &document::marks_of_origin(None, role == Role::Tool),

@@ -7,10 +7,10 @@ use std::slice;
 use loci_core::{
     Caller, Change, Error, ErrorCode, Expect, Memory, MemoryId, Result, Scope, Timestamp, limits,
 };
+use loci_search::indexed;
 
 use crate::Imports;
 use crate::memories::remember::{Remember, check_request, new_memory};
-use crate::passages;
 use crate::{SearchMode, check};
 
 /// A memory from another system.
@@ -152,7 +152,7 @@ impl Imports<'_> {
         for import in imports {
             let memory = Box::new(self.imported(caller, import));
             owners.extend(memory.owner.clone());
-            let passages = Some(passages::of_memory(&memory));
+            let passages = Some(indexed::passages(&memory));
             puts.push(Change::Put {
                 memory,
                 passages,

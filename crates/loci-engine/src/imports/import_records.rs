@@ -8,11 +8,11 @@ use loci_core::{
     FactQuery, Filter, Memory, MemoryId, NoteFile, Principal, Reader, Record, Result, Space,
     Timestamp, Tunnel, limits,
 };
+use loci_search::indexed;
 
 use crate::Imports;
 use crate::memories::remember::named_collection;
 use crate::notes::in_parallel;
-use crate::passages;
 use crate::{SearchMode, catch_panic, check};
 
 /// The result of an import over all its calls; durable when a call returns.
@@ -265,7 +265,7 @@ impl Imports<'_> {
                     if memory.location.collection.as_deref() == memory.conversation() {
                         memory.location.collection = None;
                     }
-                    passages = passages::of_memory(&memory);
+                    passages = indexed::passages(&memory);
                     let is_pending = memory.enrichment == Some(EnrichmentStatus::Pending);
                     job = is_pending.then(|| Change::Enqueue {
                         memory: memory.id.clone(),

@@ -6,10 +6,10 @@ use loci_core::{
     Caller, Change, Citation, CollectionFilter, Delivery, Error, ErrorCode, Expect, Location,
     Memory, MemoryId, Passage, Result, Scope, Tier, Timestamp, Visibility,
 };
+use loci_search::indexed;
 use uuid::Uuid;
 
 use crate::Memories;
-use crate::passages;
 use crate::search::compare::{Compared, Similar};
 use crate::{StartOverflow, check};
 
@@ -174,7 +174,7 @@ impl Memories<'_> {
         memory: Memory,
         compare_in: Option<CollectionFilter>,
     ) -> Result<(Remembered, Vec<Passage>)> {
-        let mut passages = passages::of_memory(&memory);
+        let mut passages = indexed::passages(&memory);
         let (embedding, vectors) =
             self.models
                 .embed_at_once(memory.title.as_deref(), &memory.content, &mut passages);

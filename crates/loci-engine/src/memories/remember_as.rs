@@ -1,11 +1,11 @@
 //! Storing a memory under an id that the caller chooses.
 
 use loci_core::{Caller, Change, Error, ErrorCode, Expect, Memory, MemoryId, Result};
+use loci_search::indexed;
 
 use crate::Memories;
 use crate::memories::remember::{Remember, Remembered, check_request, new_memory, not_wiped};
 use crate::notes::not_note;
-use crate::passages;
 
 impl Memories<'_> {
     /// Stores a memory under this id, or replaces the caller's memory with that id, whose owner,
@@ -31,7 +31,7 @@ impl Memories<'_> {
             id: id.clone(),
             ..new_memory(caller, request, self.clock.now())
         };
-        let mut passages = passages::of_memory(&new);
+        let mut passages = indexed::passages(&new);
         // Checked before the model is called, which takes longer.
         self.replaced(caller, &new)?;
         let (embedding, _) = self.models.embed_at_once(None, &new.content, &mut passages);

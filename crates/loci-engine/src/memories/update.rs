@@ -4,12 +4,11 @@ use loci_core::{
     Caller, Change, Error, Expect, Forgotten, Memory, MemoryId, Passage, Redactions, Result,
     Visibility,
 };
-use loci_search::document;
+use loci_search::{document, indexed};
 
 use crate::Memories;
 use crate::memories::remember::GLOBAL;
 use crate::notes::{Embedded, cannot_change, in_file_or_store, note_body};
-use crate::passages;
 use crate::{Embedding, Refile, check};
 
 impl Memories<'_> {
@@ -80,7 +79,7 @@ impl Memories<'_> {
         let marks = document::marks_of_origin(before.source_path(), before.is_tool_output());
         let now = self.clock.now();
         let text = change.content.as_deref().map(|content| {
-            let mut passages = passages::of_text(content, &metadata, &marks, now);
+            let mut passages = indexed::of_text(content, &metadata, &marks, now);
             let (embedding, _) =
                 self.models
                     .embed_at_once(before.title.as_deref(), content, &mut passages);
@@ -103,7 +102,7 @@ impl Memories<'_> {
                         if memory.metadata() == metadata {
                             return passages.clone();
                         }
-                        let indexed = passages::of_text(content, &memory.metadata(), &marks, now)
+                        let indexed = indexed::of_text(content, &memory.metadata(), &marks, now)
                             .into_iter()
                             .zip(passages);
                         indexed

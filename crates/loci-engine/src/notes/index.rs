@@ -8,11 +8,11 @@ use loci_core::{
     FileStamp, LOCAL, Link, Memory, MemoryId, Note, NoteContent, NoteFile, Passage, Relation,
     Result, Space, Tier, Timestamp, Vector, Visibility, limits,
 };
+use loci_search::indexed;
 use uuid::Uuid;
 
 use super::{FolderState, Notes, everything};
 use crate::memories::remember::named_collection;
-use crate::passages;
 use crate::{Embedding, SearchMode, catch_panic, check};
 
 /// The [kind](Memory::kind) of every note.
@@ -290,7 +290,7 @@ impl Notes<'_> {
         title: Option<&str>,
         content: &str,
     ) -> (Embedding, Embedded) {
-        let mut passages = passages::of_text(content, &[], &[], self.clock.now());
+        let mut passages = indexed::of_text(content, &[], &[], self.clock.now());
         let (embedding, _) = self.models.embed_at_once(title, content, &mut passages);
         let vectors = passages
             .into_iter()
@@ -366,7 +366,7 @@ impl Notes<'_> {
         if is_same_text && known.is_some_and(is_as_stored) {
             return Ok(None);
         }
-        let mut passages = passages::with_metadata(note, &metadata);
+        let mut passages = indexed::passages(note);
         if embedded.content == note.content && embedded.title == note.title {
             set_vectors(&mut passages, embedded.vectors.clone());
         } else if is_same_text {

@@ -1,18 +1,14 @@
 //! Stored passages, cut and analysed again when the analysis of texts has changed.
 
-use std::collections::HashSet;
-use std::ops::Range;
-
-use loci_core::{EnrichmentStatus, Memory, Passage, SOURCE_FILE, SOURCE_PATH, SourceFile, Term};
-use loci_search::passages::passages;
-use loci_search::{analysis, dates, document};
+use loci_core::{Memory, SOURCE_FILE, SOURCE_PATH, SourceFile};
+use loci_search::{analysis, document, indexed};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use crate::failure::{Result, damaged};
 use crate::statements::passages::{PASSAGE_HOLDS, delete_passages, insert_passages, passage_keys};
 use crate::statements::row::{COLUMNS, FURTHER_COLUMNS, WHOLE_TABLES, read_whole};
 use crate::statements::source_files;
-use loci_index::codec::{decode_terms, encode_attributes, encode_terms};
+use loci_index::codec::{decode_owned_terms, encode_attributes, encode_terms};
 
 /// The version of the analysis that this build makes terms with.
 pub(crate) const VERSION: i64 = analysis::VERSION as i64;
@@ -76,7 +72,7 @@ pub(crate) fn renew_memory(connection: &Connection, row: i64, embeds_text: bool)
         return Ok(0);
     };
     add_source_path(connection, row, &mut memory)?;
-    let ranges = passages(&memory.content);
+    let passages = indexed::passages(&memory);
     // A corrupt passage has no vector that could stay.
     let forget = format!("DELETE FROM passage WHERE row BETWEEN ?1 AND ?2 AND NOT {PASSAGE_HOLDS}");
     connection
@@ -93,11 +89,9 @@ pub(crate) fn renew_memory(connection: &Connection, row: i64, embeds_text: bool)
         ))
     })?;
     let stored: Vec<(i64, i64, i64)> = stored.collect::<rusqlite::Result<_>>()?;
-    let terms = terms(&memory, &ranges);
-    let count = ranges.len();
-    let bounds = ranges
+    let bounds = passages
         .iter()
-        .map(|range| (range.start as i64, range.end as i64));
+        .map(|passage| (passage.range.start as i64, passage.range.end as i64));
     if stored
         .iter()
         .map(|(_, first, end)| (*first, *end))
@@ -109,8 +103,9 @@ pub(crate) fn renew_memory(connection: &Connection, row: i64, embeds_text: bool)
         let mut forget = connection.prepare_cached(forget)?;
         let mut forget_further =
             connection.prepare_cached("DELETE FROM further_vector WHERE passage = ?1")?;
-        for (((key, ..), range), terms) in stored.iter().zip(ranges).zip(terms) {
-            update.execute(params![key, encode_terms(&terms)])?;
+        for ((key, ..), passage) in stored.iter().zip(&passages) {
+            update.execute(params![key, encode_terms(&passage.terms)])?;
+            let range = passage.range.clone();
             if !embeds_text
                 && document::embedded_text(&memory.content, range.clone()) != memory.content[range]
             {
@@ -119,15 +114,10 @@ pub(crate) fn renew_memory(connection: &Connection, row: i64, embeds_text: bool)
             }
         }
     } else {
-        let passages = ranges.into_iter().zip(terms).map(|(range, terms)| Passage {
-            range,
-            terms,
-            vector: None,
-        });
         delete_passages(connection, row)?;
-        insert_passages(connection, row, &passages.collect::<Vec<_>>())?;
+        insert_passages(connection, row, &passages)?;
     }
-    Ok(count)
+    Ok(passages.len())
 }
 
 /// Notes the path of its file in a memory that was filed before paths were noted.
@@ -171,94 +161,23 @@ pub(crate) fn fits(connection: &Connection, row: i64) -> Result<bool> {
 
 /// The same, for the memory of that row.
 pub(crate) fn fits_memory(connection: &Connection, row: i64, memory: &Memory) -> Result<bool> {
-    let ranges = passages(&memory.content);
     let sql = "SELECT row, first_byte, end_byte, terms FROM passage WHERE row BETWEEN ?1 AND ?2 ORDER BY row";
     let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query(passage_keys(row))?;
+    let keys = passage_keys(row);
+    let mut rows = statement.query(keys)?;
     let mut stored = Vec::new();
-    let [first_key, _] = passage_keys(row);
     while let Some(passage) = rows.next()? {
-        let is_in_place = ranges.get(stored.len()).is_some_and(|range| {
-            let place = (passage.get(0), passage.get(1), passage.get(2));
-            place
-                == (
-                    Ok(first_key + stored.len() as i64),
-                    Ok(range.start as i64),
-                    Ok(range.end as i64),
-                )
-        });
+        let number = |column| passage.get::<_, i64>(column);
+        let bounds = (number(0), number(1), number(2));
         let terms = passage.get_ref(3)?.as_blob().map_err(|_| damaged())?;
-        match decode_terms(terms) {
-            Ok(terms) if is_in_place => {
-                let words = words(terms.into_iter());
-                stored.push(
-                    words
-                        .into_iter()
-                        .map(|(text, count)| (text.to_owned(), count))
-                        .collect::<Vec<_>>(),
-                );
-            }
-            _ => return Ok(false),
+        let (Ok(terms), (Ok(key), Ok(first), Ok(end))) = (decode_owned_terms(terms), bounds) else {
+            return Ok(false);
+        };
+        if key != keys[0] + stored.len() as i64 {
+            return Ok(false);
         }
+        let range = first.cast_unsigned() as usize..end.cast_unsigned() as usize;
+        stored.push((range, terms));
     }
-    let gives = |memory: &Memory| {
-        let terms = terms(memory, &ranges);
-        terms.iter().zip(&stored).all(|(terms, stored)| {
-            let fresh = words(terms.iter().map(|term| (term.text.as_str(), term.count)));
-            fresh
-                .into_iter()
-                .eq(stored.iter().map(|(text, count)| (text.as_str(), *count)))
-        })
-    };
-    // A summary may have come without words of its own.
-    Ok(stored.len() == ranges.len()
-        && (gives(memory)
-            || gives(&Memory {
-                summary: None,
-                ..memory.clone()
-            })))
-}
-
-/// The terms that are words, in their order as texts.
-fn words<'a>(terms: impl Iterator<Item = (&'a str, u32)>) -> Vec<(&'a str, u32)> {
-    let mut words: Vec<_> = terms.filter(|(_, count)| *count > 0).collect();
-    words.sort_unstable();
-    words
-}
-
-/// The terms of each passage.
-fn terms(memory: &Memory, passages: &[Range<usize>]) -> Vec<Vec<Term>> {
-    let day = dates::day(memory.updated_at.microseconds());
-    let with = |metadata: &[String]| -> Vec<Vec<Term>> {
-        let marks = document::marks_of_origin(memory.source_path(), memory.is_tool_output());
-        let marks: Vec<_> = marks.into_iter().map(|mark| (mark, 0)).collect();
-        let terms = passages
-            .iter()
-            .map(|range| document::terms(&memory.content, range.clone(), metadata, day));
-        let terms = terms.map(|terms| terms.into_iter().chain(marks.clone()).collect::<Vec<_>>());
-        let term = |(text, count)| Term { text, count };
-        terms
-            .map(|terms| terms.into_iter().map(term).collect())
-            .collect()
-    };
-    let mut metadata = memory.metadata();
-    let terms = with(&metadata);
-    // Written by the background, whose words find the memory where it has others than the content.
-    let is_enriched = memory.enrichment == Some(EnrichmentStatus::Completed);
-    let Some(summary) = memory.summary.as_ref().filter(|_| is_enriched) else {
-        return terms;
-    };
-    let known: HashSet<&str> = terms
-        .iter()
-        .flatten()
-        .map(|term| term.text.as_str())
-        .collect();
-    if analysis::term_counts([summary.as_str()])
-        .iter()
-        .all(|(term, _)| known.contains(term.as_str()))
-    {
-        return terms;
-    }
-    metadata.push(summary.clone());
-    with(&metadata)
+    Ok(indexed::fit(memory, &stored))
 }

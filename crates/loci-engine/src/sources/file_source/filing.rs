@@ -7,11 +7,11 @@ use loci_core::{
     Batch, Caller, Change, CollectionFilter, Error, ErrorCode, Expect, Filter, Forgotten, Location,
     Memory, MemoryId, Page, Result, Scope, SourceFile, Thread, Timestamp,
 };
+use loci_search::indexed;
 
 use super::plan::{Before, Plan, Step, begins, fits, matched, removals};
 use super::{ReadSource, SOURCE_FILE, SourceFiled, SourceId, SourcePart};
 use crate::notes::in_parallel;
-use crate::passages;
 use crate::{SearchMode, Sources};
 
 /// Attempts at one file while others change its memories, or while the ids of its parts are taken.
@@ -129,7 +129,7 @@ impl<'a> Filing<'a> {
     fn commit(&self, steps: &[Step<'_>]) -> Result<()> {
         let new: Vec<&Memory> = steps.iter().flat_map(|step| step.new).collect();
         let put = |memory: &&Memory| {
-            let passages = Some(passages::of_memory(memory));
+            let passages = Some(indexed::passages(memory));
             Ok(vec![Change::Put {
                 memory: Box::new((*memory).clone()),
                 passages,

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::iter;
 
 use loci_core::{Change, Memory, Result, SourceFile, Thread};
+use loci_search::indexed;
 
 use super::{ReadSource, SOURCE_FILE, SourceFiled, SourcePart};
+use crate::Sources;
 use crate::background::enrich::changed;
-use crate::{Sources, passages};
 
 /// The memories, and the bytes of their texts, that one transaction stores at most, so that another
 /// caller's write never waits long.
@@ -139,7 +140,7 @@ impl Before {
         let is_titled_anew = memory.title != self.memory.title;
         // The title and the path are among the indexed words; the model reads the title alone.
         let passages = if is_titled_anew || memory.source_path() != self.memory.source_path() {
-            let mut passages = passages::of_memory(&memory);
+            let mut passages = indexed::passages(&memory);
             if !is_titled_anew {
                 sources.notes.keep_vectors(&memory, &mut passages)?;
             }
