@@ -11,8 +11,6 @@ CREATE TABLE @space (
     version     bigint NOT NULL DEFAULT 0,     -- the number of the newest change
     rows        bigint NOT NULL DEFAULT 0,     -- the newest number of a row
     audits      bigint NOT NULL DEFAULT 0,     -- the newest number of an audit entry
-    memories    bigint NOT NULL DEFAULT 0,
-    passages    bigint NOT NULL DEFAULT 0,
     -- The fingerprint of a model that has embedded all passages; none if that is not known.
     embedded    text COLLATE "C",
     -- No row of the space has a time before these: the earliest expiry, soft deletion, audit entry

@@ -9,12 +9,15 @@ use std::time::Instant;
 use loci_core::{CandidateQuery, Candidates, Error, ModelId, Space};
 use loci_index::codec::{decode_terms, decode_vector};
 use loci_index::{Index, StoredPassage, StoredVector, Texts};
+use loci_search::analysis;
 use tokio_postgres::Row;
 
 use crate::failure::Result;
+use crate::repair::renew;
 use crate::row::{STORED_COLUMNS, read_stored};
 use crate::server::Server;
 use crate::session::Session;
+use crate::transaction::check_analysis;
 use crate::value::{Columns, Value, values};
 
 /// Changes that are read one by one. Behind by more, an index is loaded again.
@@ -178,6 +181,11 @@ impl SpaceIndex {
         }
         // The old one goes first, so that there are never two.
         *self.write() = None;
+        let (_, analysed_by) = server.read(async |session| state(session, space).await)?;
+        if analysed_by != i64::from(analysis::VERSION) {
+            let memories = renew(server, space)?.memories;
+            tracing::info!(%space, memories, "analysed the texts of a space again, as this version of loci does");
+        }
         let loaded = server.read_snapshot(async |session| load(session, space).await)?;
         let bytes = loaded.index.bytes();
         tracing::debug!(
@@ -192,9 +200,18 @@ impl SpaceIndex {
 }
 
 async fn newest_change(session: &Session, space: &Space) -> Result<i64> {
-    let sql = "SELECT version FROM @space WHERE space = $1";
-    let row = session.query_one(sql, &values![space]).await?;
-    Ok(row.map(|row| row.try_get(0)).transpose()?.unwrap_or(0))
+    Ok(state(session, space).await?.0)
+}
+
+/// Returns the newest change of a space, and the version of the analysis of its passages.
+async fn state(session: &Session, space: &Space) -> Result<(i64, i64)> {
+    let sql = "SELECT version, analysis FROM @space WHERE space = $1";
+    let Some(row) = session.query_one(sql, &values![space]).await? else {
+        return Ok((0, i64::from(analysis::VERSION)));
+    };
+    let (version, analysis) = (row.try_get(0)?, row.try_get(1)?);
+    check_analysis(analysis)?;
+    Ok((version, analysis))
 }
 
 /// The memories that changed, as they are now.

@@ -213,36 +213,24 @@ pub(crate) struct Found {
 }
 
 /// The columns of `@memory AS m` that [`Found::read`] reads.
-pub(crate) const FOUND_COLUMNS: &str = "m.id, m.row, m.revision, m.deleted_at, m.expires_at, m.owner, \
-    m.visibility, m.source, m.collection, m.section, m.kind, m.tier, m.origin, m.forgotten_at IS NOT NULL";
+pub(crate) const FOUND_COLUMNS: &str = "m.id, m.row, m.revision, m.deleted_at, m.expires_at, m.source, m.owner, \
+    m.visibility, m.visibility, m.owner, m.collection, m.section, m.kind, m.tier, m.origin, \
+    m.forgotten_at IS NOT NULL";
 
 impl Found {
     pub(crate) fn read(row: &Row) -> Result<Self> {
         let mut columns = Columns::of(row);
-        let mut found = Found {
+        Ok(Found {
             id: MemoryId::new(columns.take::<String>()?),
             row: columns.take()?,
             revision: columns.number()?,
             deleted_at: columns.moment()?,
             expires_at: columns.moment()?,
+            source: columns.id()?,
             owner: columns.take()?,
             visibility: columns.named(Visibility::from_name)?,
-            source: columns.id()?,
-            place: Place {
-                visibility: Visibility::Common,
-                owner: None,
-                collection: columns.take()?,
-                section: columns.take()?,
-                kind: columns.take()?,
-                tier: columns.named(Tier::from_name)?,
-                origin: columns.take()?,
-                is_forgotten: columns.take()?,
-            },
-        };
-        found
-            .place
-            .set_reader(found.owner.as_deref(), found.visibility);
-        Ok(found)
+            place: Place::read(&mut columns)?,
+        })
     }
 
     pub(crate) fn of(memory: &Memory, row: i64) -> Self {
@@ -295,7 +283,30 @@ pub(crate) struct Place {
     is_forgotten: bool,
 }
 
+/// The columns of `@memory AS m` that [`Place::read`] reads; `@place_count` has them by these names,
+/// but `is_forgotten`.
+pub(crate) const PLACE_COLUMNS: &str =
+    "m.visibility, m.owner, m.collection, m.section, m.kind, m.tier, m.origin";
+
 impl Place {
+    /// Returns the place in the next columns, [`PLACE_COLUMNS`] and whether the memory is forgotten.
+    pub(crate) fn read(columns: &mut Columns<'_>) -> Result<Self> {
+        let visibility = columns.named(Visibility::from_name)?;
+        let owner: Option<String> = columns.take()?;
+        let mut place = Place {
+            visibility,
+            owner: None,
+            collection: columns.take()?,
+            section: columns.take()?,
+            kind: columns.take()?,
+            tier: columns.named(Tier::from_name)?,
+            origin: columns.take()?,
+            is_forgotten: columns.take()?,
+        };
+        place.set_reader(owner.as_deref(), visibility);
+        Ok(place)
+    }
+
     /// All callers may read what is common or has no owner, in whosever name it is.
     pub(crate) fn set_reader(&mut self, owner: Option<&str>, visibility: Visibility) {
         self.visibility = if owner.is_some() {

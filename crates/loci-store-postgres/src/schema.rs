@@ -9,7 +9,7 @@ use crate::session::Session;
 use crate::value::values;
 
 /// Every migration that was ever released, oldest first.
-const MIGRATIONS: [&str; 1] = [include_str!("../migrations/V1__store.sql")];
+pub(crate) const MIGRATIONS: [&str; 1] = [include_str!("../migrations/V1__store.sql")];
 
 /// The version that this build reads and writes.
 pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;

@@ -35,7 +35,7 @@ pub(crate) struct Needs {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SpaceRow {
     pub(crate) version: i64,
-    rows: i64,
+    pub(crate) rows: i64,
     pub(crate) audits: i64,
     pub(crate) embedded: Option<String>,
     /// Bounds of the times of its rows; see the columns of the table.
@@ -44,6 +44,8 @@ pub(crate) struct SpaceRow {
     pub(crate) audited_from: Option<i64>,
     pub(crate) wiped_from: Option<i64>,
     pub(crate) trimmed: i64,
+    /// The version of the analysis of the passages; negative while they are analysed again.
+    pub(crate) analysis: i64,
 }
 
 impl SpaceRow {
@@ -59,6 +61,7 @@ impl SpaceRow {
             audited_from: columns.take()?,
             wiped_from: columns.take()?,
             trimmed: columns.take()?,
+            analysis: columns.take()?,
         })
     }
 }
@@ -99,7 +102,7 @@ pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
 const BEGIN_REBUILDABLE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '10s'; \
     SET LOCAL idle_in_transaction_session_timeout = '10s'; SET LOCAL synchronous_commit = off";
 const LOCK: &str = "SELECT version, rows, audits, embedded, expires_from, deleted_from, audited_from, wiped_from, \
-    trimmed FROM @space WHERE space = $1 FOR UPDATE";
+    trimmed, analysis FROM @space WHERE space = $1 FOR UPDATE";
 
 /// How a transaction is found again.
 pub(crate) struct Commit {
@@ -122,6 +125,7 @@ impl<'a> Transaction<'a> {
             Some(row) => SpaceRow::read(row)?,
             None => create_space(session, name).await?,
         };
+        check_analysis(row.analysis)?;
         let mut transaction = Transaction {
             session,
             name,
@@ -209,10 +213,11 @@ impl<'a> Transaction<'a> {
             audited_from,
             wiped_from,
             trimmed,
+            analysis,
         } = self.row.clone();
         self.queue(
             "UPDATE @space SET version = $2, rows = $3, audits = $4, embedded = $5, expires_from = $6, \
-             deleted_from = $7, audited_from = $8, wiped_from = $9, trimmed = $10 WHERE space = $1",
+             deleted_from = $7, audited_from = $8, wiped_from = $9, trimmed = $10, analysis = $11 WHERE space = $1",
             values![
                 self.name,
                 version,
@@ -223,32 +228,42 @@ impl<'a> Transaction<'a> {
                 deleted_from,
                 audited_from,
                 wiped_from,
-                trimmed
+                trimmed,
+                analysis
             ],
         );
         (commit, self.queue)
     }
 
-    fn write_counts(&mut self, counts: HashMap<Place, i64>) {
-        let rows: Vec<_> = counts
-            .into_iter()
-            .filter(|(_, memories)| *memories != 0)
-            .map(|(place, memories)| place.values(self.name, memories))
-            .collect();
-        if rows.is_empty() {
+    fn write_counts(&mut self, mut counts: HashMap<Place, i64>) {
+        counts.retain(|_, memories| *memories != 0);
+        if counts.is_empty() {
             return;
         }
+        self.add_counts(counts);
+        // Of a place without memories, not even the name is left.
+        self.queue(
+            "DELETE FROM @place_count WHERE space = $1 AND memories = 0",
+            values![self.name],
+        );
+    }
+
+    /// Adds to the counts of places that the space keeps.
+    pub(crate) fn add_counts(&mut self, counts: HashMap<Place, i64>) {
+        let rows = counts.into_iter();
+        let rows = rows.map(|(place, memories)| place.values(self.name, memories));
+        let rows = rows.collect();
         self.insert_rows(
             "INSERT INTO @place_count AS c (space, place, visibility, owner, collection, section, kind, tier, origin, \
              is_forgotten, memories)",
             rows,
             " ON CONFLICT (space, place) DO UPDATE SET memories = c.memories + excluded.memories",
         );
-        // Of a place without memories, not even the name is left.
-        self.queue(
-            "DELETE FROM @place_count WHERE space = $1 AND memories = 0",
-            values![self.name],
-        );
+    }
+
+    /// Returns the connection. Statements that are queued have not reached it.
+    pub(crate) fn session(&self) -> &'a Session {
+        self.session
     }
 
     /// Returns the name of the space.
@@ -431,6 +446,18 @@ impl<'a> Transaction<'a> {
         );
         Ok(row)
     }
+}
+
+/// Fails if a newer loci has analysed the texts of a space: the words that this one would store are
+/// others, and searches would not find them.
+pub(crate) fn check_analysis(version: i64) -> Result<()> {
+    if version.abs() <= i64::from(analysis::VERSION) {
+        return Ok(());
+    }
+    Err(Error::unavailable(
+        "a newer loci has indexed the texts of this space, and this one cannot read its index; install that loci here, too",
+    )
+    .into())
 }
 
 /// Returns the statements that lock the space and read what the changes need.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod contract;
+mod maintenance;
 mod trips;
 
 use std::sync::Mutex;
@@ -46,4 +47,21 @@ impl Drop for Schemas {
             PostgresStore::open(options).unwrap().destroy().unwrap();
         }
     }
+}
+
+/// Runs statements in the schema of a store, which `@` stands for.
+fn run_sql(options: &Options, sql: &str) {
+    let sql = sql.replace('@', &format!("{}.", options.schema));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let connected = tokio_postgres::connect(server_url(), tokio_postgres::NoTls).await;
+        let (client, connection) = connected.unwrap();
+        let driving = tokio::spawn(connection);
+        client.batch_execute(&sql).await.unwrap();
+        drop(client);
+        driving.await.unwrap().unwrap();
+    });
 }

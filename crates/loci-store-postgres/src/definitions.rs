@@ -1,0 +1,153 @@
+//! The tables and indexes that the migrations make, compared with those of the server.
+
+use crate::failure::Result;
+use crate::options::Options;
+use crate::schema::MIGRATIONS;
+use crate::session::Session;
+use crate::value::values;
+
+/// A table or an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Definition {
+    pub(crate) kind: DefinitionKind,
+    pub(crate) name: String,
+    /// The statement that makes an index; empty for a table.
+    sql: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DefinitionKind {
+    Table,
+    Index,
+}
+
+/// Returns all that the migrations make, in their order.
+pub(crate) fn all() -> Vec<Definition> {
+    let is_code = |line: &&str| !line.starts_with("--");
+    let lines = MIGRATIONS.iter().flat_map(|migration| migration.lines());
+    let sql: Vec<_> = lines
+        .filter(is_code)
+        .map(|line| line.split_once(" -- ").map_or(line, |(code, _)| code))
+        .collect();
+    sql.join("\n").split(';').filter_map(read).collect()
+}
+
+fn read(statement: &str) -> Option<Definition> {
+    let sql = statement.trim();
+    if let Some(rest) = sql.strip_prefix("CREATE TABLE @") {
+        return Some(Definition {
+            kind: DefinitionKind::Table,
+            name: rest.split(' ').next()?.to_owned(),
+            sql: String::new(),
+        });
+    }
+    let rest = sql
+        .strip_prefix("CREATE INDEX ")
+        .or_else(|| sql.strip_prefix("CREATE UNIQUE INDEX "))?;
+    Some(Definition {
+        kind: DefinitionKind::Index,
+        name: rest.split(' ').next()?.to_owned(),
+        sql: sql.to_owned(),
+    })
+}
+
+/// Returns what is missing in the schema, and the indexes that are invalid.
+pub(crate) async fn missing(session: &Session, schema: &str) -> Result<Vec<Definition>> {
+    let sql = "SELECT c.relname::text FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace \
+        LEFT JOIN pg_index AS i ON i.indexrelid = c.oid WHERE n.nspname = $1 AND coalesce(i.indisvalid, true)";
+    let mut usable = Vec::new();
+    for row in session.query(sql, &values![schema]).await? {
+        usable.push(row.try_get::<_, String>(0)?);
+    }
+    let mut missing = all();
+    missing.retain(|definition| !usable.contains(&definition.name));
+    Ok(missing)
+}
+
+/// Returns the tables with statistics on the column `space`.
+pub(crate) async fn with_statistics(session: &Session, schema: &str) -> Result<Vec<String>> {
+    let sql = "SELECT c.relname::text FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid \
+        JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') \
+        AND NOT c.relispartition AND a.attname = 'space' AND a.attstattarget IS DISTINCT FROM 0 ORDER BY 1";
+    let tables = session.query(sql, &values![schema]).await?;
+    let names = tables.iter().map(|row| Ok(row.try_get(0)?));
+    let mut names: Vec<String> = names.collect::<Result<_>>()?;
+    names.retain(|name| {
+        all()
+            .iter()
+            .any(|it| it.kind == DefinitionKind::Table && it.name == *name)
+    });
+    Ok(names)
+}
+
+/// Returns true if the random bytes of the store are gone.
+pub(crate) async fn lacks_secret(session: &Session) -> Result<bool> {
+    let sql = "SELECT 1 FROM @installation WHERE space = ''";
+    Ok(session.query(sql, &[]).await?.is_empty())
+}
+
+/// Makes the indexes that are missing or invalid, and removes the statistics on spaces; returns what
+/// it did, in words.
+pub(crate) async fn mend(session: &Session, options: &Options) -> Result<Vec<String>> {
+    let mut done = Vec::new();
+    let schema = &options.schema;
+    for Definition { kind, name, sql } in missing(session, schema).await? {
+        if kind == DefinitionKind::Index {
+            session
+                .batch(&format!(
+                    "DROP INDEX IF EXISTS \"{schema}\".\"{name}\"; {sql}"
+                ))
+                .await?;
+            done.push(format!("rebuilt the index {name}"));
+        }
+    }
+    for table in with_statistics(session, schema).await? {
+        session
+            .batch(&format!(
+                "ALTER TABLE @{table} ALTER space SET STATISTICS 0"
+            ))
+            .await?;
+        done.push(format!(
+            "removed the statistics on the column space of the table {table}"
+        ));
+    }
+    Ok(done)
+}
+
+/// Rebuilds all indexes, while others read and write; returns their number.
+pub(crate) async fn reindex(session: &Session, options: &Options) -> Result<usize> {
+    let schema = &options.schema;
+    let sql = "SELECT c.relname::text FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid \
+        JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'i' ORDER BY 1";
+    let indexes = session.query(sql, &values![schema]).await?;
+    for row in &indexes {
+        let name: String = row.try_get(0)?;
+        session
+            .batch(&format!(
+                "REINDEX INDEX CONCURRENTLY \"{schema}\".\"{name}\""
+            ))
+            .await?;
+    }
+    Ok(indexes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_definition_of_the_migrations_is_read() {
+        let all = all();
+        let count = |kind, text: &str| {
+            let read = all.iter().filter(|definition| definition.kind == kind);
+            let written = MIGRATIONS.iter().map(|sql| sql.matches(text).count());
+            assert_eq!(read.count(), written.sum::<usize>(), "{text}");
+        };
+        count(DefinitionKind::Table, "CREATE TABLE @");
+        count(DefinitionKind::Index, "INDEX ");
+        let index = all
+            .iter()
+            .find(|definition| definition.name == "memory_position");
+        assert!(index.is_some_and(|index| index.sql.ends_with("IS NOT NULL")));
+    }
+}

@@ -1,0 +1,48 @@
+//! The care of the store: checks, repairs, indexes.
+
+use loci_core::{Maintenance, Problem, Reindexed, Repair, Result};
+
+use crate::check::check;
+use crate::repair;
+use crate::store::PostgresStore;
+use crate::value::values;
+
+impl Maintenance for PostgresStore {
+    /// A server that only reads refuses each write by itself.
+    fn is_read_only(&self) -> bool {
+        false
+    }
+
+    /// Checks each space as of a moment of its own.
+    fn integrity_check(&self) -> Result<Vec<Problem>> {
+        check(&self.server, true)
+    }
+
+    fn structure_check(&self) -> Result<Vec<Problem>> {
+        check(&self.server, false)
+    }
+
+    fn repair(&self) -> Result<Repair> {
+        repair::repair(&self.server)
+    }
+
+    fn reindex(&self, embeddings: bool) -> Result<Reindexed> {
+        repair::reindex(&self.server, embeddings)
+    }
+
+    fn check_write(&self) -> Result<()> {
+        let name = format!("check {:x}", crate::session::random());
+        let written = self.server.write_whole(async |transaction| {
+            transaction.queue(
+                "INSERT INTO @lease (space, name, holder, until) VALUES ($1, $2, '', 0)",
+                values![transaction.name(), &name],
+            );
+            transaction.queue(
+                "DELETE FROM @lease WHERE space = $1 AND name = $2",
+                values![transaction.name(), &name],
+            );
+            Ok(())
+        });
+        Ok(written?)
+    }
+}

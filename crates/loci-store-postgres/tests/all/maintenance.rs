@@ -1,0 +1,272 @@
+//! Checks and repairs, on rows that are broken by SQL.
+
+use loci_core::{
+    CandidateQuery, EnrichmentStatus, Maintenance, Memory, ModelId, ProblemKind, Store, Thread,
+    Vector,
+};
+use loci_search::indexed;
+use loci_store_postgres::{Options, PostgresStore};
+use loci_testkit::contract::{filter, memory, put};
+
+use crate::{Schemas, run_sql};
+
+fn model() -> ModelId {
+    ModelId::new("model")
+}
+
+/// A store with memories that have all that the cases break.
+fn filled(options: &Options) -> PostgresStore {
+    let store = PostgresStore::open(options.clone()).unwrap();
+    for number in 0..3 {
+        let mut memory = Memory {
+            content: format!("The kiln number {number} is fired on Monday."),
+            enrichment: Some(EnrichmentStatus::Failed),
+            ..memory(&format!("m{number}"))
+        };
+        memory.thread = (number == 2).then(|| Thread {
+            name: "thread".to_owned(),
+            position: 1,
+        });
+        let mut passages = indexed::passages(&memory);
+        for passage in &mut passages {
+            passage.vector = Some(Vector {
+                model: model(),
+                scale: 1.0,
+                values: vec![1, 2, 3],
+            });
+        }
+        store.commit(put(&memory, passages)).unwrap();
+    }
+    store
+}
+
+/// A statement that breaks something, the kind of the problem, and a part of its text.
+const CASES: [(&str, ProblemKind, &str); 17] = [
+    (
+        "DELETE FROM @passage WHERE memory = 1",
+        ProblemKind::Derived,
+        "memories without passages, which no search finds in the space `main`: `m0`",
+    ),
+    (
+        "UPDATE @passage SET memory = 77 WHERE memory = 1",
+        ProblemKind::Derived,
+        "1 passages without a memory",
+    ),
+    (
+        "UPDATE @passage SET terms = terms || terms",
+        ProblemKind::Derived,
+        "3 memories with other passages or words",
+    ),
+    (
+        "UPDATE @passage SET end_byte = 3 WHERE memory = 2",
+        ProblemKind::Derived,
+        "with other passages or words than their texts give",
+    ),
+    (
+        "UPDATE @passage SET terms = '\\xff' WHERE memory = 2",
+        ProblemKind::Derived,
+        "`m1`",
+    ),
+    (
+        "UPDATE @passage SET model = 9",
+        ProblemKind::Derived,
+        "3 vectors of an unknown model",
+    ),
+    (
+        "UPDATE @passage SET scale = NULL WHERE memory = 1",
+        ProblemKind::Derived,
+        "passages with a part of a vector",
+    ),
+    (
+        "UPDATE @passage SET vector = '\\x01' WHERE memory = 1",
+        ProblemKind::Derived,
+        "1 vectors that are not as long as others",
+    ),
+    (
+        "UPDATE @space SET embedded = 'm'; UPDATE @passage SET model = NULL, scale = NULL, vector = NULL",
+        ProblemKind::Derived,
+        "3 memories without a vector in a space that is noted as embedded",
+    ),
+    (
+        "INSERT INTO @job (space, memory, attempts) VALUES ('main', 99, 0)",
+        ProblemKind::Derived,
+        "1 jobs without a memory",
+    ),
+    (
+        "INSERT INTO @access (space, memory, count) VALUES ('main', 99, 1)",
+        ProblemKind::Derived,
+        "1 counts of returns without a memory",
+    ),
+    (
+        "UPDATE @place_count SET memories = memories + 1",
+        ProblemKind::Derived,
+        "1 differences between the counts of places and their memories",
+    ),
+    (
+        "UPDATE @space SET rows = 0",
+        ProblemKind::Derived,
+        "spaces with a number or a time that its rows exceed",
+    ),
+    (
+        "UPDATE @memory SET expires_at = 9000000000000000 WHERE row = 1; DELETE FROM @job WHERE memory = 1; \
+         UPDATE @place_count SET memories = 2",
+        ProblemKind::Derived,
+        "spaces with a number or a time that its rows exceed",
+    ),
+    (
+        "DROP INDEX @memory_by_update",
+        ProblemKind::Derived,
+        "the index memory_by_update is missing or invalid",
+    ),
+    (
+        "ALTER TABLE @fact ALTER space SET STATISTICS 100",
+        ProblemKind::Derived,
+        "statistics are kept on the column space of the table fact",
+    ),
+    (
+        "CREATE TABLE @mine (space text); CREATE VIEW @seen AS SELECT * FROM @memory",
+        ProblemKind::Foreign,
+        "the table \"mine\" was not made by loci",
+    ),
+];
+
+#[test]
+fn what_is_derived_is_checked_and_repaired() {
+    let schemas = Schemas::default();
+    for (sql, kind, text) in CASES {
+        let options = schemas.options();
+        let store = filled(&options);
+        // No job tells of the memories that could not be judged.
+        assert!(!store.repair().unwrap().needs_rebuild);
+        assert_eq!(store.integrity_check(), Ok(Vec::new()), "before {sql}");
+        run_sql(&options, sql);
+        let problems = store.integrity_check().unwrap();
+        assert!(
+            problems
+                .iter()
+                .any(|problem| problem.kind == kind && problem.text.contains(text)),
+            "{sql}: {problems:?}"
+        );
+        let repair = store.repair().unwrap();
+        let left = store.integrity_check().unwrap();
+        if kind == ProblemKind::Foreign {
+            assert_eq!((repair.done.len(), left), (0, problems), "{sql}");
+            continue;
+        }
+        assert!(!repair.done.is_empty(), "{sql}");
+        assert_eq!(left, Vec::new(), "{sql}: {repair:?}");
+        store.reload().unwrap();
+        assert_eq!(found(&store), 3, "{sql}");
+        assert_eq!(store.repair().unwrap().done, Vec::new(), "{sql}");
+    }
+}
+
+fn found(store: &PostgresStore) -> usize {
+    let filter = filter();
+    let words = ["kiln".to_owned()];
+    let query = CandidateQuery {
+        terms: &words,
+        ..CandidateQuery::of(&filter, 10)
+    };
+    store.candidates(&query).unwrap().hits.len()
+}
+
+#[test]
+fn what_a_caller_filed_is_named_and_not_repaired() {
+    let schemas = Schemas::default();
+    for (sql, text) in [
+        (
+            "UPDATE @memory SET links = 'no list' WHERE row = 2",
+            "1 memories that cannot be read in the space `main`: `m1`",
+        ),
+        ("DROP TABLE @tunnel", "the table tunnel is missing"),
+        (
+            "DELETE FROM @installation",
+            "the row of the table installation is missing",
+        ),
+        (
+            "INSERT INTO @fact (space, row, id, subject, predicate, object, triple, created_at) \
+             VALUES ('main', 0, 'f', 'a', 'b', 'c', '', 0)",
+            "1 facts whose names are not known in the space `main`: `f`",
+        ),
+    ] {
+        let options = schemas.options();
+        let store = filled(&options);
+        store.repair().unwrap();
+        run_sql(&options, sql);
+        let problems = store.integrity_check().unwrap();
+        let is_named = |problem: &loci_core::Problem| {
+            problem.kind == ProblemKind::Damaged && problem.text.contains(text)
+        };
+        assert!(problems.iter().any(is_named), "{sql}: {problems:?}");
+        assert_eq!(store.structure_check().unwrap(), problems, "{sql}");
+        assert_eq!(store.repair().unwrap().done, Vec::new(), "{sql}");
+        assert_eq!(store.integrity_check(), Ok(problems), "{sql}");
+    }
+}
+
+#[test]
+fn reindex_rebuilds_all_that_is_derived() {
+    let schemas = Schemas::default();
+    let options = schemas.options();
+    let store = filled(&options);
+    run_sql(
+        &options,
+        "UPDATE @passage SET terms = ''; DELETE FROM @place_count",
+    );
+    let done = store.reindex(false).unwrap();
+    assert_eq!((done.memories, done.damaged, done.vectors), (3, 0, 0));
+    assert!(done.indexes > 50, "{done:?}");
+    assert_eq!(found(&store), 3);
+    let vectors = || {
+        store
+            .vectors(&filter().space, &memory("m0").id, &model())
+            .unwrap()
+    };
+    assert_eq!(vectors().len(), 1);
+    assert_eq!(store.reindex(true).unwrap().vectors, 3);
+    assert!(vectors().is_empty());
+    assert_eq!(store.pending_embeddings(&model(), 9), Ok(3));
+    assert_eq!(store.repair().unwrap().done.len(), 1, "the jobs");
+    assert_eq!(store.integrity_check(), Ok(Vec::new()));
+    store.check_write().unwrap();
+}
+
+#[test]
+fn texts_are_analysed_again_after_an_upgrade() {
+    let schemas = Schemas::default();
+    let options = schemas.options();
+    let store = filled(&options);
+    let version = i64::from(loci_search::analysis::VERSION);
+    let other_handle = PostgresStore::open(options.clone()).unwrap();
+    run_sql(
+        &options,
+        "UPDATE @passage SET terms = ''; UPDATE @space SET analysis = analysis - 1",
+    );
+    assert_eq!(found(&store), 3, "the first search analyses them");
+    assert_eq!(found(&other_handle), 3);
+    assert_eq!(
+        store
+            .vectors(&filter().space, &memory("m0").id, &model())
+            .unwrap()
+            .len(),
+        1
+    );
+    run_sql(
+        &options,
+        &format!(
+            "UPDATE @space SET analysis = {} WHERE space = 'main'",
+            version + 1
+        ),
+    );
+    let filter = filter();
+    let refused = store
+        .candidates(&CandidateQuery::of(&filter, 10))
+        .unwrap_err();
+    assert!(
+        refused.is_unavailable() && refused.message.contains("a newer loci"),
+        "{refused}"
+    );
+    let refused = store.commit(put(&memory("new"), Vec::new())).unwrap_err();
+    assert!(refused.message.contains("a newer loci"), "{refused}");
+}
