@@ -1,6 +1,5 @@
 //! The commands by which hooks call loci.
 
-use std::io;
 use std::path::Path;
 
 use crate::host::Event;
@@ -90,23 +89,14 @@ pub(crate) fn run_words<'a>(
     .concat()
 }
 
-/// Returns the shell command for a program, with the folders that were named to it, each with its
-/// flag, since a host may not know them.
-///
-/// # Errors
-/// The current folder is unknown.
-pub fn shell_command<'a>(
-    executable: &Path,
-    named_folders: impl Iterator<Item = (&'static str, &'a Path)>,
-) -> io::Result<String> {
+/// Returns the shell command for a program, with the places that were named to it (folders, or the
+/// URL of a store), each with its flag, since a host may not know them.
+pub fn shell_command(executable: &Path, named_places: &[(&'static str, String)]) -> String {
     let mut words = vec![quoted(&executable.to_string_lossy())];
-    for (flag, path) in named_folders {
-        words.extend([
-            format!("--{flag}"),
-            quoted(&std::path::absolute(path)?.to_string_lossy()),
-        ]);
+    for (flag, place) in named_places {
+        words.extend([format!("--{flag}"), quoted(place)]);
     }
-    Ok(words.join(" "))
+    words.join(" ")
 }
 
 /// Returns the build folder of the program, if it is in one: Cargo marks it as a cache.
@@ -179,12 +169,11 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn folders_are_named_by_their_absolute_paths() {
-        let folder = std::path::absolute("a b").unwrap();
-        let named = [("data", Path::new("a b"))];
+    fn named_places_are_quoted() {
+        let named = [("data", "/a b".to_owned())];
         assert_eq!(
-            shell_command(Path::new("/bin/loci"), named.into_iter()).unwrap(),
-            format!("/bin/loci --data {}", quoted(&folder.to_string_lossy()))
+            shell_command(Path::new("/bin/loci"), &named),
+            format!("/bin/loci --data {}", quoted("/a b"))
         );
     }
 

@@ -53,5 +53,5 @@ mod value;
 mod vectors;
 mod write;
 
-pub use options::Options;
+pub use options::{Options, without_password};
 pub use store::PostgresStore;

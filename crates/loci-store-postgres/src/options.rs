@@ -45,6 +45,56 @@ impl Options {
     }
 }
 
+impl Options {
+    /// Checks the URL and the schema, without a connection.
+    ///
+    /// # Errors
+    /// `invalid_argument`, which never repeats a password.
+    pub fn check(&self) -> Result<()> {
+        Target::parse(&self.url, None)?;
+        prefix(&self.schema).map(drop)
+    }
+
+    /// Returns the place of the store for people: the URL without its password, and the schema.
+    pub fn shown(&self) -> String {
+        let (url, _) = without_password(&self.url);
+        format!("{url} (schema {})", self.schema)
+    }
+}
+
+/// Takes the password out of a URL: returns the URL without it, and the password.
+pub fn without_password(url: &str) -> (String, Option<String>) {
+    let decoded = |text: &str| {
+        percent_encoding::percent_decode_str(text)
+            .decode_utf8_lossy()
+            .into_owned()
+    };
+    let (place, parameters) = match url.split_once('?') {
+        Some((place, parameters)) => (place, Some(parameters)),
+        None => (url, None),
+    };
+    let mut password = None;
+    let mut bare = place.to_owned();
+    if let Some((scheme, rest)) = place.split_once("://")
+        && let Some((user, host)) = rest.rsplit_once('@')
+        && let Some((name, secret)) = user.split_once(':')
+    {
+        password = Some(decoded(secret));
+        bare = format!("{scheme}://{name}@{host}");
+    }
+    let mut others = Vec::new();
+    for parameter in parameters.into_iter().flat_map(|text| text.split('&')) {
+        match parameter.split_once('=') {
+            Some(("password", secret)) => password = Some(decoded(secret)),
+            _ => others.push(parameter),
+        }
+    }
+    if !others.is_empty() {
+        bare = format!("{bare}?{}", others.join("&"));
+    }
+    (bare, password)
+}
+
 /// Without the password and the URL, which may hold one.
 impl fmt::Debug for Options {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -202,6 +252,25 @@ mod tests {
         assert!(!format!("{options:?}").contains("secret"));
         let refused = Target::parse("postgres://a:secret@b:port/c", None).unwrap_err();
         assert!(!refused.to_string().contains("secret"), "{refused}");
+    }
+
+    #[test]
+    fn a_password_is_taken_out_of_a_url() {
+        for (url, bare, password) in [
+            ("postgres://a:s%40c@b/c", "postgres://a@b/c", Some("s@c")),
+            (
+                "postgres://a@b/c?password=x&sslmode=require",
+                "postgres://a@b/c?sslmode=require",
+                Some("x"),
+            ),
+            ("postgres://b:5/c?password=x", "postgres://b:5/c", Some("x")),
+            ("postgres://a@b,d:6/c", "postgres://a@b,d:6/c", None),
+        ] {
+            let expected = (bare.to_owned(), password.map(str::to_owned));
+            assert_eq!(without_password(url), expected);
+        }
+        let options = Options::new("postgres://a:secret@b/c");
+        assert_eq!(options.shown(), "postgres://a@b/c (schema loci)");
     }
 
     #[test]

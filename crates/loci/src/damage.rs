@@ -97,10 +97,17 @@ pub fn foreign(problems: &[Problem]) -> impl Iterator<Item = &str> {
 
 /// The ways out for a user whose database is corrupt.
 pub fn way_out(settings: &Settings) -> String {
+    let store = settings.store_for(&settings.data);
+    if store.is_shared() {
+        return format!(
+            "restore {} from a backup of the server, or by `loci restore` into another schema (docs/postgres.md)",
+            store.shown()
+        );
+    }
     format!(
         "stop loci and copy the folder {} before anything else; `loci doctor --fix` rebuilds the database from the rows \
          that are whole, and keeps the old one; {}",
-        settings.store_for(&settings.data).shown(),
+        store.shown(),
         restore(settings)
     )
 }

@@ -20,7 +20,7 @@ use tracing::level_filters::LevelFilter;
 
 use crate::exit::{Exit, Failure};
 
-use crate::store::StoreSettings;
+use crate::store::{StoreSettings, shown_place};
 
 pub mod file;
 mod folders;
@@ -310,7 +310,8 @@ pub struct Settings {
     pub flush: Duration,
     /// [`MAINTENANCE_SECONDS`].
     pub maintenance: Duration,
-    /// [`INDEX_FILE_MEMORIES`] and [`BUSY_TIMEOUT_SECONDS`].
+    /// [`STORE`], the settings of a store on a server, [`INDEX_FILE_MEMORIES`] and
+    /// [`BUSY_TIMEOUT_SECONDS`].
     pub store: StoreSettings,
     /// Every setting with its effective value.
     pub rows: Vec<Row>,
@@ -461,12 +462,7 @@ impl Values {
             },
             flush: self.get(&AUDIT_FLUSH_SECONDS)?,
             maintenance: self.get(&MAINTENANCE_SECONDS)?,
-            store: StoreSettings {
-                folder: StoreSettings::folder_of(self.text(&STORE))
-                    .map_err(|problem| self.wrong(&STORE, problem))?,
-                busy_timeout: self.get(&BUSY_TIMEOUT_SECONDS)?,
-                index_file_memories: self.get(&INDEX_FILE_MEMORIES)? as usize,
-            },
+            store: self.store()?,
             rows: SETTINGS.iter().map(|setting| self.row(setting)).collect(),
         })
     }
@@ -631,6 +627,8 @@ impl Values {
         let shown = |found: &ResolvedValue| {
             if setting.form == ValueType::Secret {
                 "set".to_owned()
+            } else if setting.key == STORE.key {
+                shown_place(&found.text)
             } else {
                 found.text.clone()
             }
@@ -653,6 +651,7 @@ mod tests {
     use loci_server::RateLimit;
 
     use super::*;
+    use crate::store::{ServerSettings, StorePlace};
 
     /// Resolves the settings from a file of this text, these variables and these flags.
     fn settle(
@@ -707,8 +706,51 @@ mod tests {
     }
 
     #[test]
+    fn a_store_on_a_server_has_a_password_that_is_never_shown() {
+        let url = "postgres://ann:secret@host/loci";
+        let password = |variables: &[(&str, &str)]| {
+            let variables = variables.iter().copied().chain([("LOCI_STORE", url)]);
+            let settings = settle("", &variables.collect::<Vec<_>>(), &[]).unwrap();
+            let row = settings.rows.iter().find(|row| row.setting.key == "store");
+            let shown = row.and_then(|row| row.value.clone());
+            assert_eq!(shown.as_deref(), Some("postgres://ann@host/loci"));
+            let named = settings.named_places().unwrap();
+            assert!(named.contains(&("store", "postgres://ann@host/loci".to_owned())));
+            settings.store.server.password.unwrap()
+        };
+        assert_eq!(password(&[]), "secret");
+        assert_eq!(password(&[("PGPASSWORD", "other")]), "other");
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "of the file\n").unwrap();
+        let path = file.path().display().to_string();
+        assert_eq!(
+            password(&[("LOCI_STORE_PASSWORD_FILE", &path)]),
+            "of the file"
+        );
+        for (variables, expected) in [
+            (
+                [("LOCI_STORE", "postgres://ann:secret@host"), ("X", "")],
+                "`store` (env LOCI_STORE) names no database",
+            ),
+            (
+                [("LOCI_STORE", url), ("LOCI_STORE_SCHEMA", "A b")],
+                "`store_schema` (env LOCI_STORE_SCHEMA) must have 1 to 63 lower-case letters",
+            ),
+            (
+                [("LOCI_STORE", url), ("LOCI_STORE_PASSWORD_FILE", "/none")],
+                "`store_password_file` (env LOCI_STORE_PASSWORD_FILE) is `/none`, which cannot be read",
+            ),
+        ] {
+            let refused = settle("", &variables, &[]).err().unwrap();
+            assert!(refused.message.contains(expected), "{}", refused.message);
+            assert!(!refused.message.contains("secret"), "{}", refused.message);
+        }
+    }
+
+    #[test]
     fn the_file_sets_everything() {
-        let file = "data = \"d\"\nstore = \"s\"\nvault = \"v\"\nvault_file_mode = \"640\"\nidempotency_hours = 2\nlog = \"debug\"\nredact_secrets = \"all\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
+        let file = "data = \"d\"\nstore = \"s\"\nstore_schema = \"t\"\nstore_password = \"p\"\nstore_password_file = \"f\"\n\
+                    store_connections = 3\nstore_index_megabytes = 4\nstore_migrate = \"never\"\nvault = \"v\"\nvault_file_mode = \"640\"\nidempotency_hours = 2\nlog = \"debug\"\nredact_secrets = \"all\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
                     allowed_origins = [\"https://a:1\", \"https://b:*\"]\nallowed_hosts = []\ntrusted_authors = [\"ann\"]\n\
                     public_url = \"https://m.example\"\ntrusted_proxies = [\"10.0.0.7\", \"10.1.0.0/16\"]\n\
                     maintenance_seconds = 5\nindex_file_memories = 13\nbusy_timeout_seconds = 6\nreply_tokens = 1234\n\
@@ -766,9 +808,16 @@ mod tests {
         assert_eq!(
             settings.store,
             StoreSettings {
-                folder: Some(std::path::absolute("s").unwrap()),
+                place: StorePlace::Folder(std::path::absolute("s").unwrap()),
                 busy_timeout: Duration::from_secs(6),
-                index_file_memories: 13
+                index_file_memories: 13,
+                server: ServerSettings {
+                    schema: "t".to_owned(),
+                    connections_max: 3,
+                    index_bytes_max: 4 << 20,
+                    password: None,
+                    migrates: false,
+                },
             }
         );
         let Network {

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use loci_core::{OpenError, OpenStore, StoreFiles};
+use loci_core::{OpenError, OpenFault, OpenStore, StoreFiles};
+use loci_store_postgres::{PostgresStore, without_password};
 use loci_store_sqlite::{Options, SqliteFiles, SqliteStore};
 
 use crate::exit::{Exit, Failure};
@@ -13,59 +14,166 @@ use crate::exit::{Exit, Failure};
 /// Where a store is, and how it is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreSettings {
-    /// The folder of the store; the data folder if it is not set.
-    pub folder: Option<PathBuf>,
+    /// The place of the store.
+    pub place: StorePlace,
     /// How long to wait for a lock that another process holds.
     pub busy_timeout: Duration,
     /// From how many memories on the index is a file that processes share.
     pub index_file_memories: usize,
+    /// How a store on a server is opened.
+    pub server: ServerSettings,
+}
+
+/// The place of a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StorePlace {
+    /// The data folder.
+    DataFolder,
+    /// Another folder.
+    Folder(PathBuf),
+    /// The database of a PostgreSQL server with this URL, which has no password.
+    Server(String),
+}
+
+/// How a store on a server is opened.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ServerSettings {
+    /// The schema with the tables.
+    pub schema: String,
+    /// The most connections of this process.
+    pub connections_max: usize,
+    /// Bytes of memory for the indexes of all spaces.
+    pub index_bytes_max: usize,
+    /// The password; none if the server asks for none.
+    pub password: Option<String>,
+    /// Whether the tables may be created and upgraded.
+    pub migrates: bool,
+}
+
+/// Without the password.
+impl std::fmt::Debug for ServerSettings {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("ServerSettings")
+            .field("schema", &self.schema)
+            .finish_non_exhaustive()
+    }
 }
 
 impl StoreSettings {
-    /// Reads the setting `store`: the path of a folder.
-    ///
-    /// # Errors
-    /// The problem in words, which do not repeat the value: a URL may hold a password.
-    pub fn folder_of(text: Option<&str>) -> Result<Option<PathBuf>, String> {
-        let Some(text) = text else {
-            return Ok(None);
-        };
-        if let Some((scheme, _)) = text.split_once("://") {
-            return Err(format!(
-                "is a URL of the kind {scheme}://, which this loci cannot open; give the path of a folder"
-            ));
-        }
-        let folder = std::path::absolute(text);
-        folder
-            .map(Some)
-            .map_err(|error| format!("is not a path: {error}"))
-    }
-
     /// The store that these settings name, for a data folder.
     pub fn location(&self, data: &Path) -> StoreLocation {
-        StoreLocation {
-            folder: self.folder.clone().unwrap_or_else(|| data.to_owned()),
+        let folder = match &self.place {
+            StorePlace::DataFolder => data.to_owned(),
+            StorePlace::Folder(folder) => folder.clone(),
+            StorePlace::Server(url) => {
+                return StoreLocation::Server(self.server_options(url));
+            }
+        };
+        StoreLocation::Folder {
+            folder,
             options: Options {
                 busy_timeout: self.busy_timeout,
                 segment_min: self.index_file_memories,
             },
         }
     }
+
+    /// Checks that the place can be opened with these settings, without a connection.
+    ///
+    /// # Errors
+    /// `invalid_argument` about a setting, which never repeats a password.
+    pub fn check(&self) -> loci_core::Result<()> {
+        match &self.place {
+            StorePlace::Server(url) => self.server_options(url).check(),
+            StorePlace::DataFolder | StorePlace::Folder(_) => Ok(()),
+        }
+    }
+
+    fn server_options(&self, url: &str) -> loci_store_postgres::Options {
+        let ServerSettings {
+            schema,
+            connections_max,
+            index_bytes_max,
+            password,
+            migrates,
+        } = self.server.clone();
+        loci_store_postgres::Options {
+            password,
+            schema,
+            connections_max,
+            index_bytes_max,
+            migrates,
+            ..loci_store_postgres::Options::new(url)
+        }
+    }
+}
+
+impl StorePlace {
+    /// Reads the place of a store: the path of a folder, or a URL, whose password is returned apart.
+    ///
+    /// # Errors
+    /// The problem in words, which do not repeat the value: a URL may hold a password.
+    pub fn read(text: &str) -> Result<(Self, Option<String>), String> {
+        match text.split_once("://") {
+            Some(("postgres" | "postgresql", _)) => {
+                let (url, password) = without_password(text);
+                Ok((StorePlace::Server(url), password))
+            }
+            Some((scheme, _)) => Err(format!(
+                "is a URL of the kind {scheme}://, which this loci cannot open; give the path of a folder, or the URL \
+                 of a PostgreSQL server, postgres://USER@HOST/DATABASE"
+            )),
+            None => {
+                let folder = std::path::absolute(text);
+                let folder = folder.map_err(|error| format!("is not a path: {error}"))?;
+                Ok((StorePlace::Folder(folder), None))
+            }
+        }
+    }
+}
+
+/// Returns the place of a store as it may be shown: a URL has no password.
+pub fn shown_place(text: &str) -> String {
+    if text.contains("://") {
+        without_password(text).0
+    } else {
+        text.to_owned()
+    }
 }
 
 /// A store that can be opened.
-pub struct StoreLocation {
-    folder: PathBuf,
-    options: Options,
+pub enum StoreLocation {
+    /// A store in a folder.
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// How it is opened.
+        options: Options,
+    },
+    /// A store on a server.
+    Server(loci_store_postgres::Options),
 }
 
 impl StoreLocation {
-    /// Opens the store, which is made if it is not there.
+    /// Opens the store, which is made if it is not there. A server is connected to by the first
+    /// call that needs it.
     ///
     /// # Errors
     /// The fault, with the remedy.
     pub fn open(&self) -> Result<Arc<dyn OpenStore>, OpenError> {
-        Ok(Arc::new(SqliteStore::open(&self.folder, self.options)?))
+        Ok(match self {
+            StoreLocation::Folder { folder, options } => {
+                Arc::new(SqliteStore::open(folder, *options)?)
+            }
+            StoreLocation::Server(options) => {
+                let store = PostgresStore::open(options.clone());
+                Arc::new(store.map_err(|error| OpenError {
+                    fault: OpenFault::Place,
+                    message: error.message,
+                })?)
+            }
+        })
     }
 
     /// Opens a store that cannot be written, to be read as it is; says also whether a copy of it is
@@ -74,9 +182,14 @@ impl StoreLocation {
     /// # Errors
     /// The fault, with the remedy.
     pub fn open_read_only(&self) -> Result<(Arc<dyn OpenStore>, bool), OpenError> {
-        let store = SqliteStore::open_read_only(&self.folder, self.options)?;
-        let is_copied = store.copy().is_some();
-        Ok((Arc::new(store), is_copied))
+        match self {
+            StoreLocation::Folder { folder, options } => {
+                let store = SqliteStore::open_read_only(folder, *options)?;
+                let is_copied = store.copy().is_some();
+                Ok((Arc::new(store), is_copied))
+            }
+            StoreLocation::Server(_) => Ok((self.open()?, false)),
+        }
     }
 
     /// The files of the store.
@@ -84,12 +197,30 @@ impl StoreLocation {
     /// # Errors
     /// [`Exit::Usage`] if the store is not kept in files, with what to do instead.
     pub fn files(&self) -> Result<Box<dyn StoreFiles>, Failure> {
-        Ok(files_in(&self.folder))
+        match self {
+            StoreLocation::Folder { folder, .. } => Ok(files_in(folder)),
+            StoreLocation::Server(options) => Err(Failure::new(
+                Exit::Usage,
+                format!(
+                    "this works on the files of a store, and {} has none: use the tools of the server \
+                     (docs/postgres.md)",
+                    options.shown()
+                ),
+            )),
+        }
+    }
+
+    /// Whether the store is on a server, which several machines may share.
+    pub fn is_shared(&self) -> bool {
+        matches!(self, StoreLocation::Server(_))
     }
 
     /// Where the store is, for people.
     pub fn shown(&self) -> String {
-        self.folder.display().to_string()
+        match self {
+            StoreLocation::Folder { folder, .. } => folder.display().to_string(),
+            StoreLocation::Server(options) => options.shown(),
+        }
     }
 }
 
@@ -110,8 +241,6 @@ pub fn open_failure(error: &OpenError) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use loci_core::OpenFault;
-
     use super::*;
 
     #[test]
@@ -129,14 +258,19 @@ mod tests {
     }
 
     #[test]
-    fn a_url_is_refused_without_its_password() {
-        let refused =
-            StoreSettings::folder_of(Some("postgres://ann:secret@host/loci")).unwrap_err();
+    fn a_place_is_a_folder_or_a_server() {
+        let (folder, _) = StorePlace::read("s").unwrap();
+        assert!(matches!(folder, StorePlace::Folder(folder) if folder.is_absolute()));
+        let (server, password) = StorePlace::read("postgres://ann:secret@host/loci").unwrap();
+        assert_eq!(
+            server,
+            StorePlace::Server("postgres://ann@host/loci".to_owned())
+        );
+        assert_eq!(password.as_deref(), Some("secret"));
+        let refused = StorePlace::read("mysql://ann:secret@host/loci").unwrap_err();
         assert!(
-            refused.contains("postgres://") && !refused.contains("secret"),
+            refused.contains("mysql://") && !refused.contains("secret"),
             "{refused}"
         );
-        let folder = StoreSettings::folder_of(Some("s")).unwrap();
-        assert!(folder.is_some_and(|folder| folder.is_absolute()));
     }
 }

@@ -130,16 +130,21 @@ pub struct Vault {
     pub watch_lock: PathBuf,
     /// The permissions of new files.
     file_mode: u32,
+    /// Whether the notes of the store lie in the folder. Those of a store that several machines
+    /// share lie on one of them, which names its folder.
+    pub is_kept: bool,
 }
 
 impl Vault {
     /// Returns the folder of notes for a data folder: the one of the settings if the data folder is
-    /// theirs, otherwise the one within it.
+    /// theirs, otherwise the one within it. A store on a server has notes only where a folder is
+    /// named.
     ///
     /// # Errors
     /// [`Exit::Usage`], if the data folder would lie in the folder of notes.
     pub fn of(settings: &Settings, data: &Path) -> Result<Self, Failure> {
         let named = settings.vault.clone().filter(|_| data == settings.data);
+        let is_kept = named.is_some() || !settings.store_for(data).is_shared();
         let folder = named.unwrap_or_else(|| data.join("vault"));
         if real(data).starts_with(real(&folder)) {
             let message = format!(
@@ -156,6 +161,7 @@ impl Vault {
             lock: data.join("vault.lock"),
             watch_lock: data.join("vault-watch.lock"),
             file_mode,
+            is_kept,
         })
     }
 
@@ -237,17 +243,19 @@ impl Parts {
         let vault = Vault::of(settings, data)?;
         let store = open(settings, data)?;
         let shared: Arc<dyn Store> = Arc::<dyn OpenStore>::clone(&store);
-        let notes = vault.notes_by(Arc::clone(&clock));
+        let notes = vault.is_kept.then(|| vault.notes_by(Arc::clone(&clock)));
         let mut engine = Engine::new(shared, Arc::clone(&embedder), clock, settings.search)
             .with_policy(policy)
             .with_weights(weights)
             .with_trusted_authors(settings.trusted_authors.clone())
-            .with_notes(Arc::new(notes), loci_dialects::vault::DIALECT.name)
             .with_source_tree(Arc::new(GitTree))
             .with_former_models(Arc::new(KnownModels::of(settings)))
             .with_token_counter(Arc::new(BpeTokens))
             .with_phases(settings.phases.clone())
             .with_redactor(Arc::new(SecretRedactor), settings.redaction);
+        if let Some(notes) = notes {
+            engine = engine.with_notes(Arc::new(notes), loci_dialects::vault::DIALECT.name);
+        }
         if let Some(wait) = search_wait {
             engine = engine.with_search_wait(wait);
         }
@@ -272,7 +280,10 @@ impl Parts {
     /// As for [`Parts::open`]. If the notes cannot be read, it only prints a note.
     pub fn open_current(settings: &Settings) -> Result<Self, Failure> {
         let parts = Parts::open_to_read(settings)?;
-        if !parts.store.is_read_only() && !is_watched(&parts.vault.watch_lock) {
+        if parts.vault.is_kept
+            && !parts.store.is_read_only()
+            && !is_watched(&parts.vault.watch_lock)
+        {
             match parts.engine.notes().reconcile() {
                 Ok(Reconciled { away: None, .. }) => {}
                 Ok(Reconciled {

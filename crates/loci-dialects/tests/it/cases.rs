@@ -1,12 +1,17 @@
 //! Runs every case file on every store.
 
+use std::any::Any;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
 
 use loci_core::Store;
 use loci_dialects::DIALECTS;
+use loci_store_postgres::PostgresStore;
 use loci_store_sqlite::SqliteStore;
 use loci_testkit::NaiveStore;
+use loci_testkit::postgres::server_url;
 
 use crate::case::{self, carrier::Direct};
 
@@ -27,28 +32,37 @@ fn case_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// A new store, and a value that removes it when it is dropped.
+type Made = (Arc<dyn Store>, Box<dyn Any>);
+
 /// Runs all cases, each on its own store, and reports every failure.
-fn run_all(store_name: &str, make: &dyn Fn() -> (Arc<dyn Store>, Option<tempfile::TempDir>)) {
+fn run_all(store_name: &str, make: &(dyn Fn() -> Made + Sync)) {
+    /// A store on a server waits for its answers.
+    const THREADS: usize = 4;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
     let files = case_files(&root);
     assert!(!files.is_empty(), "no cases under {}", root.display());
-    let mut failures = Vec::new();
-    for file in &files {
+    let (next, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let run_next = || {
+        let file = files.get(next.fetch_add(1, Ordering::Relaxed))?;
         let name = file.strip_prefix(&root).unwrap();
-        let dialect = name
-            .components()
-            .next()
-            .unwrap()
-            .as_os_str()
-            .to_str()
-            .unwrap();
-        let (store, _folder) = make();
-        if let Err(problem) = case::run(file, dialect, store, &|engine, _| {
+        let dialect = name.iter().next().unwrap().to_str().unwrap();
+        let (store, _kept) = make();
+        let outcome = case::run(file, dialect, store, &|engine, _| {
             Box::new(Direct(Arc::clone(engine)))
-        }) {
-            failures.push(format!("{}: {problem}", name.display()));
+        });
+        if let Err(problem) = outcome {
+            let failure = format!("{}: {problem}", name.display());
+            failures.lock().unwrap().push(failure);
         }
-    }
+        Some(())
+    };
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| while run_next().is_some() {});
+        }
+    });
+    let failures = failures.into_inner().unwrap();
     let count = failures.len();
     assert!(
         failures.is_empty(),
@@ -60,7 +74,9 @@ fn run_all(store_name: &str, make: &dyn Fn() -> (Arc<dyn Store>, Option<tempfile
 
 #[test]
 fn cases_on_the_naive_store() {
-    run_all("naive store", &|| (Arc::new(NaiveStore::new()), None));
+    run_all("naive store", &|| {
+        (Arc::new(NaiveStore::new()), Box::new(()))
+    });
 }
 
 #[test]
@@ -69,7 +85,33 @@ fn cases_on_sqlite() {
         let folder = tempfile::tempdir().unwrap();
         let store =
             SqliteStore::open(folder.path(), loci_store_sqlite::Options::default()).unwrap();
-        (Arc::new(store), Some(folder))
+        (Arc::new(store), Box::new(folder))
+    });
+}
+
+/// A schema that is removed at the end of its case.
+struct Schema(loci_store_postgres::Options);
+
+impl Drop for Schema {
+    fn drop(&mut self) {
+        let store = PostgresStore::open(self.0.clone()).unwrap();
+        store.destroy().unwrap();
+    }
+}
+
+#[test]
+fn cases_on_postgres() {
+    let number = AtomicUsize::new(0);
+    run_all("PostgreSQL store", &|| {
+        let number = number.fetch_add(1, Ordering::Relaxed);
+        let options = loci_store_postgres::Options {
+            schema: format!("case_{}_{number}", std::process::id()),
+            connections_max: 4,
+            allows_unsafe: true,
+            ..loci_store_postgres::Options::new(server_url())
+        };
+        let store = PostgresStore::open(options.clone()).unwrap();
+        (Arc::new(store), Box::new(Schema(options)))
     });
 }
 

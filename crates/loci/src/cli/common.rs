@@ -10,7 +10,7 @@ use crate::settings::{self, Flags};
 pub struct Common {
     #[arg(long, global = true, value_name = "FOLDER", value_hint = ValueHint::DirPath, help = settings::DATA.help())]
     data: Option<String>,
-    #[arg(long, global = true, value_name = "FOLDER", value_hint = ValueHint::DirPath, help = settings::STORE.help())]
+    #[arg(long, global = true, value_name = "FOLDER|URL", value_hint = ValueHint::DirPath, help = settings::STORE.help())]
     store: Option<String>,
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, help = settings::CONFIG_MEANING)]
     config: Option<String>,

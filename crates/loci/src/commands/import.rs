@@ -176,7 +176,11 @@ fn bring_back(
     let parts = Parts::open(settings)?;
     // Renames and deletions of notes are recorded before the records of the notes come. For notes
     // that the index does not know yet, the export counts.
-    let away = reconciled(parts.engine.notes().reconcile_known()).away;
+    let away = if parts.vault.is_kept {
+        reconciled(parts.engine.notes().reconcile_known()).away
+    } else {
+        Some("no folder of notes is named here (--vault)".to_owned())
+    };
     let notes = parts.vault.notes();
     let mut bringing = Importer::new(
         &parts.engine,
@@ -195,7 +199,9 @@ fn bring_back(
     bringing.store()?;
     show_progress(&format!("stored {}", bringing.stored()), true);
     // Finds the other changes in the folder, as every reconciliation does.
-    reconciled(parts.engine.notes().reconcile());
+    if parts.vault.is_kept {
+        reconciled(parts.engine.notes().reconcile());
+    }
     let pending = embed_pending(&parts, settings, !arguments.no_wait)?;
     let mut value = bringing.value();
     value["pending_embeddings"] = json!(pending);

@@ -17,7 +17,11 @@ pub fn run(settings: &Settings, embeddings: bool, output: Output) -> Result<(), 
         removed,
         away,
         ..
-    } = parts.engine.notes().reconcile()?;
+    } = if parts.vault.is_kept {
+        parts.engine.notes().reconcile()?
+    } else {
+        Reconciled::default()
+    };
     if let Some(why) = away {
         status_line(format_args!("note: {why}"));
     }

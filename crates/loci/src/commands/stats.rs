@@ -18,7 +18,7 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
     let models = parts.engine.models().model_state()?;
     let pending = models.as_ref().map_or(0, |models| models.pending);
     stats["store"] = json!({
-        "folder": settings.data,
+        "folder": settings.store_for(&settings.data).shown(),
         "memories": size.memories,
         "passages": size.passages,
         "disk_bytes": size.disk_bytes,
@@ -64,7 +64,7 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
         "passages  {}\ndisk      {} in {}\nindex     {} in the memory of each process that searches",
         size.passages,
         DecimalBytes(size.disk_bytes),
-        settings.data.display(),
+        settings.store_for(&settings.data).shown(),
         DecimalBytes(size.index_bytes)
     );
     if let Some(ModelState {

@@ -1,37 +1,60 @@
-//! The folders that the settings name, and the store in them.
+//! The folders that the settings name, and the store.
 
+use std::fs;
+use std::io;
 use std::path::Path;
 
 use loci_core::StoreFiles;
 
-use super::{CONFIG_FLAG, DATA, Origin, STORE, Settings};
+use super::{
+    CONFIG_FLAG, DATA, Origin, STORE, STORE_CONNECTIONS, STORE_INDEX_MEGABYTES, STORE_MIGRATE,
+    STORE_PASSWORD, STORE_PASSWORD_FILE, STORE_SCHEMA, Settings, Values,
+};
 use crate::exit::Failure;
-use crate::store::{StoreLocation, StoreSettings};
+use crate::store::{ServerSettings, StoreLocation, StorePlace, StoreSettings};
+
+const MEGABYTE: u64 = 1 << 20;
 
 impl Settings {
-    /// The folders of data, store and configuration that a user named, with the flag of each that
-    /// names it again.
-    pub fn named_folders(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+    /// The folders of data and configuration and the store that a user named, with the flag of each
+    /// that names it again. The URL of a server has no password.
+    ///
+    /// # Errors
+    /// If the current folder is unknown.
+    pub fn named_places(&self) -> io::Result<Vec<(&'static str, String)>> {
         let is_named = |flag: &str| {
             self.rows
                 .iter()
                 .any(|row| row.setting.flag == Some(flag) && row.origin != Origin::Default)
         };
-        let data = DATA
-            .flag
-            .filter(|flag| is_named(flag))
-            .map(|flag| (flag, self.data.as_path()));
-        let store = STORE.flag.zip(self.store.folder.as_deref());
-        let config = (self.config_file.origin != Origin::Default)
-            .then_some((CONFIG_FLAG, Path::new(&self.config_file.text)));
-        data.into_iter().chain(store).chain(config)
+        let shown = |path: &Path| -> io::Result<String> {
+            Ok(std::path::absolute(path)?.to_string_lossy().into_owned())
+        };
+        let mut named = Vec::new();
+        if let Some(flag) = DATA.flag.filter(|flag| is_named(flag)) {
+            named.push((flag, shown(&self.data)?));
+        }
+        if let Some(flag) = STORE.flag {
+            match &self.store.place {
+                StorePlace::DataFolder => {}
+                StorePlace::Folder(folder) => named.push((flag, shown(folder)?)),
+                StorePlace::Server(url) => named.push((flag, url.clone())),
+            }
+        }
+        if self.config_file.origin != Origin::Default {
+            named.push((CONFIG_FLAG, shown(Path::new(&self.config_file.text))?));
+        }
+        Ok(named)
     }
 
     /// The store for this data folder. The setting `store` is for the data folder of the settings;
     /// another one has its own store.
     pub fn store_for(&self, data: &Path) -> StoreLocation {
+        if data == self.data {
+            return self.store.location(data);
+        }
         let store = StoreSettings {
-            folder: self.store.folder.clone().filter(|_| data == self.data),
+            place: StorePlace::DataFolder,
             ..self.store.clone()
         };
         store.location(data)
@@ -43,5 +66,53 @@ impl Settings {
     /// [`Exit::Usage`](crate::exit::Exit::Usage) if it is not kept in files.
     pub fn store_files(&self) -> Result<Box<dyn StoreFiles>, Failure> {
         self.store_for(&self.data).files()
+    }
+}
+
+impl Values {
+    /// Reads [`STORE`] and the settings of a store on a server.
+    pub(super) fn store(&self) -> Result<StoreSettings, Failure> {
+        let (place, url_password) = match self.text(&STORE) {
+            None => (StorePlace::DataFolder, None),
+            Some(text) => StorePlace::read(text).map_err(|problem| self.wrong(&STORE, problem))?,
+        };
+        let password = match place {
+            StorePlace::Server(_) => self.store_password()?.or(url_password),
+            StorePlace::DataFolder | StorePlace::Folder(_) => None,
+        };
+        let store = StoreSettings {
+            place,
+            busy_timeout: self.get(&super::BUSY_TIMEOUT_SECONDS)?,
+            index_file_memories: self.get(&super::INDEX_FILE_MEMORIES)? as usize,
+            server: ServerSettings {
+                schema: self.get(&STORE_SCHEMA)?,
+                connections_max: self.get(&STORE_CONNECTIONS)? as usize,
+                index_bytes_max: (self.get(&STORE_INDEX_MEGABYTES)? * MEGABYTE) as usize,
+                password,
+                migrates: self.text(&STORE_MIGRATE) != Some("never"),
+            },
+        };
+        store.check().map_err(|error| {
+            let is_schema = error.argument.as_deref() == Some(STORE_SCHEMA.key);
+            let setting = if is_schema { &STORE_SCHEMA } else { &STORE };
+            self.wrong(setting, error.problem())
+        })?;
+        Ok(store)
+    }
+
+    fn store_password(&self) -> Result<Option<String>, Failure> {
+        if let Some(password) = self.text(&STORE_PASSWORD) {
+            return Ok(Some(password.to_owned()));
+        }
+        let Some(file) = self.text(&STORE_PASSWORD_FILE) else {
+            return Ok(None);
+        };
+        let text = fs::read_to_string(file).map_err(|error| {
+            self.wrong(
+                &STORE_PASSWORD_FILE,
+                format!("is `{file}`, which cannot be read: {error}"),
+            )
+        })?;
+        Ok(Some(text.lines().next().unwrap_or_default().to_owned()))
     }
 }

@@ -60,7 +60,52 @@ settings! {
         flag: Some("store"),
         variable: "LOCI_STORE",
         default: DefaultValue::Words("the data folder"),
-        meaning: "Folder that holds the database, if it is not the data folder: a faster disk, say",
+        meaning: "Folder that holds the database, if it is not the data folder: a faster disk, say; or the database of a PostgreSQL server, postgres://USER@HOST/DATABASE, which several machines may share",
+    };
+    /// The schema of a store on a server.
+    STORE_SCHEMA: String = {
+        key: "store_schema",
+        variable: "LOCI_STORE_SCHEMA",
+        default: DefaultValue::Text("loci"),
+        meaning: "Schema that holds the tables of a store on a server; each schema is a store of its own",
+    };
+    /// The password of the role of a store on a server.
+    STORE_PASSWORD: String = {
+        key: "store_password",
+        variable: "LOCI_STORE_PASSWORD",
+        alias: Some("PGPASSWORD"),
+        form: ValueType::Secret,
+        meaning: "Password for a store on a server, in place of that in the URL; never shown",
+    };
+    /// The file with that password.
+    STORE_PASSWORD_FILE: String = {
+        key: "store_password_file",
+        variable: "LOCI_STORE_PASSWORD_FILE",
+        meaning: "File whose first line is that password",
+    };
+    /// The most connections to a store on a server.
+    STORE_CONNECTIONS: u64 = {
+        key: "store_connections",
+        variable: "LOCI_STORE_CONNECTIONS",
+        default: DefaultValue::Whole(16),
+        form: ValueType::Whole { min: 2, max: 1_000 },
+        meaning: "The most connections that a process makes to a store on a server",
+    };
+    /// The memory for indexes of a store on a server.
+    STORE_INDEX_MEGABYTES: u64 = {
+        key: "store_index_megabytes",
+        variable: "LOCI_STORE_INDEX_MEGABYTES",
+        default: DefaultValue::Whole(1_024),
+        form: ValueType::Whole { min: 1, max: 1_000_000 },
+        meaning: "Megabytes of memory that a process uses for the indexes of a store on a server; beyond it, those of the spaces that were not searched for longest are evicted",
+    };
+    /// Whether the tables of a store on a server are created and upgraded.
+    STORE_MIGRATE: String = {
+        key: "store_migrate",
+        variable: "LOCI_STORE_MIGRATE",
+        default: DefaultValue::Text("auto"),
+        form: ValueType::Choice(&["auto", "never"]),
+        meaning: "Whether loci creates and upgrades the tables of a store on a server (auto), or refuses to work with older ones (never)",
     };
     /// The folder of notes.
     VAULT: String = {

@@ -126,7 +126,7 @@ fn the_store_may_lie_in_a_folder_of_its_own() {
     run(&["doctor"]).succeeded();
     run(&["doctor", "--salvage", "rescued.jsonl"]).succeeded();
 
-    let refused = place.run(&["--store", "postgres://ann:secret@host/loci", "list"]);
+    let refused = place.run(&["--store", "mysql://ann:secret@host/loci", "list"]);
     assert!(!refused.stderr.contains("secret"), "{refused:?}");
-    refused.failed(2, "postgres://");
+    refused.failed(2, "mysql://");
 }

@@ -326,11 +326,12 @@ fn run_step(world: &mut World, dialect_name: &str, step: &Step) -> Result<(), St
     if step.maintain {
         let engine = &world.engine;
         let maintained = engine.audit().flush().and_then(|()| {
-            // A sweep ends early on a busy machine, so that writers need not wait.
+            // Both end early on a busy machine, so that writers need not wait.
             while engine.background().sweep()? > 0 {}
-            engine.background().embed_pending()
+            while engine.background().embed_pending()? > 0 {}
+            Ok(())
         });
-        return maintained.map(drop).map_err(|error| error.message);
+        return maintained.map_err(|error| error.message);
     }
     if step.enrich {
         while world

@@ -37,9 +37,11 @@ pub fn look(settings: &Settings, parts: &Parts) -> Vec<Finding> {
     findings.extend(embeddings(parts));
     findings.extend(languages::look(parts));
     findings.extend(enrichment(parts));
-    findings.push(notes(parts));
-    findings
-        .extend(place::unwritable(&parts.vault.folder).map(|why| ("notes", Verdict::Warn, why)));
+    if parts.vault.is_kept {
+        findings.push(notes(parts));
+        let unwritable = place::unwritable(&parts.vault.folder);
+        findings.extend(unwritable.map(|why| ("notes", Verdict::Warn, why)));
+    }
     if let Ok(tokens) = parts.store.tokens() {
         let now = SystemClock.now();
         let valid = tokens.iter().filter(|token| token.is_valid(now)).count();

@@ -73,18 +73,27 @@ pub fn run(settings: &Settings) -> Vec<Finding> {
         }
         Err(error) => findings.push(failed("enrichment", error.into())),
     }
+    findings.extend(reconcile(&parts));
+    findings
+}
+
+/// Reads the notes that people changed.
+fn reconcile(parts: &Parts) -> Option<Finding> {
+    const WHAT: &str = "notes";
+    if !parts.vault.is_kept {
+        return None;
+    }
     match parts.engine.notes().reconcile() {
         Ok(done) if done.indexed + done.moved + done.removed > 0 => {
             let why = format!(
                 "indexed {}, moved {}, removed {}",
                 done.indexed, done.moved, done.removed
             );
-            findings.push(("notes", Verdict::Done, why));
+            Some((WHAT, Verdict::Done, why))
         }
-        Ok(_) => {}
-        Err(error) => findings.push(failed("notes", error.into())),
+        Ok(_) => None,
+        Err(error) => Some(failed(WHAT, error.into())),
     }
-    findings
 }
 
 /// Trusts the clock, since the user says that it is right.

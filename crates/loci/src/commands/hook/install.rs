@@ -35,8 +35,10 @@ pub fn install(
         )
     };
     let executable = std::env::current_exe().map_err(|error| unknown("the path", error))?;
-    let command = loci_hosts::shell_command(&executable, settings.named_folders())
+    let places = settings
+        .named_places()
         .map_err(|error| unknown("a path", error))?;
+    let command = loci_hosts::shell_command(&executable, &places);
     let options = HookOptions {
         command: &command,
         dialect: dialect.as_deref(),
