@@ -25,7 +25,7 @@ pub struct Importer<'a> {
     engine: &'a Engine,
     notes: &'a VaultFolder,
     notice: Notice<'a>,
-    /// The reason why no notes can be imported, if there is one.
+    /// The reason why no notes can be imported and the remedy, if there is one.
     away: Option<String>,
     records: Vec<Archived>,
     /// The position of each record in the export.
@@ -71,8 +71,8 @@ struct Admitted {
 }
 
 impl<'a> Importer<'a> {
-    /// Starts an import. With `away`, the reason why the folder of notes is missing, it stops at
-    /// the first note. Without `waits`, it does not wait for the model.
+    /// Starts an import. With `away`, the reason why no note can be stored and the remedy, it stops
+    /// at the first note. Without `waits`, it does not wait for the model.
     pub fn new(
         engine: &'a Engine,
         notes: &'a VaultFolder,
@@ -149,11 +149,7 @@ impl<'a> Importer<'a> {
                 self.places.push(place);
             }
             Ok(Entry::Note(_)) if let Some(why) = &self.away => {
-                let message = format!(
-                    "{why}; no note is brought back, since it would hide them: bring the folder back or, if they are \
-                     gone for good, first `loci vault reconcile --accept-missing`"
-                );
-                return Err(self.stopped(Error::invalid("file", message)));
+                return Err(self.stopped(Error::invalid("file", why)));
             }
             Ok(Entry::Note(file)) => {
                 self.count("note_file");

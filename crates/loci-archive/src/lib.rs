@@ -30,6 +30,7 @@
 
 pub mod backup;
 mod convert;
+pub mod copy;
 mod export;
 pub mod files;
 mod importer;

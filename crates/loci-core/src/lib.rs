@@ -73,7 +73,8 @@ pub use idempotency::{IdempotencyStore, IdempotentReply};
 pub use identity::{Identity, SCOPE_PREFIX, TokenVerifier};
 pub use job::{FailedJob, Job, JobCounts, JobOutcome, JobStore, check_lease, lease_end_max};
 pub use maintenance::{
-    Maintenance, OpenStore, Problem, ProblemKind, Reindexed, Repair, Repaired, Snapshot,
+    CheckOutcome, Maintenance, OpenStore, Problem, ProblemKind, Reindexed, Repair, Repaired,
+    ServerCheck, Snapshot,
 };
 pub use memory::{
     ANONYMOUS, Access, Delivery, EnrichmentStatus, Link, Location, Memory, Relation, SPEAKER,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::{Error, Result, Store, TokenStore};
+use crate::{Error, Result, Store, Timestamp, TokenStore};
 
 /// A fault of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +51,28 @@ pub struct Reindexed {
     pub vectors: usize,
 }
 
+/// What a store says about the server that it is on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerCheck {
+    /// The subject, in one or two words.
+    pub subject: &'static str,
+    /// Whether it is as it should be.
+    pub outcome: CheckOutcome,
+    /// The finding, with the remedy.
+    pub text: String,
+}
+
+/// The outcome of a [`ServerCheck`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckOutcome {
+    /// As it should be.
+    Sound,
+    /// It works, and may do harm one day.
+    Doubtful,
+    /// The store cannot be used.
+    Faulty,
+}
+
 /// The care of an open store, for its administrator.
 pub trait Maintenance: Send + Sync {
     /// Whether the store was opened to be read alone: every write fails.
@@ -91,6 +113,13 @@ pub trait Maintenance: Send + Sync {
     /// # Errors
     /// `unavailable` if the store cannot be written now.
     fn check_write(&self) -> Result<()>;
+
+    /// Checks the server that the store is on, and the connection to it, as far as one can be made;
+    /// nothing for a store in files. `now` is compared with the clock of the server.
+    fn server_checks(&self, now: Timestamp) -> Vec<ServerCheck> {
+        let _ = now;
+        Vec::new()
+    }
 
     /// The store as of this moment, to be copied into a file.
     ///

@@ -2,6 +2,7 @@
 
 pub mod import;
 pub mod import_records;
+pub mod stored_vectors;
 
 use std::sync::Arc;
 

@@ -90,6 +90,7 @@ pub use idempotency::{Answer, KeyedRequest};
 pub use imports::Imports;
 pub use imports::import::{Import, Imported};
 pub use imports::import_records::ImportReport;
+pub use imports::stored_vectors::StoredVectors;
 pub use listings::Listings;
 pub use listings::browse::{Browse, Browsed};
 pub use listings::list::{List, Listed};

@@ -41,6 +41,7 @@ mod row;
 mod rules;
 mod schema;
 mod server;
+mod server_checks;
 mod session;
 mod settings;
 mod source_files;

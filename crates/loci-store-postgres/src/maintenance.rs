@@ -1,9 +1,10 @@
 //! The care of the store: checks, repairs, indexes.
 
-use loci_core::{Maintenance, Problem, Reindexed, Repair, Result};
+use loci_core::{Maintenance, Problem, Reindexed, Repair, Result, ServerCheck, Timestamp};
 
 use crate::check::check;
 use crate::repair;
+use crate::server_checks;
 use crate::store::PostgresStore;
 use crate::value::values;
 
@@ -44,5 +45,9 @@ impl Maintenance for PostgresStore {
             Ok(())
         });
         Ok(written?)
+    }
+
+    fn server_checks(&self, now: Timestamp) -> Vec<ServerCheck> {
+        server_checks::check(&self.server, now)
     }
 }

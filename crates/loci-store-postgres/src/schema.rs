@@ -15,7 +15,7 @@ pub(crate) const MIGRATIONS: [&str; 1] = [include_str!("../migrations/V1__store.
 pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
 
 /// The oldest version of PostgreSQL that works, as `server_version_num`.
-const SERVER_MIN: i32 = 15_00_00;
+pub(crate) const SERVER_MIN: i32 = 15_00_00;
 
 /// The key of the lock under which one process at a time changes the tables: "loci" in ASCII.
 const LOCK: i64 = 0x6c6f_6369;

@@ -72,8 +72,14 @@ pub enum Command {
     /// Bring a backup back
     ///
     /// Its checksums and the database in it are checked first. No other loci may use the data
-    /// folder meanwhile.
+    /// folder meanwhile. A store on a server must be empty.
     Restore(Restore),
+    /// Copy everything from one store into another, of any kind, and compare the two
+    ///
+    /// From a folder to a PostgreSQL server, or back: every record, with vectors, so that nothing is
+    /// embedded again, tokens and the audit log. A copy that was cut off goes on when it is
+    /// repeated. Notes stay in their folder. Stop what writes to the stores first.
+    Migrate(Migrate),
     /// Find memories by a question
     ///
     /// Ranked as an agent's `recall` ranks them.
@@ -223,6 +229,19 @@ pub struct Backup {
     /// The file, which must not be there yet
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
+}
+
+#[derive(Args)]
+pub struct Migrate {
+    /// The store to copy: the folder of its database, or the URL of its server
+    #[arg(long, value_name = "FOLDER|URL", value_hint = ValueHint::DirPath)]
+    pub from: String,
+    /// The store to copy into, which is made if it is not there
+    #[arg(long, value_name = "FOLDER|URL", value_hint = ValueHint::DirPath)]
+    pub to: String,
+    /// Only compare the two
+    #[arg(long)]
+    pub check: bool,
 }
 
 #[derive(Args)]

@@ -14,6 +14,7 @@ pub mod import;
 pub mod list;
 pub mod man;
 pub mod mcp;
+pub mod migrate;
 pub mod model;
 pub mod notices;
 pub mod palace;

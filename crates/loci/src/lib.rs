@@ -144,6 +144,7 @@ fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(),
         Command::Export(arguments) => commands::export::run(settings, arguments, output),
         Command::Backup(arguments) => commands::backup::run(settings, arguments, output),
         Command::Restore(arguments) => commands::restore::run(settings, arguments, output),
+        Command::Migrate(arguments) => commands::migrate::run(settings, arguments, output),
         Command::Reindex { embeddings } => commands::reindex::run(settings, *embeddings, output),
         Command::Doctor(arguments) => commands::doctor::run(settings, arguments, output),
         Command::Completions { .. }

@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use loci_archive::files::create_private_folder;
 use loci_core::{
     Caller, Clock, Embedder, OpenError, OpenFault, OpenStore, Result, Store, Timestamp,
 };
@@ -354,6 +355,14 @@ impl Drop for Parts {
 /// [`Exit::DataFolder`] or [`Exit::Database`], with what to do.
 pub fn open_store(settings: &Settings, data: &Path) -> Result<Arc<dyn OpenStore>, Failure> {
     let location = settings.store_for(data);
+    if location.is_shared() {
+        // It holds the token, the locks and the models of this machine.
+        create_private_folder(data).map_err(|error| {
+            let shown = data.display();
+            let message = format!("the data folder {shown} cannot be made: {error}");
+            Failure::new(Exit::DataFolder, message)
+        })?;
+    }
     let mut opened = location.open();
     if matches!(&opened, Err(error) if error.fault == OpenFault::Restoring) {
         swap::end(&*location.files()?)?;

@@ -11,6 +11,7 @@ use loci_core::{
 use loci_search::indexed;
 
 use crate::Imports;
+use crate::imports::stored_vectors::StoredVectors;
 use crate::memories::remember::named_collection;
 use crate::notes::in_parallel;
 use crate::{SearchMode, catch_panic, check};
@@ -92,6 +93,31 @@ impl Imports<'_> {
         records: &[Archived],
         brought: &mut ImportReport,
     ) -> Result<()> {
+        self.import_from(caller, records, None, brought)
+    }
+
+    /// Stores records of another store, as [`import_records`](Self::import_records) does, with the
+    /// vectors that it keeps of them, so that no text is embedded again.
+    ///
+    /// # Errors
+    /// As for `import_records`; `unavailable`, too, if the other store cannot be read.
+    pub fn copy_records(
+        &self,
+        caller: &Caller,
+        records: &[Archived],
+        from: &StoredVectors<'_>,
+        brought: &mut ImportReport,
+    ) -> Result<()> {
+        self.import_from(caller, records, Some(from), brought)
+    }
+
+    fn import_from(
+        &self,
+        caller: &Caller,
+        records: &[Archived],
+        from: Option<&StoredVectors<'_>>,
+        brought: &mut ImportReport,
+    ) -> Result<()> {
         if caller.principal != Principal::local() {
             let message = "only the person at this machine brings records back, with `loci import`";
             return Err(Error::new(ErrorCode::Forbidden, message));
@@ -120,12 +146,16 @@ impl Imports<'_> {
                 brought.present += 1;
                 brought.others.extend(known.other_note(archived));
             } else {
-                absent.push((number, self.with_vector(archived, brought)));
+                let with_vector = match from {
+                    Some(from) => from.with_vector(archived)?,
+                    None => self.with_vector(archived, brought),
+                };
+                absent.push((number, with_vector));
             }
         }
         let outcome = absent
             .chunk_by(|(_, left), (_, right)| left.space == right.space)
-            .try_for_each(|part| self.import_batch(part, brought));
+            .try_for_each(|part| self.import_batch(part, from, brought));
         if brought.stored > stored && self.search_mode != SearchMode::Words {
             self.to_embed.ring();
         }
@@ -211,13 +241,14 @@ impl Imports<'_> {
     fn import_batch(
         &self,
         part: &[(usize, Cow<'_, Archived>)],
+        from: Option<&StoredVectors<'_>>,
         brought: &mut ImportReport,
     ) -> Result<()> {
         let Some((first, rest)) = part.split_first() else {
             return Ok(());
         };
         let since = brought.since[&first.1.space];
-        let outcome = catch_panic(|| self.changes(part, since)).and_then(|changes| {
+        let outcome = catch_panic(|| self.changes(part, from, since)).and_then(|changes| {
             self.store.commit(Batch {
                 space: first.1.space.clone(),
                 changes,
@@ -241,21 +272,26 @@ impl Imports<'_> {
             Err(error) if error.is_unavailable() => Err(error),
             Err(_) => {
                 let (left, right) = part.split_at(part.len() / 2);
-                self.import_batch(left, brought)?;
-                self.import_batch(right, brought)
+                self.import_batch(left, from, brought)?;
+                self.import_batch(right, from, brought)
             }
         }
     }
 
     /// Returns the changes that store these records; each leaves existing and wiped data as they
     /// are.
-    fn changes(&self, part: &[(usize, Cow<'_, Archived>)], since: u64) -> Result<Vec<Change>> {
+    fn changes(
+        &self,
+        part: &[(usize, Cow<'_, Archived>)],
+        from: Option<&StoredVectors<'_>>,
+        since: u64,
+    ) -> Result<Vec<Change>> {
         let in_part: HashSet<&MemoryId> = part
             .iter()
             .filter_map(|(_, archived)| Some(&memory(archived)?.id))
             .collect();
         in_parallel(part, |(_, archived)| {
-            let (mut passages, mut job) = (Vec::new(), None);
+            let (mut passages, mut further, mut job) = (Vec::new(), Vec::new(), None);
             let record = match &archived.record {
                 Record::Memory(memory) => {
                     let mut memory = memory.clone();
@@ -265,8 +301,15 @@ impl Imports<'_> {
                     if memory.location.collection.as_deref() == memory.conversation() {
                         memory.location.collection = None;
                     }
-                    passages = indexed::passages(&memory);
+                    // The parked job of one that failed is not in an archive: it is tried again.
+                    if memory.enrichment == Some(EnrichmentStatus::Failed) {
+                        memory.enrichment = Some(EnrichmentStatus::Pending);
+                    }
                     let is_pending = memory.enrichment == Some(EnrichmentStatus::Pending);
+                    passages = indexed::passages(&memory);
+                    if let Some(from) = from {
+                        further = from.add_to(&mut passages, &memory)?;
+                    }
                     job = is_pending.then(|| Change::Enqueue {
                         memory: memory.id.clone(),
                         due_at: self.clock.now(),
@@ -284,7 +327,7 @@ impl Imports<'_> {
                 since,
                 now: self.clock.now(),
             };
-            Ok([change].into_iter().chain(job).collect())
+            Ok([change].into_iter().chain(further).chain(job).collect())
         })
     }
 

@@ -3,21 +3,24 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use loci_archive::backup::{ArchiveWriter, DATABASE, Manifest, NOTES};
 use loci_archive::files::{flush_folder, write_privately};
 use loci_archive::listing;
-use loci_core::{Clock, NoteFolder};
+use loci_core::{Clock, NoteFolder, OpenStore, StoreFiles};
 use loci_engine::NoteStatus;
 use serde_json::json;
-use tempfile::{NamedTempFile, TempPath};
+use tempfile::{NamedTempFile, TempDir, TempPath};
 
 use crate::cli;
+use crate::commands::migrate::into_folder;
 use crate::damage::{LAST_BACKUP, damages, foreign, way_out};
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, moment, status_line};
 use crate::progress::Progress;
 use crate::settings::Settings;
+use crate::store::files_in;
 use crate::wiring::{Parts, SystemClock};
 
 /// Bytes that stay free for other programs and for the file system itself.
@@ -59,15 +62,13 @@ pub fn run(settings: &Settings, arguments: &cli::Backup, output: Output) -> Resu
     bar.begin(bytes + database);
     let draft = target.draft(".part")?;
     let mut writer = ArchiveWriter::new(draft.reopen().map_err(|error| target.unwritable(&error))?);
+    let backed_up = InFiles::of(settings, &parts, &target)?;
     // The lock keeps what agents change in the notes and in the snapshot consistent; only the notes
     // are read under it, since agents wait for it.
-    let lock = if parts.store.is_read_only() {
-        None
-    } else {
-        Some(parts.vault.notes().lock()?)
-    };
+    let is_locked = parts.vault.is_kept && !parts.store.is_read_only();
+    let lock = is_locked.then(|| parts.vault.notes().lock()).transpose()?;
     let now = SystemClock.now();
-    let snapshot = parts.store.snapshot()?;
+    let snapshot = backed_up.store.snapshot()?;
     let listed = listing::list(folder).map_err(|error| unreadable(folder, &error))?;
     let (texts, others): (Vec<_>, Vec<_>) = listed.files.iter().partition(|path| is_note(path));
     let mut append = |paths: &[&String]| -> Result<(), Failure> {
@@ -82,7 +83,7 @@ pub fn run(settings: &Settings, arguments: &cli::Backup, output: Output) -> Resu
     let copy = target.draft(".db.part")?.into_temp_path();
     snapshot.copy_to(&copy)?;
     drop(snapshot);
-    let (schema, memories) = inspect(&copy, settings)?;
+    let (schema, memories) = inspect(&copy, &*backed_up.files, settings)?;
     let appended = File::open(&copy).and_then(|file| writer.append(DATABASE, &file));
     appended.map_err(|error| target.unwritable(&error))?;
     drop(copy);
@@ -210,6 +211,36 @@ impl Target {
     }
 }
 
+/// The store that is backed up, in files: that of the settings, or a copy of one on a server.
+struct InFiles {
+    store: Arc<dyn OpenStore>,
+    files: Box<dyn StoreFiles>,
+    /// The folder of the copy, which goes with it.
+    _copy: Option<TempDir>,
+}
+
+impl InFiles {
+    fn of(settings: &Settings, parts: &Parts, target: &Target) -> Result<Self, Failure> {
+        if let Ok(files) = settings.store_files() {
+            return Ok(InFiles {
+                store: Arc::clone(&parts.store),
+                files,
+                _copy: None,
+            });
+        }
+        let copy = tempfile::Builder::new()
+            .prefix(&format!(".{}.", target.name))
+            .tempdir_in(&target.folder)
+            .map_err(|error| target.unwritable(&error))?;
+        let store = into_folder(&*parts.store, settings, copy.path())?;
+        Ok(InFiles {
+            store,
+            files: files_in(copy.path()),
+            _copy: Some(copy),
+        })
+    }
+}
+
 fn unreadable(path: &Path, error: &io::Error) -> Failure {
     let message = format!(
         "{} cannot be read ({error}); no backup was made",
@@ -250,9 +281,12 @@ fn append_note(
 }
 
 /// Returns the schema and the number of memories of the copy; fails if a restore would refuse it.
-fn inspect(copy: &TempPath, settings: &Settings) -> Result<(i64, u64), Failure> {
-    let inspected = settings
-        .store_files()?
+fn inspect(
+    copy: &TempPath,
+    files: &dyn StoreFiles,
+    settings: &Settings,
+) -> Result<(i64, u64), Failure> {
+    let inspected = files
         .inspect(copy)
         .map_err(|error| Failure::new(Exit::Database, error.to_string()))?;
     if let Some(problem) = foreign(&inspected.problems).next() {

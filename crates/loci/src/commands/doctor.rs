@@ -15,13 +15,14 @@ pub use place::open_to_others;
 
 use std::fmt::{self, Write};
 
+use loci_core::{CheckOutcome, Clock, ServerCheck};
 use serde_json::{Value, json};
 
 use crate::cli;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::settings::Settings;
-use crate::wiring::Parts;
+use crate::wiring::{Parts, SystemClock, open_store};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
@@ -86,38 +87,71 @@ fn failed(what: &'static str, failure: Failure) -> Finding {
 fn look(settings: &Settings) -> Vec<Finding> {
     let data = &settings.data;
     let mut findings = vec![place::folder(data)];
-    if data.exists() {
+    let is_shared = settings.store_for(data).is_shared();
+    if is_shared {
+        findings.extend(server(settings));
+    }
+    if data.exists() && !is_shared {
         let files = settings.store_files();
         if let Ok(files) = &files {
             findings.extend(place::disk(&**files));
         }
-        match Parts::open_to_read(settings) {
-            Ok(parts) => findings.extend(database::look(settings, &parts)),
-            Err(failure) if failure.exit == Exit::Usage => {
-                let why = format!(
-                    "not looked at, since the settings are wrong: {}",
-                    failure.message
-                );
-                findings.push(("database", Verdict::Warn, why));
-            }
-            Err(Failure { exit, message }) => {
-                findings.push((
-                    "database",
-                    Verdict::Fail(exit),
-                    place::naming_holders(settings, message),
-                ));
-            }
-        }
+        findings.extend(database(settings));
         findings.extend(place::processes(settings));
-        findings.extend(place::permissions(data));
         if let Ok(files) = &files {
             findings.extend(place::leftovers_finding(&**files));
         }
+    }
+    if data.exists() {
+        findings.extend(place::permissions(data));
         findings.push(place::backups(settings));
     }
     findings.push(outside::model(settings));
     findings.extend(outside::identity_provider(settings));
     findings.extend(outside::certificate(settings));
     findings.push(outside::clock());
+    findings
+}
+
+/// Checks the database, if it opens.
+fn database(settings: &Settings) -> Vec<Finding> {
+    const WHAT: &str = "database";
+    match Parts::open_to_read(settings) {
+        Ok(parts) => database::look(settings, &parts),
+        Err(failure) if failure.exit == Exit::Usage => {
+            let why = format!(
+                "not looked at, since the settings are wrong: {}",
+                failure.message
+            );
+            vec![(WHAT, Verdict::Warn, why)]
+        }
+        Err(Failure { exit, message }) => {
+            let why = place::naming_holders(settings, message);
+            vec![(WHAT, Verdict::Fail(exit), why)]
+        }
+    }
+}
+
+/// Checks the server that the store is on, and the database if the server can be used.
+fn server(settings: &Settings) -> Vec<Finding> {
+    let checks = match open_store(settings, &settings.data) {
+        Ok(store) => store.server_checks(SystemClock.now()),
+        Err(failure) => return vec![failed("server", failure)],
+    };
+    let is_usable = checks
+        .iter()
+        .all(|check| check.outcome != CheckOutcome::Faulty);
+    let finding = |check: ServerCheck| {
+        let verdict = match check.outcome {
+            CheckOutcome::Sound => Verdict::Ok,
+            CheckOutcome::Doubtful => Verdict::Warn,
+            CheckOutcome::Faulty => Verdict::Fail(Exit::Database),
+        };
+        (check.subject, verdict, check.text)
+    };
+    let mut findings: Vec<_> = checks.into_iter().map(finding).collect();
+    if is_usable {
+        findings.extend(database(settings));
+    }
     findings
 }

@@ -177,9 +177,15 @@ fn bring_back(
     // Renames and deletions of notes are recorded before the records of the notes come. For notes
     // that the index does not know yet, the export counts.
     let away = if parts.vault.is_kept {
-        reconciled(parts.engine.notes().reconcile_known()).away
+        let away = reconciled(parts.engine.notes().reconcile_known()).away;
+        away.map(|why| {
+            format!(
+                "{why}; no note is brought back, since it would hide them: bring the folder back or, if they are \
+                 gone for good, first `loci vault reconcile --accept-missing`"
+            )
+        })
     } else {
-        Some("no folder of notes is named here (--vault)".to_owned())
+        Some("has notes, and no folder of notes is named here: name one with --vault".to_owned())
     };
     let notes = parts.vault.notes();
     let mut bringing = Importer::new(

@@ -3,6 +3,8 @@
 //! It first unpacks and checks everything in the folder `restoring` of the data folder, then
 //! decides and renames the files into place (`swap.rs`).
 
+mod server;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
@@ -34,6 +36,9 @@ const NAMED_MAX: usize = 3;
 pub fn run(settings: &Settings, arguments: &cli::Restore, output: Output) -> Result<(), Failure> {
     let vault = Vault::of(settings, &settings.data)?;
     let mut source = Source::open(&arguments.file)?;
+    if settings.store_for(&settings.data).is_shared() {
+        return server::run(settings, arguments, &mut source, &vault, output);
+    }
     let _source_alone = source.alone(settings.store_files()?.folder())?;
     let (files, _alone) = files_alone(settings)?;
     let data = files.folder().to_owned();
@@ -88,20 +93,29 @@ pub fn run(settings: &Settings, arguments: &cli::Restore, output: Output) -> Res
         })?;
 
     let replaced = data.join(&replaced).is_dir().then(|| data.join(&replaced));
+    tell(arguments, &source, memories, known.len(), replaced, output)
+}
+
+/// Prints what was restored.
+fn tell(
+    arguments: &cli::Restore,
+    source: &Source,
+    memories: u64,
+    notes: usize,
+    replaced: Option<PathBuf>,
+    output: Output,
+) -> Result<(), Failure> {
     let value = json!({
         "file": arguments.file,
         "moment": source.moment(),
         "memories": memories,
-        "notes": known.len(),
+        "notes": notes,
         "replaced": replaced,
     });
     let of = source
         .moment()
         .map_or_else(String::new, |moment| format!(" of {moment}"));
-    let mut text = format!(
-        "restored {memories} memories and {} files of notes{of}\n",
-        known.len()
-    );
+    let mut text = format!("restored {memories} memories and {notes} files of notes{of}\n");
     if let Some(replaced) = &replaced {
         text += &format!("what was there is in {}\n", replaced.display());
     }

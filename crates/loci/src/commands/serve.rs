@@ -59,7 +59,7 @@ pub fn run(settings: &Settings, arguments: &Serve, output: Output) -> Result<(),
     let token = if arguments.no_auth {
         None
     } else {
-        Some(secret::ensure(&settings.data, &*parts.store)?)
+        Some(owners_token(settings, &parts)?)
     };
     // From here on a signal shuts the server down in order.
     let signal = signal();
@@ -98,6 +98,24 @@ pub fn run(settings: &Settings, arguments: &Serve, output: Output) -> Result<(),
     // After this nothing holds the engine, and dropping it closes the store.
     runtime.shutdown_timeout(CALLS_END_TIMEOUT);
     Ok(())
+}
+
+/// Makes the owner's token if there is none. A server starts while the one with its store is away,
+/// and accepts no token until that is back.
+fn owners_token(settings: &Settings, parts: &Parts) -> Result<OwnersToken, Failure> {
+    match secret::ensure(&settings.data, &*parts.store) {
+        Err(failure)
+            if failure.exit == Exit::DataFolder
+                && settings.store_for(&settings.data).is_shared() =>
+        {
+            status_line(format_args!(
+                "warning: {}; until then no token is accepted",
+                failure.message
+            ));
+            Ok(OwnersToken::Elsewhere)
+        }
+        made => made,
+    }
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, Failure> {

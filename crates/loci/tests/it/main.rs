@@ -12,6 +12,7 @@ mod import;
 mod models;
 #[cfg(unix)]
 mod palace;
+mod postgres;
 mod program;
 #[cfg(target_os = "linux")]
 mod read_only;

@@ -1,0 +1,185 @@
+//! `loci migrate`: copies everything from one store into another, and compares the two.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use loci_archive::copy::{Comparison, Copied, compare, copy};
+use loci_core::{Clock, OpenStore, Store};
+use loci_embed::NoModel;
+use loci_engine::{Engine, SearchMode};
+use serde_json::json;
+
+use crate::cli;
+use crate::exit::{Exit, Failure};
+use crate::output::{Output, status_line};
+use crate::progress::Progress;
+use crate::settings::Settings;
+use crate::store::{StoreLocation, StorePlace, StoreSettings, open_failure};
+use crate::visible::OneLine;
+use crate::wiring::SystemClock;
+
+pub fn run(settings: &Settings, arguments: &cli::Migrate, output: Output) -> Result<(), Failure> {
+    let from = location(settings, "--from", &arguments.from)?;
+    let to = location(settings, "--to", &arguments.to)?;
+    if from.shown() == to.shown() {
+        let message = format!("--from and --to name the same store, {}", from.shown());
+        return Err(Failure::new(Exit::Usage, message));
+    }
+    refuse_to_make(&from)?;
+    if arguments.check {
+        refuse_to_make(&to)?;
+    }
+    let open = |location: &StoreLocation| location.open().map_err(|error| open_failure(&error));
+    let (source, target) = (open(&from)?, open(&to)?);
+    let copied = if arguments.check {
+        None
+    } else {
+        Some(transfer(&*source, Arc::clone(&target))?)
+    };
+    let compared = compare_stores(&*source, &*target)?;
+    report(&from, &to, copied, &compared, output)
+}
+
+/// Returns the store at a place that an argument names.
+fn location(settings: &Settings, argument: &str, text: &str) -> Result<StoreLocation, Failure> {
+    let wrong =
+        |problem: &str| Failure::new(Exit::Usage, format!("the place after {argument} {problem}"));
+    let (place, password) = StorePlace::read(text).map_err(|problem| wrong(&problem))?;
+    let mut store = StoreSettings {
+        place,
+        ..settings.store.clone()
+    };
+    if password.is_some() {
+        store.server.password = password;
+    }
+    store.check().map_err(|error| wrong(&error.problem()))?;
+    Ok(store.location(&settings.data))
+}
+
+/// Refuses a folder without a store, since opening it would make an empty one.
+fn refuse_to_make(location: &StoreLocation) -> Result<(), Failure> {
+    let is_missing = location
+        .files()
+        .is_ok_and(|files| !files.database().is_file());
+    if is_missing {
+        let message = format!("there is no store in {}", location.shown());
+        return Err(Failure::new(Exit::Usage, message));
+    }
+    Ok(())
+}
+
+/// Copies everything from one store into another.
+///
+/// # Errors
+/// If one of them does not answer; what was copied stays.
+pub fn transfer(from: &dyn OpenStore, to: Arc<dyn OpenStore>) -> Result<Copied, Failure> {
+    let shared: Arc<dyn Store> = Arc::<dyn OpenStore>::clone(&to);
+    // No text is embedded: the vectors come along.
+    let engine = Engine::new(
+        shared,
+        Arc::new(NoModel::new()),
+        Arc::new(SystemClock),
+        SearchMode::Words,
+    );
+    let bar = Progress::new("records");
+    bar.begin(from.size()?.memories);
+    let (advance, notice) = (
+        |records| bar.advance(records),
+        |message: &str| status_line(OneLine(message)),
+    );
+    Ok(copy(
+        from,
+        &engine,
+        &*to,
+        SystemClock.now(),
+        &advance,
+        &notice,
+    )?)
+}
+
+fn compare_stores(from: &dyn OpenStore, to: &dyn OpenStore) -> Result<Comparison, Failure> {
+    let bar = Progress::new("records compared");
+    bar.begin(2 * from.size()?.memories);
+    Ok(compare(from, to, SystemClock.now(), &|records| {
+        bar.advance(records);
+    })?)
+}
+
+fn report(
+    from: &StoreLocation,
+    to: &StoreLocation,
+    copied: Option<Copied>,
+    compared: &Comparison,
+    output: Output,
+) -> Result<(), Failure> {
+    let (source, target) = (from.shown(), to.shown());
+    let mut text = String::new();
+    if let Some(Copied {
+        records,
+        present,
+        refused,
+        tokens,
+        audit,
+    }) = copied
+    {
+        text += &format!(
+            "copied {records} records, {tokens} tokens and {audit} audit entries into {target}; {present} records were \
+             there, {refused} were refused\n"
+        );
+    }
+    let Comparison {
+        compared: count,
+        differing,
+        named,
+        further,
+    } = compared;
+    if compared.is_equal() {
+        text += &format!("equal: {count} records, tokens and audit entries\n");
+    } else if *differing == 0 {
+        text += &format!(
+            "everything in {source} is in {target} ({count} records, tokens and audit entries), which has {further} \
+             besides\n"
+        );
+    }
+    let copied = copied.map(|copied| {
+        json!({
+            "records": copied.records, "present": copied.present, "refused": copied.refused,
+            "tokens": copied.tokens, "audit_entries": copied.audit,
+        })
+    });
+    let value = json!({
+        "from": source, "to": target, "copied": copied, "compared": count, "equal": compared.is_equal(),
+        "differing": differing, "further": further, "differences": named,
+    });
+    output.either(&value, text)?;
+    if *differing == 0 {
+        return Ok(());
+    }
+    for difference in named {
+        status_line(OneLine(difference));
+    }
+    let message = format!(
+        "{differing} of {count} records differ: changed while they were copied, or there before; stop what writes to \
+         both stores and repeat it, or copy into an empty store"
+    );
+    Err(Failure::new(Exit::Failure, message))
+}
+
+/// Copies a store into files in a folder, which has none.
+///
+/// # Errors
+/// As for [`transfer`], and if the folder cannot be written.
+pub fn into_folder(
+    from: &dyn OpenStore,
+    settings: &Settings,
+    folder: &Path,
+) -> Result<Arc<dyn OpenStore>, Failure> {
+    let store = StoreSettings {
+        place: StorePlace::Folder(folder.to_owned()),
+        ..settings.store.clone()
+    };
+    let opened = store.location(&settings.data).open();
+    let store = opened.map_err(|error| open_failure(&error))?;
+    transfer(from, Arc::clone(&store))?;
+    Ok(store)
+}

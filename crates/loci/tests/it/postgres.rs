@@ -1,0 +1,276 @@
+//! The commands with a store on a PostgreSQL server.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use loci_testkit::postgres::Server;
+use serde_json::{Value, json};
+
+use crate::program::Place;
+
+/// The URL of a server that keeps what it acknowledges: the program works with no other.
+fn url() -> &'static str {
+    static SERVER: OnceLock<Server> = OnceLock::new();
+    &SERVER.get_or_init(|| Server::start(true)).url
+}
+
+/// Returns the name of a schema that is not there yet. It goes with the server.
+fn schema() -> String {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    format!("commands_{}", NUMBER.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Returns a machine whose store is in this schema.
+fn machine(schema: &str) -> Place {
+    Place::new()
+        .with("LOCI_STORE", url())
+        .with("LOCI_STORE_SCHEMA", schema)
+}
+
+/// Calls tools of a dialect in one process; returns the messages.
+fn call(place: &Place, dialect: &str, calls: &[(&str, Value)]) -> Vec<Value> {
+    let mut child = place
+        .command(&["mcp", dialect])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let (mut stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut lines = BufReader::new(stdout).lines();
+    let mut replies = Vec::new();
+    for (number, (method, params)) in (1..).zip(calls) {
+        let mut params = params.clone();
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let request = json!({"jsonrpc": "2.0", "id": number, "method": method, "params": params});
+        writeln!(stdin, "{request}").unwrap();
+        let line = lines.next().unwrap().unwrap();
+        replies.push(serde_json::from_str(&line).unwrap());
+    }
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+    replies
+}
+
+fn tool(name: &str, arguments: Value) -> (&'static str, Value) {
+    ("tools/call", json!({"name": name, "arguments": arguments}))
+}
+
+#[test]
+fn machines_share_what_their_agents_file() {
+    let schema = schema();
+    let (one, other) = (machine(&schema), machine(&schema));
+    let id = one.add(&["Tea is at four."]);
+    let found = other.json(&["search", "tea"]);
+    assert!(found.to_string().contains(&id), "{found}");
+    let replies = call(&other, "engram", &[tool("get_memory", json!({"id": id}))]);
+    assert!(
+        replies[0].to_string().contains("Tea is at four."),
+        "{replies:?}"
+    );
+    assert!(one.json(&["stats"]).to_string().contains(&schema));
+    let doctor = other.run(&["doctor"]).succeeded().stdout;
+    for subject in ["server", "durability", "pooler", "server clock", "writing"] {
+        assert!(doctor.contains(&format!("ok    {subject}")), "{doctor}");
+    }
+    other.run(&["reindex"]).succeeded();
+    other.run(&["forget", &id]).succeeded();
+    assert!(!one.run(&["list"]).succeeded().stdout.contains("Tea"));
+    let refused = one.run(&["doctor", "--salvage", "rescued.jsonl"]);
+    refused.failed(2, "works on the files of a store");
+}
+
+#[test]
+fn notes_are_kept_where_their_folder_is_named() {
+    let schema = schema();
+    let (keeper, other) = (machine(&schema), machine(&schema));
+    keeper.write("notes/tea.md", "# Tea\n\nTea is at four.\n");
+    let notes = keeper.path("notes");
+    keeper
+        .run(&["--vault", notes.to_str().unwrap(), "vault", "reconcile"])
+        .succeeded();
+    let found = call(
+        &other,
+        "vault",
+        &[
+            tool("memory_search", json!({"query": "when is tea?"})),
+            tool(
+                "memory_append",
+                json!({"title": "Milk", "content": "Milk is at five."}),
+            ),
+        ],
+    );
+    assert!(
+        found[0].to_string().contains("Tea is at four."),
+        "{found:?}"
+    );
+    assert!(
+        found[1].to_string().contains("no folder of notes"),
+        "{found:?}"
+    );
+    assert!(!other.data().join("vault").exists());
+}
+
+/// Fills a store in files with records of several kinds.
+fn fill(place: &Place) {
+    for number in 0..30 {
+        place.add(&[
+            &format!("The kiln {number} is fired on Monday."),
+            "--tags",
+            "kiln",
+        ]);
+    }
+    let replies = call(
+        place,
+        "mempalace",
+        &[
+            tool(
+                "mempalace_kg_add",
+                json!({"subject": "Ann", "predicate": "owns", "object": "kiln"}),
+            ),
+            tool(
+                "mempalace_add_drawer",
+                json!({"wing": "pottery", "room": "glaze", "content": "Ash glaze needs cone 10."}),
+            ),
+        ],
+    );
+    for reply in &replies {
+        assert!(reply["result"]["structuredContent"].is_object(), "{reply}");
+    }
+    place
+        .run(&["token", "create", "--subject", "ann"])
+        .succeeded();
+    place.write("data/vault/tea.md", "# Tea\n\nTea is at four.\n");
+    place.run(&["vault", "reconcile"]).succeeded();
+}
+
+#[test]
+fn a_store_moves_to_a_server_and_back() {
+    let place = Place::new().with("LOCI_EMBEDDING_PROVIDER", "bundled");
+    fill(&place);
+    let place = place
+        .with("LOCI_STORE_SCHEMA", &schema())
+        .with("LOCI_EMBEDDING_PROVIDER", "none");
+    let (data, back) = (place.data(), place.path("back"));
+    let (data, back) = (data.to_str().unwrap(), back.to_str().unwrap());
+    let moved = place.json(&["migrate", "--from", data, "--to", url()]);
+    assert_eq!(moved["equal"], json!(true), "{moved}");
+    assert!(moved["copied"]["records"].as_u64() >= Some(33), "{moved}");
+    assert_eq!(moved["copied"]["tokens"], json!(1));
+    assert!(
+        moved["copied"]["audit_entries"].as_u64() >= Some(32),
+        "{moved}"
+    );
+    let again = place.json(&["migrate", "--from", data, "--to", url()]);
+    assert_eq!(again["copied"]["records"], json!(0));
+    assert_eq!(
+        (&again["equal"], &again["compared"]),
+        (&json!(true), &moved["compared"])
+    );
+    let returned = place.json(&["migrate", "--from", url(), "--to", back]);
+    assert_eq!(returned["equal"], json!(true), "{returned}");
+    let checked = place.json(&["migrate", "--check", "--from", data, "--to", back]);
+    assert_eq!(checked["equal"], json!(true), "{checked}");
+    place.run(&["--data", back, "doctor"]).succeeded();
+
+    place.run(&["--data", back, "add", "One more."]).succeeded();
+    let more = place.json(&["migrate", "--check", "--from", data, "--to", back]);
+    assert_eq!(
+        (&more["differing"], &more["further"]),
+        (&json!(0), &json!(2))
+    );
+    let less = place.run(&["migrate", "--check", "--from", back, "--to", data]);
+    assert!(less.stderr.contains("is missing"), "{less:?}");
+    less.failed(1, "2 of ");
+    for (from, to, code, text) in [
+        (data, data, 2, "name the same store"),
+        ("nothing", url(), 2, "there is no store in"),
+        (
+            "mysql://a:secret@b/c",
+            url(),
+            2,
+            "after --from is a URL of the kind mysql://",
+        ),
+        (
+            data,
+            "postgres://a:secret@127.0.0.1:1/c",
+            4,
+            "cannot be reached",
+        ),
+    ] {
+        let refused = place.run(&["migrate", "--from", from, "--to", to]);
+        assert!(!refused.stderr.contains("secret"), "{refused:?}");
+        refused.failed(code, text);
+    }
+}
+
+#[test]
+fn a_backup_goes_into_either_kind_of_store() {
+    let files = Place::new();
+    fill(&files);
+    let backup = files.path("files.tar");
+    let backup = backup.to_str().unwrap();
+    files.run(&["backup", backup]).succeeded();
+    let server = machine(&schema());
+    let vault = server.path("notes");
+    let vault = vault.to_str().unwrap();
+    server
+        .run(&["--vault", vault, "restore", backup])
+        .succeeded();
+    assert!(server.path("notes/tea.md").is_file());
+    let found = server.json(&["search", "ash glaze"]).to_string();
+    assert!(found.contains("cone 10"), "{found}");
+    server.run(&["restore", backup]).failed(2, "is not empty");
+    server
+        .run(&["restore", backup, "--replace"])
+        .failed(2, "--replace works on files alone");
+
+    let second = server.path("server.tar");
+    let second = second.to_str().unwrap();
+    server
+        .run(&["--vault", vault, "backup", second])
+        .succeeded();
+    let third = Place::new();
+    third.run(&["restore", second]).succeeded();
+    third.run(&["doctor"]).succeeded();
+    assert!(third.data().join("vault/tea.md").is_file());
+    let (one, other) = (files.data(), third.data());
+    let (one, other) = (one.to_str().unwrap(), other.to_str().unwrap());
+    let compared = third.json(&["migrate", "--check", "--from", one, "--to", other]);
+    assert_eq!(compared["differing"], json!(0), "{compared}");
+
+    let export = server.path("all.jsonl");
+    let export = export.to_str().unwrap();
+    server.run(&["export", export]).succeeded();
+    machine(&schema())
+        .run(&["import", export])
+        .failed(2, "name one with --vault");
+}
+
+#[test]
+fn tools_are_listed_while_the_server_is_away() {
+    let place = Place::new().with("LOCI_STORE", "postgres://loci:secret@127.0.0.1:1/loci");
+    let replies = call(
+        &place,
+        "mememory",
+        &[
+            ("tools/list", json!({})),
+            tool("remember", json!({"content": "Tea is at four."})),
+        ],
+    );
+    assert!(replies[0]["result"]["tools"].is_array(), "{replies:?}");
+    let failure = replies[1].to_string();
+    assert!(
+        failure.contains("unavailable") && failure.contains("PostgreSQL cannot be reached"),
+        "{failure}"
+    );
+    assert!(!failure.contains("secret"), "{failure}");
+    let doctor = place.run(&["doctor"]);
+    assert!(doctor.stdout.contains("fail  server"), "{doctor:?}");
+    assert_eq!(doctor.code, 5);
+}
