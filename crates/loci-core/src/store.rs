@@ -618,6 +618,12 @@ pub trait Store:
     /// [holds NUL](crate::check_text); `unavailable` if the store cannot be written.
     fn lease(&self, name: &str, holder: &str, now: Timestamp, until: Timestamp) -> Result<bool>;
 
+    /// Returns the holder of the lease of that name at `now`; `None` if it is free.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn lease_holder(&self, name: &str, now: Timestamp) -> Result<Option<String>>;
+
     /// Permanently removes data of the partition past the cutoff times, each kind in the order of
     /// its time, a memory with its job. Returns the number of steps, at most `limit`: each step
     /// removes one record, or a part of a large memory, which is soft-deleted with the first part,

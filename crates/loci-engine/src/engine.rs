@@ -13,7 +13,7 @@ use crate::audit::Buffers;
 use crate::leases::Rounds;
 use crate::locks::Locks;
 use crate::models::ModelSwitch;
-use crate::notes::FolderState;
+use crate::notes::{FolderState, Keeper};
 use crate::phases::Phases;
 use crate::redaction::Redaction;
 use crate::tokens::EstimatedTokens;
@@ -153,6 +153,18 @@ impl Engine {
     pub fn with_notes(self, folder: Arc<dyn NoteFolder>, origin: &'static str) -> Self {
         Engine {
             folder: Some(FolderState::new(folder, origin)),
+            ..self
+        }
+    }
+
+    /// Returns the engine as that of one machine among several that share the store: the notes lie
+    /// on one of them, which alone changes them, under a lease. `name` is the machine for people, and
+    /// `machine` its id, without spaces. It is called after [`with_notes`](Self::with_notes).
+    #[must_use]
+    pub fn with_note_keeper(self, name: &str, machine: &str) -> Self {
+        let keeper = |folder: FolderState| folder.kept_by(Keeper::new(name, machine));
+        Engine {
+            folder: self.folder.map(keeper),
             ..self
         }
     }

@@ -3,6 +3,7 @@
 pub mod append_note;
 mod change;
 mod index;
+mod keeper;
 mod names;
 pub mod reconcile;
 mod reconciliation;
@@ -22,9 +23,10 @@ use crate::locks::Locks;
 use crate::{Engine, Wakeup};
 use crate::{Idempotency, Models, Policy, Redaction, SearchMode};
 
-pub(crate) use change::{cannot_change, in_file_or_store, no_folder, not_note};
+pub(crate) use change::{cannot_change, in_file_or_store, not_note};
 pub use index::NOTE_KIND;
 pub(crate) use index::{Embedded, Reading, in_parallel, memory_of, note_body};
+pub(crate) use keeper::Keeper;
 pub(crate) use reconciliation::Extent;
 
 /// Files that are read to determine whether another folder contains the known notes.
@@ -35,6 +37,8 @@ pub(crate) struct FolderState {
     pub(crate) files: Arc<dyn NoteFolder>,
     /// The tool set that is the origin of notes that people wrote.
     pub(crate) origin: &'static str,
+    /// This machine, if several share the store.
+    keeper: Option<Keeper>,
     /// Wakes the reconciliation when something may have changed in the folder.
     pub(crate) bell: Arc<Wakeup>,
     state: Mutex<State>,
@@ -51,6 +55,9 @@ struct State {
     /// Files whose rows are not settled, but whose links, in both directions, are up to date: with
     /// the memory and the content for which that holds.
     linked: HashMap<String, (MemoryId, ContentHash)>,
+    /// The end of the lease by which this machine keeps the notes; `None` if it does not, or needs
+    /// none.
+    kept_until: Option<Timestamp>,
 }
 
 impl FolderState {
@@ -58,9 +65,18 @@ impl FolderState {
         FolderState {
             files,
             origin,
+            keeper: None,
             bell: Arc::default(),
             state: Mutex::default(),
             ready: Condvar::new(),
+        }
+    }
+
+    /// Returns the folder as that of one machine among several that share the store.
+    pub(crate) fn kept_by(self, keeper: Keeper) -> Self {
+        FolderState {
+            keeper: Some(keeper),
+            ..self
         }
     }
 
@@ -266,9 +282,8 @@ impl<'a> Notes<'a> {
         let Some(folder) = self.folder else {
             return Ok(Reconciled::default());
         };
-        let reconciled = folder
-            .files
-            .lock()
+        let reconciled = self
+            .lock(folder)
             .and_then(|_lock| self.reconcile_folder(folder, extent, None));
         folder.end_start();
         reconciled
@@ -303,7 +318,7 @@ impl<'a> Notes<'a> {
     /// # Errors
     /// `unavailable` if the store or the folder cannot be read, or there is no such folder.
     pub fn status(&self) -> Result<NoteStatus> {
-        let folder = self.folder.ok_or_else(no_folder)?;
+        let folder = self.folder.ok_or_else(|| self.no_folder())?;
         let rows = self.store.note_files(&Space::default())?;
         let scan = folder.files.scan()?;
         let noted = self.store.note_folder(&Space::default())?;

@@ -123,6 +123,20 @@ pub(crate) async fn lease(
     Ok(!session.query(sql, &values).await?.is_empty())
 }
 
+/// Returns the holder of a named lease.
+pub(crate) async fn lease_holder(
+    session: &Session,
+    name: &str,
+    now: Timestamp,
+) -> Result<Option<String>> {
+    let sql =
+        "SELECT holder FROM @lease WHERE space = '' AND name = $1 AND until > $2 AND until <= $3";
+    let row = session
+        .query_one(sql, &values![name, now, lease_end_max(now)])
+        .await?;
+    Ok(row.map(|row| row.try_get(0)).transpose()?)
+}
+
 /// The name of a lease that no process takes: its end is the newest time that is trusted, and its
 /// holder the jump of the clock since, as the time it showed last, in microseconds, and the seconds
 /// for which it has gone on.

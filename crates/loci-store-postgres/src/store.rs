@@ -361,6 +361,11 @@ impl Store for PostgresStore {
             .read(async |session| jobs::lease(session, name, holder, now, until).await)
     }
 
+    fn lease_holder(&self, name: &str, now: Timestamp) -> Result<Option<String>> {
+        self.server
+            .read(async |session| jobs::lease_holder(session, name, now).await)
+    }
+
     fn sweep(&self, partition: &Partition, sweep: &Sweep, limit: usize) -> Result<usize> {
         let steps = self.server.write(
             space_of(partition)?,

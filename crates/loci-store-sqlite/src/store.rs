@@ -466,6 +466,12 @@ impl Store for SqliteStore {
             .run(move |connection| jobs::lease(connection, &name, &holder, now, until))
     }
 
+    fn lease_holder(&self, name: &str, now: Timestamp) -> Result<Option<String>> {
+        self.opened()?
+            .readers
+            .read(|connection| jobs::lease_holder(connection, name, now))
+    }
+
     fn sweep(&self, _: &Partition, sweep: &Sweep, limit: usize) -> Result<usize> {
         let due = *sweep;
         let steps = self

@@ -845,6 +845,13 @@ impl Store for NaiveStore {
         Ok(true)
     }
 
+    fn lease_holder(&self, name: &str, now: Timestamp) -> Result<Option<String>> {
+        let state = self.state();
+        let lasts = |until: Timestamp| until > now && until <= lease_end_max(now);
+        let held = state.leases.get(name).filter(|(_, until)| lasts(*until));
+        Ok(held.map(|(holder, _)| holder.clone()))
+    }
+
     fn sweep(&self, partition: &Partition, sweep: &Sweep, limit: usize) -> Result<usize> {
         Ok(self.state().sweep(partition, sweep, limit))
     }

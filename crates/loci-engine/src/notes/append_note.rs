@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use uuid::{Builder, Uuid};
 
 use crate::memories::remember::{distinct, not_wiped};
-use crate::notes::{Embedded, Extent, FolderState, Notes, memory_of, no_folder, note_body};
+use crate::notes::{Embedded, Extent, FolderState, Notes, memory_of, note_body};
 use crate::{Embedding, KeyedRequest, check};
 
 /// A note to write.
@@ -64,7 +64,7 @@ impl Notes<'_> {
         }
         let keyed = request.keyed;
         let mut note = self.new_file(request.title, request.body, request.tags)?;
-        let folder = self.folder.ok_or_else(no_folder)?;
+        let folder = self.folder.ok_or_else(|| self.no_folder())?;
         let request = request_of(&note);
         let answer = keyed.map(|keyed| keyed.answer);
         let keyed = keyed.map(|KeyedNote { operation, key, .. }| KeyedRequest {
@@ -83,7 +83,7 @@ impl Notes<'_> {
         // Before taking the lock, for which others wait.
         let (embedding, embedded) = self.embed_ahead(caller, note.title.as_deref(), &note.body);
 
-        let _lock = folder.files.lock()?;
+        let _lock = self.lock(folder)?;
         // Another caller may have been faster.
         if let Some(before) = kept()? {
             return Ok(Appended::Before(before.answer));

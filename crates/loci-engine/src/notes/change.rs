@@ -11,11 +11,6 @@ use crate::Notes;
 /// Attempts at a change of one file during concurrent changes.
 const ATTEMPTS_MAX: usize = 10;
 
-/// The error for a missing folder of notes.
-pub(crate) fn no_folder() -> Error {
-    Error::unavailable("there is no folder of notes here")
-}
-
 /// The error for a note that cannot be changed because of its file.
 pub(crate) fn cannot_change(reason: &str) -> Error {
     Error::new(
@@ -114,8 +109,8 @@ impl Notes<'_> {
         if !self.is_note(&self.access.writable_among(caller, id, forgotten)?)? {
             return Ok(None);
         }
-        let folder = self.folder.ok_or_else(no_folder)?;
-        let _lock = folder.files.lock()?;
+        let folder = self.folder.ok_or_else(|| self.no_folder())?;
+        let _lock = self.lock(folder)?;
         for _ in 0..ATTEMPTS_MAX {
             let memory = self.access.writable_among(caller, id, forgotten)?;
             let Some(row) = self.store.note_file_of(&caller.space, id)? else {
@@ -161,7 +156,7 @@ impl Notes<'_> {
         embedded: &Embedded,
         change: &mut impl FnMut(&Memory, &mut Note) -> Result<bool>,
     ) -> Result<Option<Memory>> {
-        let folder = self.folder.ok_or_else(no_folder)?;
+        let folder = self.folder.ok_or_else(|| self.no_folder())?;
         let Some(read) = folder.files.read(&row.path)? else {
             return Ok(None);
         };

@@ -96,6 +96,7 @@ impl Store for FaultyStore {
             space: &Space, owner: &str, origin: Option<&str>, pseudonym: Option<&str>, now: Timestamp
         ) -> Wiped;
         lease(name: &str, holder: &str, now: Timestamp, until: Timestamp) -> bool;
+        lease_holder(name: &str, now: Timestamp) -> Option<String>;
         sweep(partition: &Partition, sweep: &Sweep, limit: usize) -> usize;
         sweep_clock() -> Option<SweepClock>;
         put_sweep_clock(clock: &SweepClock) -> ();

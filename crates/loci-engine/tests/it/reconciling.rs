@@ -1606,3 +1606,51 @@ fn a_status_that_a_person_flips_forgets_and_brings_back() {
     };
     assert_eq!(vault.store.notes_among(&hidden, 10).unwrap().len(), 1);
 }
+
+/// Two machines have a copy of the folder each, as by a sync client.
+#[test]
+fn one_machine_keeps_the_notes_of_a_shared_store() {
+    let vault = vault();
+    let copy = MemoryFolder::new(vault.clock.clone());
+    let on = |folder, name, machine| {
+        engine_on(&vault.store, folder, &vault.clock).with_note_keeper(name, machine)
+    };
+    let one = on(&vault.folder, "one:/notes", "1f");
+    let other = on(&copy, "other:/notes", "2f");
+    for folder in [&vault.folder, &copy] {
+        folder.write("Tea.md", "Tea is at four.");
+    }
+    copy.write("Milk.md", "Milk is at five.");
+    vault.clock.advance(10);
+    one.notes().reconcile().unwrap();
+    let is_refused = |outcome: Result<(), Error>, keeper: &str| {
+        let refused = outcome.unwrap_err();
+        let expected = format!("kept by {keeper}:/notes, which");
+        assert!(
+            refused.is_unavailable() && refused.message.contains(&expected),
+            "{refused}"
+        );
+    };
+    is_refused(other.notes().reconcile().map(drop), "one");
+    assert_eq!(vault.rows().len(), 1);
+    let embedder = Arc::new(HashingEmbedder::default());
+    let bare = Engine::new(
+        vault.store.clone(),
+        embedder,
+        vault.clock.clone(),
+        SearchMode::Hybrid,
+    );
+    let note = vault.id("Tea.md");
+    is_refused(bare.memories().forget(&Caller::local(), &note), "one");
+
+    // Each use extends the lease; without one it runs out.
+    vault.clock.advance(400);
+    one.notes().reconcile().unwrap();
+    vault.clock.advance(400);
+    is_refused(other.notes().reconcile().map(drop), "one");
+    vault.clock.advance(200);
+    other.notes().reconcile().unwrap();
+    assert_eq!(vault.rows().len(), 2);
+    is_refused(one.notes().reconcile().map(drop), "other");
+    other.memories().forget(&Caller::local(), &note).unwrap();
+}

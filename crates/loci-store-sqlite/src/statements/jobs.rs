@@ -181,6 +181,20 @@ pub(crate) fn is_leased(
     ])?)
 }
 
+/// Returns the holder of the lease of that name, if it is taken and not since the clock ran ahead.
+pub(crate) fn lease_holder(
+    connection: &Connection,
+    name: &str,
+    now: Timestamp,
+) -> Result<Option<String>> {
+    let sql = "SELECT holder FROM lease WHERE name = ?1 AND until > ?2 AND until <= ?3";
+    let (from, to) = (now.microseconds(), lease_end_max(now).microseconds());
+    let mut statement = connection.prepare_cached(sql)?;
+    Ok(statement
+        .query_row(params![name, from, to], |row| row.get(0))
+        .optional()?)
+}
+
 /// Takes a lease, unless another holder has it.
 pub(crate) fn lease(
     connection: &Connection,

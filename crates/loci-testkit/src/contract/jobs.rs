@@ -489,8 +489,12 @@ pub(super) fn a_lease_has_one_holder(make: MakeStore<'_>) {
             .lease(name, holder, at(now), at(until))
             .expect("the store can be written")
     };
+    let holder = |name: &str, now| store.lease_holder(name, at(now));
+    assert_eq!(holder("sweep", 0), Ok(None));
     assert!(lease("sweep", "one", 0, 10));
-    assert!(!lease("sweep", "two", 9, 20), "somebody else has it");
+    assert!(!lease("sweep", "two", 9, 20), "another has it");
+    assert_eq!(holder("sweep", 9), Ok(Some("one".to_owned())));
+    assert_eq!(holder("sweep", 10), Ok(None), "it has run out by then");
     assert!(
         lease("embed", "two", 9, 20),
         "each name is a lease of its own"
@@ -524,6 +528,7 @@ pub(super) fn a_lease_taken_while_the_clock_ran_ahead_is_free(make: MakeStore<'_
         !lease("two", AHEAD + 10 - LEASE_SECONDS_MAX, AHEAD),
         "so far ahead a lease may reach"
     );
+    assert_eq!(store.lease_holder("sweep", at(0)), Ok(None));
     assert!(lease("two", 0, 10), "no lease lasts as long");
     assert!(!lease("one", 1, 10), "the holder before has lost it");
     assert!(!lease("three", 9, 20), "it is a lease as any other");
