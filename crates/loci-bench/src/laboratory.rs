@@ -1,6 +1,7 @@
 //! The stores of a benchmark, used by the same tool calls that agents make.
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -8,6 +9,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use loci::exit::{Exit, Failure};
 use loci::models::embedder;
 use loci::settings::Settings;
+use loci::store::StorePlace;
 use loci::wiring::{Parts, Wiring};
 use loci_core::{Clock, Embedder, Timestamp, limits};
 use loci_engine::{Policy, SearchMode, Weights};
@@ -110,7 +112,8 @@ impl<'a> Laboratory<'a> {
         self.open_searching(data, self.settings.search)
     }
 
-    /// Opens a store with this search mode.
+    /// Opens a store with this search mode. With the setting `store`, it lies on that server, in a
+    /// schema of its own, which stays there.
     ///
     /// # Errors
     /// As for [`Parts::open`].
@@ -126,15 +129,23 @@ impl<'a> Laboratory<'a> {
             weights: self.weights,
             search_wait: None,
         };
-        Parts::open_with(
-            &Settings {
-                search,
-                ..self.settings.clone()
-            },
-            data,
-            wiring,
-        )
+        let mut settings = Settings {
+            search,
+            ..self.settings.clone()
+        };
+        if matches!(settings.store.place, StorePlace::Server(_)) {
+            data.clone_into(&mut settings.data);
+            settings.store.server.schema = schema_of(data);
+        }
+        Parts::open_with(&settings, data, wiring)
     }
+}
+
+/// Returns the schema for a folder of a run, so that each has a store of its own on the server.
+fn schema_of(data: &Path) -> String {
+    let mut hasher = DefaultHasher::new();
+    data.hash(&mut hasher);
+    format!("bench_{:016x}", hasher.finish())
 }
 
 /// Does the background work at once.

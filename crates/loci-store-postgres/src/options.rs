@@ -21,6 +21,8 @@ pub struct Options {
     pub schema: String,
     /// The most connections of this process.
     pub connections_max: usize,
+    /// How long to wait for a connection, unless the URL says `connect_timeout`.
+    pub connect_timeout: Duration,
     /// Bytes of memory that the indexes of all spaces may use; beyond it, those that were not
     /// searched for longest are evicted. The index of the space that is searched always fits.
     pub index_bytes_max: usize,
@@ -38,6 +40,7 @@ impl Options {
             password: None,
             schema: "loci".to_owned(),
             connections_max: 16,
+            connect_timeout: Duration::from_secs(5),
             index_bytes_max: 1 << 30,
             migrates: true,
             allows_unsafe: false,
@@ -168,9 +171,6 @@ impl Target {
             return Err(invalid(
                 "names no database; write postgres://USER@HOST/DATABASE",
             ));
-        }
-        if config.get_connect_timeout().is_none() {
-            config.connect_timeout(Duration::from_secs(5));
         }
         config
             .ssl_mode(mode)

@@ -54,7 +54,10 @@ impl fmt::Debug for Server {
 impl Server {
     /// Prepares connections, and makes none yet.
     pub(crate) fn new(options: Options) -> Result<Self, Error> {
-        let target = Target::parse(&options.url, options.password.as_deref())?;
+        let mut target = Target::parse(&options.url, options.password.as_deref())?;
+        if target.config.get_connect_timeout().is_none() {
+            target.config.connect_timeout(options.connect_timeout);
+        }
         let prefix = prefix(&options.schema)?;
         let unavailable = |error: &dyn fmt::Display| {
             Error::unavailable(format!("connections cannot be set up: {error}"))

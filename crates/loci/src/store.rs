@@ -11,6 +11,11 @@ use loci_store_sqlite::{Options, SqliteFiles, SqliteStore};
 
 use crate::exit::{Exit, Failure};
 
+/// The shortest and the longest wait for a connection to a server. A hook, for which a session
+/// waits, has a short [`StoreSettings::busy_timeout`].
+const CONNECT_MIN: Duration = Duration::from_secs(1);
+const CONNECT_MAX: Duration = Duration::from_secs(5);
+
 /// Where a store is, and how it is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreSettings {
@@ -102,6 +107,7 @@ impl StoreSettings {
             password,
             schema,
             connections_max,
+            connect_timeout: self.busy_timeout.clamp(CONNECT_MIN, CONNECT_MAX),
             index_bytes_max,
             migrates,
             ..loci_store_postgres::Options::new(url)
