@@ -1105,6 +1105,15 @@ mod tests {
     }
 
     #[test]
+    fn no_key_is_the_name_of_a_table() {
+        for table in SETTINGS {
+            let within = format!("{}.", table.key);
+            let mut keys = SETTINGS.iter().map(|setting| setting.key);
+            assert!(keys.all(|key| !key.starts_with(&within)), "{within}");
+        }
+    }
+
+    #[test]
     fn without_a_model_words_are_searched() {
         let settings = settle("[embedding]\nprovider = \"none\"\n", &[], &[]).unwrap();
         assert_eq!(settings.search, SearchMode::Words);

@@ -58,7 +58,7 @@ impl Clock for SystemClock {
     /// Returns the time since the first call.
     #[cfg(not(target_os = "linux"))]
     fn monotonic(&self) -> Duration {
-        static FIRST: OnceLock<std::time::Instant> = OnceLock::new();
+        static FIRST: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
         FIRST.get_or_init(std::time::Instant::now).elapsed()
     }
 }
