@@ -7,7 +7,7 @@ use loci_search::analysis::Language;
 
 use crate::Listings;
 
-/// The most pages of memories that are examined, over the whole store.
+/// The most pages of memories that are examined.
 const PAGES: usize = 20;
 /// The number of memories on a page.
 const PAGE: usize = 50;
@@ -21,7 +21,9 @@ impl Listings<'_> {
     /// `unavailable` if the store cannot be read.
     pub fn languages(&self, caller: &Caller) -> Result<BTreeMap<&'static str, usize>> {
         let filter = self.access.filter(caller, CollectionFilter::Any);
-        let memories = usize::try_from(self.store.size()?.memories).unwrap_or(usize::MAX);
+        let places = self.store.count_by_location(&filter)?;
+        let memories: u64 = places.iter().map(|place| place.memories).sum();
+        let memories = usize::try_from(memories).unwrap_or(usize::MAX);
         let step = (memories / PAGES).max(PAGE);
         let mut counts = BTreeMap::new();
         for offset in (0..memories).step_by(step).take(PAGES) {
