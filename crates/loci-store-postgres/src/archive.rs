@@ -10,7 +10,9 @@ use crate::row::{WHOLE_COLUMNS, WHOLE_TABLES, read_whole};
 use crate::server::Server;
 use crate::session::Session;
 use crate::value::values;
-use crate::{cache_entries, decisions, facts, notes, replies, settings, source_files, tunnels};
+use crate::{
+    cache_entries, decisions, facts, notes, read, replies, settings, source_files, tunnels,
+};
 
 /// Rows that are read at once.
 const PAGE: usize = 500;
@@ -21,15 +23,7 @@ pub(crate) fn all(
     now: Timestamp,
     visit: &mut dyn FnMut(Archived) -> Result<()>,
 ) -> Result<()> {
-    let spaces = server.read(async |session| {
-        let sql = "SELECT space FROM @space WHERE space <> '' ORDER BY space";
-        let rows = session.query(sql, &[]).await?;
-        rows.iter()
-            .map(|row| Ok(row.try_get::<_, String>(0)?))
-            .collect::<failure::Result<Vec<_>>>()
-    })?;
-    for name in spaces {
-        let space = Space::parse("space", &name).map_err(|_| loci_index::codec::damaged())?;
+    for space in server.read(read::spaces)? {
         // No second attempt: what was passed cannot be taken back.
         let session = server.block_on(async {
             let session = server.session().await?;

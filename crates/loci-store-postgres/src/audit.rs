@@ -9,8 +9,9 @@ use loci_index::codec::damaged;
 use tokio_postgres::Row;
 
 use crate::failure::Result;
+use crate::read;
 use crate::server::Server;
-use crate::session::Session;
+use crate::session::{PIPELINED_MAX, Session};
 use crate::transaction::{Needs, Transaction, lower};
 use crate::value::{Columns, Value, values};
 
@@ -127,10 +128,17 @@ pub(crate) async fn read(session: &Session, query: &AuditQuery) -> Result<Vec<(u
 
 /// Returns the spaces that have entries.
 pub(crate) async fn spaces(session: &Session) -> Result<Vec<Space>> {
-    let sql = "SELECT s.space FROM @space AS s WHERE EXISTS (SELECT 1 FROM @audit AS a WHERE a.space = s.space) \
-        ORDER BY s.space";
-    let rows = session.query(sql, &[]).await?;
-    rows.iter().map(|row| Columns::of(row).space()).collect()
+    let mut with_entries = Vec::new();
+    for spaces in read::spaces(session).await?.chunks(PIPELINED_MAX) {
+        let sql = "SELECT 1 FROM @audit WHERE space = $1 LIMIT 1";
+        let statements = spaces.iter().map(|space| (sql.to_owned(), values![space]));
+        let statements: Vec<_> = statements.collect();
+        let found = session.pipeline(&statements).await?;
+        let of_spaces = spaces.iter().zip(found);
+        let of_spaces = of_spaces.filter(|(_, (rows, _))| !rows.is_empty());
+        with_entries.extend(of_spaces.map(|(space, _)| space.clone()));
+    }
+    Ok(with_entries)
 }
 
 /// Adds to the entries of a space the records that they name.

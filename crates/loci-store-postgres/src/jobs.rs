@@ -77,34 +77,53 @@ pub(crate) async fn next_at(session: &Session, now: Timestamp) -> Result<Option<
 
 /// Counts the jobs of all spaces.
 pub(crate) async fn counts(session: &Session) -> Result<JobCounts> {
-    let sql = "SELECT count(due_at), count(*) - count(due_at) FROM @job";
-    let row = session.query_one(sql, &[]).await?;
-    row.map_or(Ok(JobCounts::default()), |row| {
-        let mut columns = Columns::of(&row);
-        Ok(JobCounts {
-            waiting: columns.number()?,
-            failed: columns.number()?,
+    let mut counts = JobCounts::default();
+    for (_, of_space) in counts_by_space(session).await? {
+        counts.waiting += of_space.waiting;
+        counts.failed += of_space.failed;
+    }
+    Ok(counts)
+}
+
+/// Counts the jobs of each space, in the order of spaces.
+async fn counts_by_space(session: &Session) -> Result<Vec<(Space, JobCounts)>> {
+    let sql = "SELECT space, count(due_at), count(*) - count(due_at) FROM @job GROUP BY space ORDER BY space";
+    let rows = session.query(sql, &[]).await?;
+    rows.iter()
+        .map(|row| {
+            let mut columns = Columns::of(row);
+            let space = columns.space()?;
+            let counts = JobCounts {
+                waiting: columns.number()?,
+                failed: columns.number()?,
+            };
+            Ok((space, counts))
         })
-    })
+        .collect()
 }
 
 /// Returns parked jobs of all spaces.
 pub(crate) async fn failed(session: &Session, limit: usize) -> Result<Vec<FailedJob>> {
-    let sql = "SELECT j.space, m.id, j.attempts, coalesce(j.problem, '') \
-        FROM @job AS j JOIN @memory AS m ON m.space = j.space AND m.row = j.memory \
-        WHERE j.due_at IS NULL ORDER BY j.space, m.id LIMIT $1";
-    let rows = session.query(sql, &values![limit]).await?;
-    rows.iter()
-        .map(|row| {
-            let mut columns = Columns::of(row);
-            Ok(FailedJob {
-                space: columns.space()?,
+    let sql = "SELECT m.id, j.attempts, coalesce(j.problem, '') \
+        FROM @job AS j JOIN @memory AS m ON m.space = $1 AND m.row = j.memory \
+        WHERE j.space = $1 AND j.due_at IS NULL ORDER BY m.id LIMIT $2";
+    let mut failed = Vec::new();
+    for (space, counts) in counts_by_space(session).await? {
+        let left = limit.saturating_sub(failed.len());
+        if left == 0 || counts.failed == 0 {
+            continue;
+        }
+        for row in session.query(sql, &values![&space, left]).await? {
+            let mut columns = Columns::of(&row);
+            failed.push(FailedJob {
+                space: space.clone(),
                 memory: MemoryId::new(columns.take::<String>()?),
                 attempts: u32::try_from(columns.take::<i64>()?).unwrap_or(u32::MAX),
                 problem: columns.take()?,
-            })
-        })
-        .collect()
+            });
+        }
+    }
+    Ok(failed)
 }
 
 /// Takes a lease, unless another holder has it.

@@ -54,5 +54,5 @@ mod value;
 mod vectors;
 mod write;
 
-pub use options::{Options, without_password};
+pub use options::{Observer, Options, without_password};
 pub use store::PostgresStore;

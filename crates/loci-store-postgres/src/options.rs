@@ -3,11 +3,15 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use loci_core::{Error, Result};
 use tokio_postgres::Config;
 use tokio_postgres::config::SslMode;
+
+/// Is told each statement that a store sends, and the names of the types of its parameters.
+pub type Observer = Arc<dyn Fn(&str, &[&str]) + Send + Sync>;
 
 /// How to open a store.
 #[derive(Clone)]
@@ -30,6 +34,8 @@ pub struct Options {
     pub migrates: bool,
     /// Whether a server may acknowledge commits that are not on its disk. For tests.
     pub allows_unsafe: bool,
+    /// Is told what is sent. For tests.
+    pub observer: Option<Observer>,
 }
 
 impl Options {
@@ -44,6 +50,7 @@ impl Options {
             index_bytes_max: 1 << 30,
             migrates: true,
             allows_unsafe: false,
+            observer: None,
         }
     }
 }

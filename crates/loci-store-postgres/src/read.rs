@@ -320,6 +320,13 @@ pub(crate) async fn passage_range(
     Ok(Some(byte()?..byte()?))
 }
 
+/// Returns all spaces, in order.
+pub(crate) async fn spaces(session: &Session) -> Result<Vec<Space>> {
+    let sql = "SELECT space FROM @space WHERE space <> '' ORDER BY space";
+    let rows = session.query(sql, &[]).await?;
+    rows.iter().map(|row| Columns::of(row).space()).collect()
+}
+
 pub(crate) async fn version(session: &Session, space: &Space) -> Result<u64> {
     let sql = "SELECT version FROM @space WHERE space = $1";
     let row = session.query_one(sql, &values![space]).await?;

@@ -91,6 +91,7 @@ impl Server {
                 is_named: AtomicBool::new(false),
                 trips: AtomicU64::new(0),
                 warnings,
+                observer: options.observer.clone(),
             }),
             is_ready: AtomicBool::new(false),
             preparing: tokio::sync::Mutex::default(),

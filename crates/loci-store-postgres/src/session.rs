@@ -7,9 +7,11 @@ use std::time::Instant;
 use deadpool_postgres::Object;
 use futures_util::StreamExt;
 use futures_util::future::{try_join, try_join_all};
+use tokio_postgres::types::Type;
 use tokio_postgres::{Row, RowStream};
 
 use crate::failure::{Failure, Result};
+use crate::options::Observer;
 use crate::value::Value;
 
 /// What all connections of a store have in common.
@@ -23,6 +25,17 @@ pub(crate) struct Shared {
     pub(crate) trips: AtomicU64,
     /// The warnings so far.
     pub(crate) warnings: Arc<AtomicU64>,
+    pub(crate) observer: Option<Observer>,
+}
+
+impl Shared {
+    fn observe(&self, sql: &str, values: &[Value]) {
+        if let Some(observer) = &self.observer {
+            let types: Vec<_> = values.iter().map(Value::kind).collect();
+            let names: Vec<_> = types.iter().map(Type::name).collect();
+            observer(sql, &names);
+        }
+    }
 }
 
 /// A connection for one piece of work. It goes back to the pool afterwards, unless a transaction is
@@ -45,8 +58,22 @@ impl Drop for Session {
     }
 }
 
+/// The most statements that the server keeps parsed for a connection. Each combination of the
+/// conditions of a filter is a statement, and a parsed one takes some ten kilobytes there.
+const PARSED_MAX: usize = 512;
+/// The most statements that are sent at once where their number has no other bound.
+pub(crate) const PIPELINED_MAX: usize = 256;
+
 /// A statement with its parameters. `@` before a name stands for the schema.
 pub(crate) type Statement = (String, Vec<Value>);
+
+/// A statement that can be sent.
+struct Prepared<'a> {
+    sql: String,
+    /// `None` if statements have no names.
+    parsed: Option<tokio_postgres::Statement>,
+    values: &'a [Value],
+}
 
 impl Session {
     pub(crate) fn new(client: Object, shared: Arc<Shared>) -> Self {
@@ -80,9 +107,8 @@ impl Session {
     /// Runs a statement; returns its rows.
     pub(crate) async fn query(&self, sql: &str, values: &[Value]) -> Result<Vec<Row>> {
         self.shared.trips.fetch_add(1, Ordering::Relaxed);
-        let sql = self.qualify(sql);
-        self.prepare(&sql).await?;
-        Ok(self.run(&sql, values).await?.0)
+        let prepared = self.prepare(sql, values).await?;
+        Ok(self.run(&prepared).await?.0)
     }
 
     /// Runs a statement that returns at most one row.
@@ -101,36 +127,48 @@ impl Session {
     }
 
     /// Lets the server parse a statement, once for a connection.
-    async fn prepare(&self, sql: &str) -> Result<()> {
-        if self.shared.is_named.load(Ordering::Relaxed) {
-            self.client().prepare_cached(sql).await?;
-        }
-        Ok(())
+    async fn prepare<'a>(&self, sql: &str, values: &'a [Value]) -> Result<Prepared<'a>> {
+        let sql = self.qualify(sql);
+        let parsed = if self.shared.is_named.load(Ordering::Relaxed) {
+            let cache = &self.client().statement_cache;
+            if cache.size() >= PARSED_MAX {
+                cache.clear();
+            }
+            Some(self.client().prepare_cached(&sql).await?)
+        } else {
+            None
+        };
+        Ok(Prepared {
+            sql,
+            parsed,
+            values,
+        })
     }
 
-    async fn prepare_all<'a>(
-        &self,
-        statements: &'a [Statement],
-    ) -> Result<Vec<(String, &'a [Value])>> {
+    async fn prepare_all<'a>(&self, statements: &'a [Statement]) -> Result<Vec<Prepared<'a>>> {
         let mut prepared = Vec::with_capacity(statements.len());
         for (sql, values) in statements {
-            let sql = self.qualify(sql);
-            self.prepare(&sql).await?;
-            prepared.push((sql, values.as_slice()));
+            prepared.push(self.prepare(sql, values).await?);
         }
         Ok(prepared)
     }
 
-    /// Sends all of them before it waits for the first.
-    async fn run_all(&self, prepared: &[(String, &[Value])]) -> Result<Vec<(Vec<Row>, u64)>> {
-        try_join_all(prepared.iter().map(|(sql, values)| self.run(sql, values))).await
+    /// Sends all of them, in their order, before it waits for the first.
+    async fn run_all(&self, prepared: &[Prepared<'_>]) -> Result<Vec<(Vec<Row>, u64)>> {
+        try_join_all(prepared.iter().map(|prepared| self.run(prepared))).await
     }
 
-    async fn run(&self, sql: &str, values: &[Value]) -> Result<(Vec<Row>, u64)> {
+    /// Sends a statement before it waits for anything.
+    async fn run(&self, prepared: &Prepared<'_>) -> Result<(Vec<Row>, u64)> {
+        let Prepared {
+            sql,
+            parsed,
+            values,
+        } = prepared;
+        self.shared.observe(sql, values);
         let client = self.client();
-        let mut rows = Box::pin(if self.shared.is_named.load(Ordering::Relaxed) {
-            let statement = client.prepare_cached(sql).await?;
-            client.query_raw(&statement, values).await?
+        let mut rows = Box::pin(if let Some(parsed) = parsed {
+            client.query_raw(parsed, *values).await?
         } else {
             let typed = values.iter().map(|value| (value, value.kind()));
             client.query_typed_raw(sql, typed).await?

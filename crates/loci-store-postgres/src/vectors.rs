@@ -1,12 +1,13 @@
 //! Statements over the vectors of passages, and which are missing.
 
-use std::collections::HashSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashSet};
 
 use loci_core::{FilingOrder, MemoryId, ModelId, Space, Vector};
 use loci_index::codec::decode_vector;
 
 use crate::failure::Result;
-use crate::session::Session;
+use crate::session::{PIPELINED_MAX, Session};
 use crate::transaction::Transaction;
 use crate::value::{Columns, values};
 
@@ -90,18 +91,39 @@ pub(crate) async fn without(
 /// Returns the spaces that may have a passage without a vector of the model, in order.
 pub(crate) async fn spaces_to_embed(session: &Session, model: &ModelId) -> Result<Vec<String>> {
     let sql = "SELECT space FROM @space WHERE space <> '' AND embedded IS DISTINCT FROM $1 ORDER BY space";
-    spaces(session, sql, model).await
+    let rows = session.query(sql, &values![model.as_str()]).await?;
+    rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }
 
 /// Returns the spaces that know a model, in order.
 pub(crate) async fn spaces_with(session: &Session, model: &ModelId) -> Result<Vec<String>> {
-    let sql = "SELECT space FROM @model WHERE fingerprint = $1 ORDER BY space";
-    spaces(session, sql, model).await
+    let known = known(session, Some(model)).await?;
+    Ok(known.into_iter().map(|known| known.space).collect())
 }
 
-async fn spaces(session: &Session, sql: &str, model: &ModelId) -> Result<Vec<String>> {
-    let rows = session.query(sql, &values![model.as_str()]).await?;
-    rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+/// A model that a space knows.
+struct Known {
+    space: String,
+    row: i64,
+    fingerprint: String,
+}
+
+/// Returns the models that spaces know, or one of them, in the order of the spaces.
+async fn known(session: &Session, model: Option<&ModelId>) -> Result<Vec<Known>> {
+    let sql = "SELECT space, row, fingerprint FROM @model WHERE $1::text IS NULL OR fingerprint = $1 ORDER BY space";
+    let rows = session
+        .query(sql, &values![model.map(ModelId::as_str)])
+        .await?;
+    rows.iter()
+        .map(|row| {
+            let mut columns = Columns::of(row);
+            Ok(Known {
+                space: columns.take()?,
+                row: columns.take()?,
+                fingerprint: columns.take()?,
+            })
+        })
+        .collect()
 }
 
 /// Notes that a model has embedded all passages of a space as of its newest change.
@@ -120,18 +142,26 @@ pub(crate) async fn note_embedded(
 
 /// Returns the models of all spaces with their numbers of passages.
 pub(crate) async fn models(session: &Session) -> Result<Vec<(ModelId, u64)>> {
-    let sql = "SELECT m.fingerprint, sum(c.passages)::bigint FROM (\
-            SELECT space, model, count(*) AS passages FROM @passage WHERE model IS NOT NULL GROUP BY space, model \
-            UNION ALL SELECT space, model, count(*) FROM @further_vector GROUP BY space, model\
-        ) AS c JOIN @model AS m ON m.space = c.space AND m.row = c.model \
-        GROUP BY m.fingerprint ORDER BY 2 DESC, 1";
-    let rows = session.query(sql, &[]).await?;
-    rows.iter()
-        .map(|row| {
-            let mut columns = Columns::of(row);
-            Ok((ModelId::new(columns.take::<String>()?), columns.number()?))
-        })
-        .collect()
+    let sql = "SELECT (SELECT count(*) FROM @passage WHERE space = $1 AND model = $2) \
+        + (SELECT count(*) FROM @further_vector WHERE space = $1 AND model = $2)";
+    let mut passages: BTreeMap<String, u64> = BTreeMap::new();
+    for known in known(session, None).await?.chunks(PIPELINED_MAX) {
+        let count = |known: &Known| (sql.to_owned(), values![&known.space, known.row]);
+        let statements: Vec<_> = known.iter().map(count).collect();
+        let found = session.pipeline(&statements).await?;
+        for (known, row) in known.iter().zip(found.iter().flat_map(|(rows, _)| rows)) {
+            *passages.entry(known.fingerprint.clone()).or_default() += Columns::of(row).number()?;
+        }
+    }
+    let mut models: Vec<_> = passages
+        .into_iter()
+        .filter(|(_, passages)| *passages > 0)
+        .collect();
+    models.sort_by_key(|(_, passages)| Reverse(*passages));
+    let models = models.into_iter();
+    Ok(models
+        .map(|(model, passages)| (ModelId::new(model), passages))
+        .collect())
 }
 
 /// Returns true if a passage of the space has a vector of the model.
