@@ -3,11 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod contract;
+mod lint;
 mod maintenance;
 mod trips;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use loci_store_postgres::{Options, PostgresStore};
 use loci_testkit::postgres::server_url;
@@ -52,16 +55,55 @@ impl Drop for Schemas {
 /// Runs statements in the schema of a store, which `@` stands for.
 fn run_sql(options: &Options, sql: &str) {
     let sql = sql.replace('@', &format!("{}.", options.schema));
+    with_client(server_url(), async |client| {
+        client.batch_execute(&sql).await.unwrap();
+    });
+}
+
+/// Returns options whose connections have a name of their own at the server, and that name.
+fn named(mut options: Options) -> (Options, String) {
+    let name = format!("loci_{}", options.schema);
+    options.url = format!("{}?application_name={name}", options.url);
+    (options, name)
+}
+
+/// Does some work while all connections with a name are ended again and again.
+fn while_connections_are_cut(name: &str, work: impl FnOnce()) {
+    const CUT: &str =
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1";
+    let (stop, is_stopped) = tokio::sync::oneshot::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            with_client(server_url(), async move |client| {
+                let mut is_stopped = is_stopped;
+                let mut pause = tokio::time::interval(Duration::from_millis(20));
+                loop {
+                    tokio::select! {
+                        _ = &mut is_stopped => break,
+                        _ = pause.tick() => client.execute(CUT, &[&name]).await.unwrap(),
+                    };
+                }
+            });
+        });
+        // A panic ends the other thread, too.
+        let _stop = stop;
+        work();
+    });
+}
+
+/// Works with a connection of its own to the server at a URL.
+fn with_client<T>(url: &str, work: impl AsyncFnOnce(&tokio_postgres::Client) -> T) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
     runtime.block_on(async {
-        let connected = tokio_postgres::connect(server_url(), tokio_postgres::NoTls).await;
+        let connected = tokio_postgres::connect(url, tokio_postgres::NoTls).await;
         let (client, connection) = connected.unwrap();
         let driving = tokio::spawn(connection);
-        client.batch_execute(&sql).await.unwrap();
+        let outcome = work(&client).await;
         drop(client);
         driving.await.unwrap().unwrap();
-    });
+        outcome
+    })
 }

@@ -3,9 +3,10 @@
 use std::thread;
 
 use loci_core::{CandidateQuery, Store};
+use loci_store_postgres::PostgresStore;
 use loci_testkit::contract::{filter, memory, passage, put, replace};
 
-use crate::Schemas;
+use crate::{Schemas, named, while_connections_are_cut};
 
 #[test]
 fn a_write_costs_two_round_trips_and_a_search_one() {
@@ -77,40 +78,15 @@ fn batches_that_wait_for_a_space_share_transactions() {
 fn a_lost_connection_loses_no_write_and_does_none_twice() {
     const WRITES: u64 = 500;
     let schemas = Schemas::default();
-    let mut options = schemas.options();
-    let name = format!("cut_{}", std::process::id());
-    options.url = format!("{}?application_name={name}", options.url);
-    let store = loci_store_postgres::PostgresStore::open(options).unwrap();
+    let (options, name) = named(schemas.options());
+    let store = PostgresStore::open(options).unwrap();
     store.commit(put(&memory("first"), Vec::new())).unwrap();
-    let done = std::sync::atomic::AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .unwrap();
-            runtime.block_on(async {
-                let url = loci_testkit::postgres::server_url();
-                let connected = tokio_postgres::connect(url, tokio_postgres::NoTls).await;
-                let (client, connection) = connected.unwrap();
-                let driving = tokio::spawn(connection);
-                let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1";
-                while !done.load(std::sync::atomic::Ordering::Relaxed) {
-                    client.execute(sql, &[&name]).await.unwrap();
-                    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-                }
-                drop(client);
-                driving.await.unwrap().unwrap();
-            });
-        });
+    while_connections_are_cut(&name, || {
         for number in 0..WRITES {
-            let committed = store.commit(put(&memory(&number.to_string()), Vec::new()));
-            if committed.is_err() {
-                done.store(true, std::sync::atomic::Ordering::Relaxed);
-            }
-            committed.unwrap();
+            store
+                .commit(put(&memory(&number.to_string()), Vec::new()))
+                .unwrap();
         }
-        done.store(true, std::sync::atomic::Ordering::Relaxed);
     });
     assert_eq!(store.size().unwrap().memories, WRITES + 1);
     assert_eq!(store.version(&memory("first").space), Ok(WRITES + 1));
