@@ -12,4 +12,6 @@ mod identifiers;
 mod not_found;
 mod overviews;
 mod schemas;
+#[cfg(unix)]
+mod stores;
 mod wake_up;

@@ -5,6 +5,7 @@
 mod contract;
 mod lint;
 mod maintenance;
+mod seeds;
 mod trips;
 
 use std::sync::Mutex;

@@ -45,7 +45,7 @@ use loci_core::{Store, TokenStore};
 
 pub use examples::{filter, memory, passage, put, reader, replace, sweep_of_expired};
 pub use handles::handles_of_one_store_agree;
-pub use model::agrees_with_the_naive_store;
+pub use model::{agrees_with_the_naive_store, give_the_same_candidates};
 
 /// The traits that the contract tests need.
 pub trait StoreAndTokens: Store + TokenStore {}

@@ -1,13 +1,13 @@
 //! Checks that a store and the naive one give the same answers to random operations.
 
 use std::collections::BTreeSet;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use loci_core::limits::LEASE_SECONDS_MAX;
 use loci_core::{
-    Access, AuditEntry, AuditQuery, Batch, CandidateQuery, Change, Expect, Fact, FactQuery,
-    FactStore, FilingOrder, Filter, Job, Memory, MemoryId, ModelId, NoteFile, Page, QueryVector,
-    Result, SourceStore, Space, Store, Touch, TunnelStore,
+    Access, AuditEntry, AuditQuery, Batch, CandidateQuery, Candidates, Change, Error, Expect, Fact,
+    FactQuery, FactStore, FilingOrder, Filter, Job, Memory, MemoryId, ModelId, NoteFile, Page,
+    QueryVector, Result, SourceStore, Space, Store, Touch, TunnelStore,
 };
 
 use super::agreement::check_candidates;
@@ -31,18 +31,92 @@ pub(super) fn random_operations_agree_with_the_naive_store(make: MakeStore<'_>) 
 /// Performs `steps` random operations on the empty `store` and on a naive store, and compares every
 /// kind of read after each. The message of a failure contains the seed to repeat it.
 pub fn agrees_with_the_naive_store(store: &dyn StoreAndTokens, seed: u64, steps: usize) {
-    let mut comparison = Comparison {
-        store,
-        model: NaiveStore::new(),
-        random: Generator::new(seed),
-        leased: Vec::new(),
-        versions: SPACES.map(|name| (space(name), 0, 0)).to_vec(),
-    };
+    let mut comparison = Comparison::new(store, seed);
     for step in 0..steps {
         let outcome = catch_unwind(AssertUnwindSafe(|| comparison.step()));
         if let Err(panic) = outcome {
             let message = panic.downcast_ref::<String>().map_or("", String::as_str);
-            resume_unwind(Box::new(format!("seed {seed}, step {step}: {message}")));
+            panic!("seed {seed}, step {step}: {message}");
+        }
+    }
+}
+
+/// Makes the same random changes in two empty stores, and asks both the same `queries` random
+/// queries meanwhile. They give the same candidates, bit for bit.
+pub fn give_the_same_candidates(
+    one: &dyn StoreAndTokens,
+    other: &dyn StoreAndTokens,
+    seed: u64,
+    queries: usize,
+) {
+    let mut comparison = Comparison::new(one, seed);
+    let mut hits = 0;
+    for number in 0..queries {
+        if number % 2 == 0 {
+            let batch = comparison.batch();
+            let code = |error: Error| error.code;
+            let outcome = one.commit(batch.clone()).map_err(code);
+            assert_eq!(outcome, other.commit(batch.clone()).map_err(code));
+            assert_eq!(outcome, comparison.model.commit(batch).map_err(code));
+        }
+        let filter = comparison.random.filter();
+        let question = comparison.question(filter);
+        let candidates = |store: &dyn StoreAndTokens| {
+            let found = store.candidates(&question.query());
+            in_order_of_ids(found.expect("the store can be read"))
+        };
+        let found = candidates(one);
+        assert_eq!(
+            found,
+            candidates(other),
+            "seed {seed}, query {number}: {question:?}"
+        );
+        hits += found.hits.len();
+    }
+    assert!(hits > queries / 2, "{hits} hits of {queries} queries");
+}
+
+/// Orders hits by their ids and threads by their first hits, since a store promises no order.
+fn in_order_of_ids(mut found: Candidates) -> Candidates {
+    found.hits.sort_by(|one, other| one.id.cmp(&other.id));
+    let mut order: Vec<usize> = Vec::new();
+    for place in found
+        .hits
+        .iter_mut()
+        .filter_map(|hit| hit.place_in_thread.as_mut())
+    {
+        let known = order.iter().position(|thread| *thread == place.thread);
+        let thread = known.unwrap_or(order.len());
+        if known.is_none() {
+            order.push(place.thread);
+        }
+        place.thread = thread;
+    }
+    found.threads = order.iter().map(|thread| found.threads[*thread]).collect();
+    found
+}
+
+/// A query with all that it refers to.
+#[derive(Debug)]
+struct Question {
+    filter: Filter,
+    terms: Vec<String>,
+    required: Vec<String>,
+    marks: Vec<String>,
+    vector: Option<QueryVector>,
+    with_context: bool,
+    limit: usize,
+}
+
+impl Question {
+    fn query(&self) -> CandidateQuery<'_> {
+        CandidateQuery {
+            terms: &self.terms,
+            required: &self.required,
+            marks: &self.marks,
+            vector: self.vector.as_ref(),
+            with_context: self.with_context,
+            ..CandidateQuery::of(&self.filter, self.limit)
         }
     }
 }
@@ -57,7 +131,17 @@ struct Comparison<'a> {
     versions: Vec<(Space, u64, u64)>,
 }
 
-impl Comparison<'_> {
+impl<'a> Comparison<'a> {
+    fn new(store: &'a dyn StoreAndTokens, seed: u64) -> Self {
+        Comparison {
+            store,
+            model: NaiveStore::new(),
+            random: Generator::new(seed),
+            leased: Vec::new(),
+            versions: SPACES.map(|name| (space(name), 0, 0)).to_vec(),
+        }
+    }
+
     fn step(&mut self) {
         match self.random.below(100) {
             0..5 => {
@@ -348,6 +432,16 @@ impl Comparison<'_> {
     }
 
     fn compare_candidates(&mut self, filter: &Filter) {
+        let question = self.question(filter.clone());
+        let query = question.query();
+        let found = self
+            .store
+            .candidates(&query)
+            .expect("the store can be read");
+        check_candidates(&self.model, &query, &found);
+    }
+
+    fn question(&mut self, filter: Filter) -> Question {
         let model = ModelId::new(self.random.pick(&MODELS));
         let has_vector = self.random.chance(70);
         let vector = has_vector.then(|| QueryVector {
@@ -361,19 +455,15 @@ impl Comparison<'_> {
         } else {
             Vec::new()
         };
-        let query = CandidateQuery {
-            terms: &terms,
-            required: &required,
-            marks: &self.random.some_of(&everything, 6),
-            vector: vector.as_ref(),
+        Question {
+            filter,
+            terms,
+            required,
+            marks: self.random.some_of(&everything, 6),
+            vector,
             with_context: self.random.chance(60),
-            ..CandidateQuery::of(filter, self.random.below(9))
-        };
-        let found = self
-            .store
-            .candidates(&query)
-            .expect("the store can be read");
-        check_candidates(&self.model, &query, &found);
+            limit: self.random.below(9),
+        }
     }
 
     fn batch(&mut self) -> Batch {
