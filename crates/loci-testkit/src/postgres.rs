@@ -25,8 +25,26 @@ pub fn server_url() -> &'static str {
     static SERVER: OnceLock<Server> = OnceLock::new();
     URL.get_or_init(|| match std::env::var(URL_VARIABLE) {
         Ok(url) => url,
-        Err(_) => SERVER.get_or_init(|| Server::start(false)).url.clone(),
+        Err(_) => SERVER
+            .get_or_init(|| Server::start(&Setup::default()))
+            .url
+            .clone(),
     })
+}
+
+/// How a server is set up.
+#[derive(Debug, Clone, Default)]
+pub struct Setup {
+    /// Whether it flushes what it acknowledges.
+    pub fsync: bool,
+    /// Lines of `pg_hba.conf` that come before the one which trusts every local user.
+    pub access: Vec<String>,
+    /// Settings with their values.
+    pub settings: Vec<(String, String)>,
+    /// Files that lie in the folder of its data and belong to its user, with their contents.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// The folder in which its own is made.
+    pub parent: Option<PathBuf>,
 }
 
 /// A server that ends when this value is dropped, or when the process ends, however it does.
@@ -34,87 +52,90 @@ pub fn server_url() -> &'static str {
 pub struct Server {
     /// The URL of its database.
     pub url: String,
+    /// The port on the loopback address.
+    pub port: u16,
+    folder: PathBuf,
+    programs: PathBuf,
     /// A shell that stops the server and removes its folder when its standard input is closed.
     keeper: Child,
 }
 
 impl Server {
-    /// Starts a server in a folder of its own; with `fsync` one that flushes what it acknowledges.
-    pub fn start(fsync: bool) -> Self {
+    /// Starts a server in a folder of its own.
+    pub fn start(setup: &Setup) -> Self {
         let programs = programs();
-        // Where the tests run as root, the folder for temporary files may be closed to other users.
-        let parent = if is_root() {
-            PathBuf::from("/tmp")
-        } else {
-            std::env::temp_dir()
-        };
-        let folder = tempfile::Builder::new()
-            .prefix("loci-postgres-")
-            .tempdir_in(parent)
-            .expect("a folder for the server can be made")
-            .keep();
-        if is_root() {
-            run(Command::new("chown").arg(USER).arg(&folder));
-        }
-        run(as_server(&programs.join("initdb"))
-            .current_dir(&folder)
-            .args([
-                "--username=loci",
-                "--auth=trust",
-                "--no-sync",
-                "--encoding=UTF8",
-            ])
-            .args(["--locale=C", "--pgdata"])
-            .arg(folder.join("data")));
+        let folder = make_folder(&programs, setup);
         let port = free_port();
-        let flush = if fsync { "on" } else { "off" };
+        let flush = if setup.fsync { "on" } else { "off" };
+        let mut settings = vec![
+            format!("listen_addresses={HOST}"),
+            format!("port={port}"),
+            format!("fsync={flush}"),
+            format!("full_page_writes={flush}"),
+            format!("unix_socket_directories={}", folder.display()),
+            "max_connections=1000".to_owned(),
+        ];
+        settings.extend(
+            setup
+                .settings
+                .iter()
+                .map(|(name, value)| format!("{name}={value}")),
+        );
         let keeper = Command::new("sh")
             .args(["-c", KEEPER, "keeper"])
             .arg(&folder)
             .args(as_server_words(&programs.join("postgres")))
             .arg("-D")
             .arg(folder.join("data"))
-            .args([
-                "-c",
-                "listen_addresses=127.0.0.1",
-                "-c",
-                "max_connections=1000",
-            ])
-            .args([
-                "-c",
-                &format!("port={port}"),
-                "-c",
-                &format!("fsync={flush}"),
-            ])
-            .args(["-c", &format!("full_page_writes={flush}")])
-            .arg("-c")
-            .arg(format!("unix_socket_directories={}", folder.display()))
+            .args(settings.iter().flat_map(|setting| ["-c", setting]))
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()
             .expect("a shell can be started");
-        let place = [
-            "--host=127.0.0.1",
-            &format!("--port={port}"),
-            "--username=loci",
+        let server = Server {
+            url: format!("postgres://loci@{HOST}:{port}/loci"),
+            port,
+            folder,
+            programs,
+            keeper,
+        };
+        server.wait_until_ready();
+        run(Command::new(server.programs.join("createdb"))
+            .args(server.place())
+            .arg("loci"));
+        server
+    }
+
+    /// Stops the server, as after a crash if `at_once`, and starts it again at the same place.
+    pub fn restart(&self, at_once: bool) {
+        let mode = if at_once { "immediate" } else { "fast" };
+        run(as_server(&self.programs.join("pg_ctl"))
+            .args(["restart", "--wait", "--silent", "--mode", mode, "--pgdata"])
+            .arg(self.folder.join("data"))
+            .arg("--log")
+            .arg(self.folder.join("log"))
+            .stdin(Stdio::null()));
+        self.wait_until_ready();
+    }
+
+    fn place(&self) -> [String; 3] {
+        [
+            format!("--host={HOST}"),
+            format!("--port={}", self.port),
+            "--username=loci".to_owned(),
         ]
-        .map(str::to_owned);
+    }
+
+    fn wait_until_ready(&self) {
         let begin = Instant::now();
         let is_ready = || {
-            let mut ready = Command::new(programs.join("pg_isready"));
-            ready.args(&place).stdout(Stdio::null());
+            let mut ready = Command::new(self.programs.join("pg_isready"));
+            ready.args(self.place()).stdout(Stdio::null());
             ready.status().is_ok_and(|status| status.success())
         };
         while !is_ready() {
             assert!(begin.elapsed() < START_MAX, "the server does not start");
             pause();
-        }
-        run(Command::new(programs.join("createdb"))
-            .args(&place)
-            .arg("loci"));
-        Server {
-            url: format!("postgres://loci@127.0.0.1:{port}/loci"),
-            keeper,
         }
     }
 }
@@ -126,7 +147,52 @@ impl Drop for Server {
     }
 }
 
+/// Makes the folder of a server, which belongs to its user.
+fn make_folder(programs: &Path, setup: &Setup) -> PathBuf {
+    // Where the tests run as root, the folder for temporary files may be closed to other users.
+    let parent = match &setup.parent {
+        Some(parent) => parent.clone(),
+        None if is_root() => PathBuf::from("/tmp"),
+        None => std::env::temp_dir(),
+    };
+    let folder = tempfile::Builder::new()
+        .prefix("loci-postgres-")
+        .tempdir_in(parent)
+        .expect("a folder for the server can be made")
+        .keep();
+    give(&folder);
+    let data = folder.join("data");
+    run(as_server(&programs.join("initdb"))
+        .current_dir(&folder)
+        .args(["--username=loci", "--auth=trust", "--no-sync"])
+        .args(["--encoding=UTF8", "--locale=C", "--wal-segsize=1"])
+        .arg("--pgdata")
+        .arg(&data));
+    let access = data.join("pg_hba.conf");
+    let trusting = fs::read_to_string(&access).expect("the folder can be read");
+    let lines = format!("{}\n{trusting}", setup.access.join("\n"));
+    fs::write(&access, lines).expect("the folder can be written");
+    for (name, content) in &setup.files {
+        let file = data.join(name);
+        fs::write(&file, content).expect("the folder can be written");
+        run(Command::new("chmod").arg("600").arg(&file));
+        give(&file);
+    }
+    folder
+}
+
+/// Gives a file to the user of the server.
+fn give(path: &Path) {
+    if is_root() {
+        run(Command::new("chown").arg(USER).arg(path));
+    }
+}
+
+/// The address at which servers listen.
+const HOST: &str = "127.0.0.1";
+
 /// Runs the server, and stops it when its standard input ends. The first argument is the folder.
+/// After a restart the server is another process, so that its file tells that it has ended.
 const KEEPER: &str = r#"
 folder=$1; shift
 "$@" </dev/null 2>"$folder.log" &
@@ -134,6 +200,8 @@ server=$!
 read -r _
 kill -INT "$(head -n 1 "$folder/data/postmaster.pid")" 2>/dev/null || kill -INT $server 2>/dev/null
 wait $server
+tries=100
+while [ -e "$folder/data/postmaster.pid" ] && [ "$tries" -gt 0 ]; do sleep 0.1; tries=$((tries - 1)); done
 rm -rf "$folder" "$folder.log"
 "#;
 
@@ -200,7 +268,7 @@ fn run(command: &mut Command) {
 }
 
 fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let listener = TcpListener::bind((HOST, 0)).expect("a port is free");
     listener.local_addr().expect("it has an address").port()
 }
 

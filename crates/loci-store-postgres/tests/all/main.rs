@@ -5,6 +5,7 @@
 mod contract;
 mod lint;
 mod maintenance;
+mod processes;
 mod seeds;
 mod trips;
 
