@@ -64,13 +64,14 @@ impl Failure {
     }
 
     /// Returns true if the same work may succeed when it is begun again: the server ended the
-    /// transaction in favour of another one, or is starting.
+    /// transaction in favour of another one, is starting, or has no connection left now.
     pub(crate) fn is_transient(&self) -> bool {
         self.is_lost()
             || self.state().is_some_and(|state| {
                 *state == SqlState::T_R_SERIALIZATION_FAILURE
                     || *state == SqlState::T_R_DEADLOCK_DETECTED
                     || *state == SqlState::LOCK_NOT_AVAILABLE
+                    || *state == SqlState::TOO_MANY_CONNECTIONS
                     || is_shutdown(state)
             })
     }
@@ -116,12 +117,7 @@ impl From<Failure> for Error {
 /// Returns the error for a person: the reason and the remedy. It never holds a password.
 fn describe(error: &tokio_postgres::Error) -> Error {
     let Some(told) = error.as_db_error() else {
-        let reason = error
-            .source()
-            .map_or_else(|| error.to_string(), ToString::to_string);
-        return Error::unavailable(format!(
-            "PostgreSQL cannot be reached ({reason}); check that the server runs and that the setting `store` names it"
-        ));
+        return describe_connection(error);
     };
     let reason = told.message();
     let state = told.code();
@@ -143,7 +139,9 @@ fn describe(error: &tokio_postgres::Error) -> Error {
         "this server only reads, such as a standby; name the primary in the setting `store`"
     } else if *state == SqlState::OUT_OF_MEMORY || state.code().starts_with("53") {
         "the server has too few resources now; try again"
-    } else if is_shutdown(state) || *state == SqlState::LOCK_NOT_AVAILABLE {
+    } else if *state == SqlState::LOCK_NOT_AVAILABLE {
+        "other processes write in the same space; try again in a few seconds"
+    } else if is_shutdown(state) {
         "try again in a few seconds"
     } else if *state == SqlState::QUERY_CANCELED {
         "the server cancelled the statement; set statement_timeout to 0 for the role of loci"
@@ -158,6 +156,22 @@ fn describe(error: &tokio_postgres::Error) -> Error {
         ));
     };
     Error::unavailable(format!("PostgreSQL: {reason}; {remedy}"))
+}
+
+/// Returns the error for a person where the server told none.
+fn describe_connection(error: &tokio_postgres::Error) -> Error {
+    let kind = error.to_string();
+    let reason = error
+        .source()
+        .map_or_else(|| kind.clone(), ToString::to_string);
+    let remedy = if reason == "password missing" {
+        "set the password in PGPASSWORD or `store_password_file`"
+    } else if kind.contains("TLS") {
+        "check sslmode and sslrootcert in the setting `store`, and the certificate of the server"
+    } else {
+        "check that the server runs and that the setting `store` names it"
+    };
+    Error::unavailable(format!("PostgreSQL cannot be reached ({reason}); {remedy}"))
 }
 
 /// Returns the failure for a refused change, of which nothing was done.

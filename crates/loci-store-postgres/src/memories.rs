@@ -8,7 +8,7 @@ use loci_index::codec::{encode_terms, encode_vector};
 use crate::failure::{Result, memory_conflict};
 use crate::row::{FOUND_COLUMNS, Found, WRITTEN_COLUMNS, written};
 use crate::server::Server;
-use crate::transaction::Transaction;
+use crate::transaction::{BEGIN, Transaction};
 use crate::value::{Value, values};
 
 /// Stores a memory under its id.
@@ -146,7 +146,7 @@ pub(crate) fn touch(server: &Server, touches: &[Touch]) -> Result<(), Error> {
                     .to_owned(),
                 values![space, ids.as_slice()],
             );
-            let found = session.begin("BEGIN", &[find]).await?;
+            let found = session.begin(BEGIN, &[find]).await?;
             let mut statements = Vec::new();
             for row in found.iter().flat_map(|(rows, _)| rows) {
                 let (id, row): (String, i64) = (row.try_get(0)?, row.try_get(1)?);

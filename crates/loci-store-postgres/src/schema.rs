@@ -73,12 +73,7 @@ async fn check_server(session: &Session, options: &Options) -> Result<()> {
         return Ok(());
     };
     let (number, shown): (i32, String) = (row.try_get(0)?, row.try_get(1)?);
-    if number < SERVER_MIN {
-        return Err(Error::unavailable(format!(
-            "the server has PostgreSQL {shown}; loci needs 15 or later"
-        ))
-        .into());
-    }
+    check_age(number, &shown)?;
     let (fsync, commit): (String, String) = (row.try_get(2)?, row.try_get(3)?);
     if !options.allows_unsafe && (fsync != "on" || commit == "off") {
         return Err(Error::unavailable(format!(
@@ -87,6 +82,16 @@ async fn check_server(session: &Session, options: &Options) -> Result<()> {
         .into());
     }
     Ok(())
+}
+
+fn check_age(number: i32, shown: &str) -> Result<()> {
+    if number >= SERVER_MIN {
+        return Ok(());
+    }
+    Err(Error::unavailable(format!(
+        "the server has PostgreSQL {shown}; loci needs 15 or later"
+    ))
+    .into())
 }
 
 /// Returns the version of the tables; `None` if there are none.
@@ -121,7 +126,9 @@ async fn check_readable(session: &Session, found: i64) -> Result<()> {
 /// Brings the tables to the current version, in one transaction, after another process that does
 /// so.
 async fn migrate(session: &Session, options: &Options) -> Result<()> {
-    session.begin("BEGIN", &[]).await?;
+    // Others wait for as long as it takes, unless the process hangs.
+    const BEGIN: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '1min'";
+    session.begin(BEGIN, &[]).await?;
     let outcome = migrate_in_transaction(session, options).await;
     if let Err(failure) = outcome {
         session.roll_back().await?;
@@ -183,4 +190,19 @@ fn without_statistics(migration: &str) -> String {
         .map(|(table, _)| format!("ALTER TABLE @{table} ALTER space SET STATISTICS 0;"))
         .collect();
     statements.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_too_old_is_refused_by_its_version() {
+        check_age(15_00_00, "15.0").unwrap();
+        let refused = Error::from(check_age(14_00_19, "14.19").unwrap_err());
+        assert!(
+            refused.is_unavailable() && refused.message.contains("PostgreSQL 14.19"),
+            "{refused}"
+        );
+    }
 }

@@ -96,11 +96,12 @@ pub(crate) struct Transaction<'a> {
     has_written: bool,
 }
 
-/// Begins a transaction that writes.
+/// Begins a transaction that writes. The server ends it when its process is silent for half as long
+/// as others wait for a lock, so that a process which hangs makes none of them fail.
 pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '10s'; \
-    SET LOCAL idle_in_transaction_session_timeout = '10s'";
+    SET LOCAL idle_in_transaction_session_timeout = '5s'";
 const BEGIN_REBUILDABLE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '10s'; \
-    SET LOCAL idle_in_transaction_session_timeout = '10s'; SET LOCAL synchronous_commit = off";
+    SET LOCAL idle_in_transaction_session_timeout = '5s'; SET LOCAL synchronous_commit = off";
 const LOCK: &str = "SELECT version, rows, audits, embedded, expires_from, deleted_from, audited_from, wiped_from, \
     trimmed, analysis FROM @space WHERE space = $1 FOR UPDATE";
 
