@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod contract;
+mod faults;
 mod lint;
 mod maintenance;
 mod processes;

@@ -1,0 +1,418 @@
+//! Bad days: servers that refuse, stop or fill up. Each message tells the reason and the remedy, and
+//! nothing that was acknowledged is lost.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use loci_core::{Error, Memory, Page, Store};
+use loci_store_postgres::{Options, PostgresStore};
+use loci_testkit::Random;
+use loci_testkit::contract::{filter, memory, put};
+use loci_testkit::postgres::{Server, Setup, server_url};
+
+use crate::{Schemas, run_sql, with_client};
+
+/// Fails unless the store is unavailable and says all of these.
+#[track_caller]
+fn assert_says<T: std::fmt::Debug>(outcome: Result<T, Error>, parts: &[&str]) {
+    let error = outcome.unwrap_err();
+    assert!(error.is_unavailable(), "{error:?}");
+    for part in parts {
+        assert!(
+            error.message.contains(part),
+            "{:?} does not say {part:?}",
+            error.message
+        );
+    }
+}
+
+/// Returns the options with a user and a place of the same server.
+fn as_user(options: &Options, user: &str) -> Options {
+    let mut options = options.clone();
+    options.url = options.url.replace("//loci@", &format!("//{user}@"));
+    options
+}
+
+fn reach(options: Options) -> Result<u64, Error> {
+    PostgresStore::open(options)?.version(&filter().space)
+}
+
+fn write(store: &PostgresStore, id: &str) -> Result<(), Error> {
+    store.commit(put(&memory(id), Vec::new()))
+}
+
+#[test]
+fn a_wrong_password_is_named() {
+    let server = Server::start(&Setup {
+        access: vec!["host all worker 127.0.0.1/32 scram-sha-256".to_owned()],
+        ..Setup::default()
+    });
+    let mut options = Options::new(&server.url);
+    options.allows_unsafe = true;
+    with_client(&server.url, async |client| {
+        let sql =
+            "CREATE ROLE worker LOGIN PASSWORD 'right'; GRANT CREATE ON DATABASE loci TO worker";
+        client.batch_execute(sql).await.unwrap();
+    });
+    let mut options = as_user(&options, "worker");
+    assert_says(reach(options.clone()), &["password", "PGPASSWORD"]);
+    options.password = Some("wrong".to_owned());
+    assert_says(
+        reach(options.clone()),
+        &[
+            "password authentication failed for user \"worker\"",
+            "PGPASSWORD",
+        ],
+    );
+    options.password = Some("right".to_owned());
+    assert_eq!(reach(options.clone()), Ok(0));
+    options.url = options.url.replace("//worker@", "//worker:wrong@");
+    assert_eq!(reach(options), Ok(0), "the option comes before the URL");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named() {
+    let mut options = Options::new("postgres://loci@127.0.0.1:1/loci");
+    assert_says(reach(options.clone()), &["refused", "the setting `store`"]);
+    options.url = "postgres://loci@no-such-host.invalid/loci".to_owned();
+    assert_says(reach(options), &["the setting `store`"]);
+}
+
+#[test]
+fn a_missing_database_is_named() {
+    let (server, _) = server_url().rsplit_once('/').unwrap();
+    let mut options = Options::new(format!("{server}/nowhere"));
+    options.allows_unsafe = true;
+    assert_says(
+        reach(options),
+        &["database \"nowhere\" does not exist", "create the database"],
+    );
+}
+
+#[test]
+fn missing_rights_are_named() {
+    let schemas = Schemas::default();
+    let options = schemas.options();
+    let role = format!("guest_{}", options.schema);
+    let _role = Role::create(&options, &role, "");
+    let guest = as_user(&options, &role);
+    assert_says(
+        reach(guest.clone()),
+        &["permission denied for database", "grant the role of loci"],
+    );
+    reach(options.clone()).unwrap();
+    assert_says(
+        reach(guest.clone()),
+        &["permission denied for schema", "grant the role of loci"],
+    );
+    run_sql(
+        &options,
+        &format!(
+            "GRANT USAGE ON SCHEMA {0} TO {role}; GRANT SELECT ON ALL TABLES IN SCHEMA {0} TO {role}",
+            options.schema
+        ),
+    );
+    let store = PostgresStore::open(guest).unwrap();
+    assert_eq!(store.version(&filter().space), Ok(0));
+    assert_says(
+        write(&store, "a"),
+        &["permission denied for table", "grant the role of loci"],
+    );
+}
+
+#[test]
+fn tables_of_another_version_are_named() {
+    let schemas = Schemas::default();
+    let options = schemas.options();
+    let mut fixed = options.clone();
+    fixed.migrates = false;
+    assert_says(reach(fixed.clone()), &["has no tables", "`store_migrate`"]);
+    reach(options.clone()).unwrap();
+    run_sql(&options, "UPDATE @migration SET version = 0");
+    assert_says(reach(fixed.clone()), &["version 0", "`store_migrate`"]);
+    run_sql(&options, "UPDATE @migration SET version = 99");
+    assert_eq!(
+        reach(fixed.clone()),
+        Ok(0),
+        "a newer loci says that this one may use it"
+    );
+    run_sql(&options, "UPDATE @installation SET readable_from = 98");
+    assert_says(
+        reach(fixed),
+        &["version 99", "newer loci", "install that loci"],
+    );
+    assert_says(
+        reach(options),
+        &["version 99", "newer loci", "install that loci"],
+    );
+}
+
+#[test]
+fn a_missing_table_is_named() {
+    let schemas = Schemas::default();
+    let options = schemas.options();
+    let store = PostgresStore::open(options.clone()).unwrap();
+    write(&store, "a").unwrap();
+    run_sql(&options, "DROP TABLE @memory");
+    let parts = ["memory\" does not exist", "`loci doctor`"];
+    assert_says(store.list(&filter(), PAGE), &parts);
+    assert_says(write(&store, "b"), &parts);
+    run_sql(&options, &format!("DROP SCHEMA {} CASCADE", options.schema));
+    assert_says(write(&store, "b"), &["does not exist", "`loci doctor`"]);
+}
+
+const PAGE: Page = Page {
+    offset: 0,
+    limit: 10_000,
+};
+
+#[test]
+fn a_limit_of_connections_is_waited_for_and_named() {
+    let schemas = Schemas::default();
+    let options = schemas.options();
+    reach(options.clone()).unwrap();
+    let role = format!("few_{}", options.schema);
+    let _role = Role::create(&options, &role, "CONNECTION LIMIT 3");
+    run_sql(
+        &options,
+        &format!(
+            "GRANT USAGE ON SCHEMA {0} TO {role}; GRANT ALL ON ALL TABLES IN SCHEMA {0} TO {role}",
+            options.schema
+        ),
+    );
+    let few = as_user(&options, &role);
+    let store = PostgresStore::open(few.clone()).unwrap();
+    // Four connections are allowed here, and the server allows three.
+    thread::scope(|scope| {
+        for writer in 0..8 {
+            let store = &store;
+            scope.spawn(move || {
+                for number in 0..20 {
+                    let id = format!("{writer} {number}");
+                    write(store, &id).unwrap();
+                    store.get(&filter().space, &memory(&id).id).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(store.version(&filter().space), Ok(160));
+    drop(store);
+    let idle: Vec<_> = (0..3).map(|_| Idle::connect(&few)).collect();
+    assert_says(
+        reach(few),
+        &["too many connections for role", "`store_connections`"],
+    );
+    drop(idle);
+}
+
+/// Writers that go on while the server stops and starts again.
+#[test]
+fn a_restart_of_the_server_loses_no_write_and_does_none_twice() {
+    const WRITERS: usize = 4;
+    const RESTARTS: usize = 3;
+    let server = Server::start(&Setup {
+        fsync: true,
+        ..Setup::default()
+    });
+    let store = PostgresStore::open(Options::new(&server.url)).unwrap();
+    write(&store, "first").unwrap();
+    let (written, restarted) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            let (store, written, restarted) = (&store, &written, &restarted);
+            scope.spawn(move || {
+                let mut number = 0;
+                while restarted.load(Ordering::Relaxed) < RESTARTS {
+                    // A call that begins while the server is away is refused, and stores nothing.
+                    match write(store, &format!("{writer} {number}")) {
+                        Ok(()) => {
+                            number += 1;
+                            written.fetch_add(1, Ordering::Relaxed);
+                        }
+                        Err(error) => assert!(error.is_unavailable(), "{error:?}"),
+                    }
+                }
+            });
+        }
+        for restart in 0..RESTARTS {
+            let before = written.load(Ordering::Relaxed);
+            while written.load(Ordering::Relaxed) < before + 50 {
+                thread::yield_now();
+            }
+            server.restart(restart % 2 == 1);
+            restarted.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    let written = written.load(Ordering::Relaxed) + 1;
+    let memories = store.list(&filter(), PAGE).unwrap();
+    let ids: BTreeSet<_> = memories.iter().map(|memory: &Memory| &memory.id).collect();
+    assert_eq!((memories.len(), ids.len()), (written, written));
+    assert_eq!(store.version(&filter().space), Ok(written as u64));
+    for writer in 0..WRITERS {
+        let has = |number: usize| ids.contains(&memory(&format!("{writer} {number}")).id);
+        let own = (0..written).take_while(|number| has(*number)).count();
+        let all = ids
+            .iter()
+            .filter(|id| id.as_str().starts_with(&format!("{writer} ")));
+        assert_eq!(own, all.count(), "a write of {writer} is missing");
+    }
+}
+
+/// A process that stopped, or whose machine is gone, while it held the lock of a space.
+#[test]
+fn a_silent_holder_of_the_lock_is_ended() {
+    let schemas = Schemas::default();
+    let options = schemas.options();
+    let store = PostgresStore::open(options.clone()).unwrap();
+    write(&store, "a").unwrap();
+    let mut silent = Idle::connect(&options);
+    silent.run(
+        "BEGIN; SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '5s'; \
+         SELECT 1 FROM @space WHERE space = 'main' FOR UPDATE",
+    );
+    let begin = Instant::now();
+    let others = memory("b");
+    assert!(
+        store.get(&others.space, &others.id).unwrap().is_none(),
+        "reads go on"
+    );
+    write(&store, "b").unwrap();
+    let waited = begin.elapsed();
+    assert!(
+        waited > Duration::from_secs(3),
+        "{waited:?}: nothing held the lock"
+    );
+    assert!(waited < Duration::from_secs(12), "{waited:?}");
+}
+
+#[test]
+fn a_full_disk_refuses_writes_and_loses_none() {
+    let Some(disk) = SmallDisk::mount() else {
+        eprintln!("SKIPPED: only the superuser can mount a small disk, so none was filled");
+        return;
+    };
+    let server = Server::start(&Setup {
+        fsync: true,
+        parent: Some(disk.folder.path().to_owned()),
+        ..Setup::default()
+    });
+    let store = PostgresStore::open(Options::new(&server.url)).unwrap();
+    write(&store, "small").unwrap();
+    let large = |number: usize| {
+        // Text that no compression makes small.
+        let mut random = Random::new(number as u64);
+        let words: Vec<_> = (0..40_000).map(|_| random.bits().to_string()).collect();
+        Memory {
+            content: words.concat(),
+            ..memory(&number.to_string())
+        }
+    };
+    let mut stored = 0;
+    let refused = loop {
+        match store.commit(put(&large(stored), Vec::new())) {
+            Ok(()) => stored += 1,
+            Err(error) => break error,
+        }
+    };
+    assert_says::<()>(Err(refused), &["No space left on device", "make room"]);
+    assert_eq!(store.list(&filter(), PAGE).unwrap().len(), stored + 1);
+    disk.grow();
+    store.commit(put(&large(stored), Vec::new())).unwrap();
+    assert_eq!(store.version(&filter().space), Ok(stored as u64 + 2));
+}
+
+/// A role of the server, which is removed when this value is dropped.
+struct Role<'a> {
+    options: &'a Options,
+    name: &'a str,
+}
+
+impl<'a> Role<'a> {
+    fn create(options: &'a Options, name: &'a str, rights: &str) -> Self {
+        run_sql(options, &format!("CREATE ROLE {name} LOGIN {rights}"));
+        Role { options, name }
+    }
+}
+
+impl Drop for Role<'_> {
+    fn drop(&mut self) {
+        let name = self.name;
+        run_sql(
+            self.options,
+            &format!("DROP OWNED BY {name}; DROP ROLE {name}"),
+        );
+    }
+}
+
+/// A connection of its own that does nothing by itself.
+struct Idle {
+    runtime: tokio::runtime::Runtime,
+    client: tokio_postgres::Client,
+    schema: String,
+}
+
+impl Idle {
+    fn connect(options: &Options) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        let connected =
+            runtime.block_on(tokio_postgres::connect(&options.url, tokio_postgres::NoTls));
+        let (client, connection) = connected.unwrap();
+        runtime.spawn(connection);
+        Idle {
+            runtime,
+            client,
+            schema: options.schema.clone(),
+        }
+    }
+
+    fn run(&mut self, sql: &str) {
+        let sql = sql.replace('@', &format!("{}.", self.schema));
+        self.runtime
+            .block_on(self.client.batch_execute(&sql))
+            .unwrap();
+    }
+}
+
+/// A small file system in memory.
+struct SmallDisk {
+    folder: tempfile::TempDir,
+}
+
+impl SmallDisk {
+    fn mount() -> Option<Self> {
+        let folder = tempfile::Builder::new()
+            .prefix("loci-small-disk-")
+            .tempdir_in("/tmp")
+            .unwrap();
+        let disk = SmallDisk { folder };
+        disk.call(
+            "mount",
+            &["-t", "tmpfs", "-o", "size=96m,mode=755", "tmpfs"],
+        )
+        .then_some(disk)
+    }
+
+    fn grow(&self) {
+        assert!(self.call("mount", &["-o", "remount,size=256m"]));
+    }
+
+    fn call(&self, program: &str, arguments: &[&str]) -> bool {
+        let folder: &Path = self.folder.path();
+        let output = Command::new(program).args(arguments).arg(folder).output();
+        output.is_ok_and(|output| output.status.success())
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        self.call("umount", &[]);
+    }
+}
