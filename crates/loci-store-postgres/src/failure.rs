@@ -121,7 +121,9 @@ fn describe(error: &tokio_postgres::Error) -> Error {
     };
     let reason = told.message();
     let state = told.code();
-    let remedy = if *state == SqlState::INVALID_PASSWORD
+    let remedy = if reason.contains("pg_hba.conf") {
+        "allow this user, address and sslmode in pg_hba.conf of the server"
+    } else if *state == SqlState::INVALID_PASSWORD
         || *state == SqlState::INVALID_AUTHORIZATION_SPECIFICATION
     {
         "check the user in the setting `store` and the password in PGPASSWORD or `store_password_file`"
