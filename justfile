@@ -16,7 +16,7 @@ check:
     #!/usr/bin/env bash
     set -uo pipefail
     passed=0 failed=() timings=()
-    for step in fmt-check tidy deny clippy models test crash doc e2e conformance hosts-quick fuzz; do
+    for step in fmt-check tidy deny clippy models test postgres crash doc e2e conformance hosts-quick fuzz; do
         echo "== $step"
         begin=$SECONDS
         if {{ just_executable() }} "$step"; then passed=$((passed + 1)) outcome=ok; else failed+=("$step") outcome=FAILED; fi
@@ -53,6 +53,10 @@ tidy:
 # Runs the Rust tests; arguments go to `cargo test`
 test *arguments:
     cargo test --workspace --locked --no-fail-fast {{ arguments }}
+
+# Runs the tests of the PostgreSQL store on a newer server than Debian's; LOCI_TEST_PG names another version, or a URL
+postgres *arguments: environment
+    LOCI_TEST_PG="${LOCI_TEST_PG:-18}" cargo xtask postgres -- cargo test -p loci-store-postgres --locked --no-fail-fast {{ arguments }}
 
 # Kills loci, cuts its power and lets its disk fail, a minute in all; arguments go to the test (crates/loci/tests/crash)
 crash *arguments:

@@ -1,5 +1,6 @@
 //! Tasks of the repository that are no part of the product: `cargo xtask tidy` holds the house
-//! rules, `cargo xtask notices` writes the notices of third parties.
+//! rules, `cargo xtask notices` writes the notices of third parties, `cargo xtask postgres` runs a
+//! command beside a PostgreSQL server.
 
 use std::process::ExitCode;
 
@@ -7,6 +8,8 @@ use anyhow::{Context, Result};
 use cargo_metadata::MetadataCommand;
 
 mod notices;
+#[cfg(unix)]
+mod postgres;
 mod tidy;
 
 #[expect(
@@ -24,8 +27,10 @@ fn main() -> Result<ExitCode> {
         ["tidy"] => {}
         ["notices"] => return notices::run(false).map(|()| ExitCode::SUCCESS),
         ["notices", "--check"] => return notices::run(true).map(|()| ExitCode::SUCCESS),
+        #[cfg(unix)]
+        ["postgres", "--", command @ ..] => return postgres::run(command),
         _ => {
-            eprintln!("usage: cargo xtask tidy | notices [--check]");
+            eprintln!("usage: cargo xtask tidy | notices [--check] | postgres -- COMMAND");
             return Ok(ExitCode::from(2));
         }
     }

@@ -2,7 +2,7 @@
 //! for the test process and ends with it.
 
 use std::fs;
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -43,8 +43,8 @@ pub struct Setup {
     pub settings: Vec<(String, String)>,
     /// Files that lie in the folder of its data and belong to its user, with their contents.
     pub files: Vec<(String, Vec<u8>)>,
-    /// The folder in which its own is made.
-    pub parent: Option<PathBuf>,
+    /// The folder of its programs, if not that of the variable or of the newest server.
+    pub programs: Option<PathBuf>,
 }
 
 /// A server that ends when this value is dropped, or when the process ends, however it does.
@@ -63,7 +63,7 @@ pub struct Server {
 impl Server {
     /// Starts a server in a folder of its own.
     pub fn start(setup: &Setup) -> Self {
-        let programs = programs();
+        let programs = setup.programs.clone().unwrap_or_else(programs);
         let folder = make_folder(&programs, setup);
         let port = free_port();
         let flush = if setup.fsync { "on" } else { "off" };
@@ -147,13 +147,77 @@ impl Drop for Server {
     }
 }
 
+/// A PgBouncer before a server, which gives each transaction any of its connections. It ends when
+/// this value is dropped, or when the process ends, however it does.
+#[derive(Debug)]
+pub struct Pooler {
+    /// The URL of the database of the server, by way of the pooler.
+    pub url: String,
+    /// A shell that stops the pooler when its standard input is closed.
+    keeper: Child,
+}
+
+impl Pooler {
+    /// Starts a pooler with so many connections to the server; `None` if none is installed.
+    pub fn start(server: &Server, connections: usize) -> Option<Self> {
+        const PROGRAM: &str = "/usr/sbin/pgbouncer";
+        if !Path::new(PROGRAM).exists() {
+            return None;
+        }
+        let port = free_port();
+        let settings = server.folder.join(format!("pooler-{port}.ini"));
+        let content = format!(
+            "[databases]\nloci = host={HOST} port={} dbname=loci user=loci\n\
+             [pgbouncer]\nlisten_addr = {HOST}\nlisten_port = {port}\nunix_socket_dir =\nauth_type = any\n\
+             pool_mode = transaction\nmax_client_conn = 1000\ndefault_pool_size = {connections}\n",
+            server.port
+        );
+        fs::write(&settings, content).expect("the folder can be written");
+        give(&settings);
+        let keeper = Command::new("sh")
+            .args(["-c", KEEPER_OF_POOLER, "keeper"])
+            .args(as_server_words(Path::new(PROGRAM)))
+            .arg("--quiet")
+            .arg(&settings)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("a shell can be started");
+        let begin = Instant::now();
+        while TcpStream::connect((HOST, port)).is_err() {
+            assert!(begin.elapsed() < START_MAX, "the pooler does not start");
+            pause();
+        }
+        Some(Pooler {
+            url: format!("postgres://loci@{HOST}:{port}/loci"),
+            keeper,
+        })
+    }
+}
+
+impl Drop for Pooler {
+    fn drop(&mut self) {
+        drop(self.keeper.stdin.take());
+        let _ = self.keeper.wait();
+    }
+}
+
+/// Runs the pooler, and stops it when its standard input ends.
+const KEEPER_OF_POOLER: &str = r#"
+"$@" </dev/null &
+pooler=$!
+read -r _
+kill -TERM $pooler
+wait $pooler
+"#;
+
 /// Makes the folder of a server, which belongs to its user.
 fn make_folder(programs: &Path, setup: &Setup) -> PathBuf {
     // Where the tests run as root, the folder for temporary files may be closed to other users.
-    let parent = match &setup.parent {
-        Some(parent) => parent.clone(),
-        None if is_root() => PathBuf::from("/tmp"),
-        None => std::env::temp_dir(),
+    let parent = if is_root() {
+        PathBuf::from("/tmp")
+    } else {
+        std::env::temp_dir()
     };
     let folder = tempfile::Builder::new()
         .prefix("loci-postgres-")
@@ -205,25 +269,30 @@ while [ -e "$folder/data/postmaster.pid" ] && [ "$tries" -gt 0 ]; do sleep 0.1; 
 rm -rf "$folder" "$folder.log"
 "#;
 
-/// Returns the folder with the programs of the newest server of this machine.
+/// Returns the folder with the programs that the variable names, or those of the newest server.
 fn programs() -> PathBuf {
-    if let Some(folder) = std::env::var_os(PROGRAMS_VARIABLE) {
-        return folder.into();
-    }
+    let named = std::env::var_os(PROGRAMS_VARIABLE).map(PathBuf::from);
+    named.or_else(newest).unwrap_or_else(|| {
+        panic!(
+            "no PostgreSQL server: install the package `postgresql`, or set {URL_VARIABLE} to the URL of one"
+        )
+    })
+}
+
+/// The folder in which Debian's packages install servers, one for each version.
+pub const INSTALLED: &str = "/usr/lib/postgresql";
+
+/// Returns the folder with the programs of the newest server that Debian's packages installed.
+pub fn newest() -> Option<PathBuf> {
     let version = |folder: &PathBuf| {
         let name = folder.parent()?.file_name()?.to_str()?.to_owned();
         name.parse::<u32>().ok()
     };
-    let folders = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
+    let folders = fs::read_dir(INSTALLED).into_iter().flatten();
     folders
         .filter_map(|entry| Some(entry.ok()?.path().join("bin")))
         .filter(|folder| folder.join("initdb").exists())
         .max_by_key(version)
-        .unwrap_or_else(|| {
-            panic!(
-                "no PostgreSQL server: install the package `postgresql`, or set {URL_VARIABLE} to the URL of one"
-            )
-        })
 }
 
 fn is_root() -> bool {

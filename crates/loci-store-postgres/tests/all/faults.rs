@@ -295,12 +295,17 @@ fn a_full_disk_refuses_writes_and_loses_none() {
         eprintln!("SKIPPED: only the superuser can mount a small disk, so none was filled");
         return;
     };
-    let server = Server::start(&Setup {
-        fsync: true,
-        parent: Some(disk.folder.path().to_owned()),
-        ..Setup::default()
+    let server = Server::start(&Setup::default());
+    with_client(&server.url, async |client| {
+        let small = disk.folder.path().display();
+        let create = format!("CREATE TABLESPACE small LOCATION '{small}'");
+        client.batch_execute(&create).await.unwrap();
+        let choose = "ALTER DATABASE loci SET default_tablespace = small";
+        client.batch_execute(choose).await.unwrap();
     });
-    let store = PostgresStore::open(Options::new(&server.url)).unwrap();
+    let mut options = Options::new(&server.url);
+    options.allows_unsafe = true;
+    let store = PostgresStore::open(options).unwrap();
     write(&store, "small").unwrap();
     let large = |number: usize| {
         // Text that no compression makes small.
@@ -381,27 +386,25 @@ impl Idle {
     }
 }
 
-/// A small file system in memory.
+/// A small file system in memory, which belongs to the user of the server.
 struct SmallDisk {
     folder: tempfile::TempDir,
 }
 
 impl SmallDisk {
     fn mount() -> Option<Self> {
+        const OPTIONS: &str = "size=16m,mode=700,uid=postgres,gid=postgres";
         let folder = tempfile::Builder::new()
             .prefix("loci-small-disk-")
             .tempdir_in("/tmp")
             .unwrap();
         let disk = SmallDisk { folder };
-        disk.call(
-            "mount",
-            &["-t", "tmpfs", "-o", "size=96m,mode=755", "tmpfs"],
-        )
-        .then_some(disk)
+        disk.call("mount", &["-t", "tmpfs", "-o", OPTIONS, "tmpfs"])
+            .then_some(disk)
     }
 
     fn grow(&self) {
-        assert!(self.call("mount", &["-o", "remount,size=256m"]));
+        assert!(self.call("mount", &["-o", "remount,size=128m"]));
     }
 
     fn call(&self, program: &str, arguments: &[&str]) -> bool {
