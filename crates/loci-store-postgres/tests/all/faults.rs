@@ -13,6 +13,7 @@ use loci_store_postgres::{Options, PostgresStore};
 use loci_testkit::Random;
 use loci_testkit::contract::{filter, memory, put};
 use loci_testkit::postgres::{Server, Setup, server_url};
+use tokio_postgres::NoTls;
 
 use crate::{Schemas, run_sql, with_client};
 
@@ -367,9 +368,15 @@ impl Idle {
             .enable_all()
             .build()
             .unwrap();
-        let connected =
-            runtime.block_on(tokio_postgres::connect(&options.url, tokio_postgres::NoTls));
-        let (client, connection) = connected.unwrap();
+        let connect = || runtime.block_on(tokio_postgres::connect(&options.url, NoTls));
+        let begin = Instant::now();
+        let (client, connection) = loop {
+            match connect() {
+                Ok(connected) => break connected,
+                // Connections that were closed here take a moment to end there.
+                Err(error) => assert!(begin.elapsed() < Duration::from_secs(10), "{error:?}"),
+            }
+        };
         runtime.spawn(connection);
         Idle {
             runtime,

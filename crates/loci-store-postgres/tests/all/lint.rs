@@ -7,17 +7,17 @@
 //! whole tables, and no caller waits for them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::{fs, thread};
 
 use loci_core::Store;
 use loci_store_postgres::{Options, PostgresStore};
-use loci_testkit::contract::{PROMISES, keep, memory, put};
+use loci_testkit::contract::{memory, put};
 use loci_testkit::postgres::server_url;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
-use crate::{Schemas, named, while_connections_are_cut, with_client};
+use crate::{Schemas, keep_most_promises, named, while_connections_are_cut, with_client};
 
 /// The statements over all spaces: a part by which each is known, and who waits for it. No caller
 /// of a tool does.
@@ -67,17 +67,9 @@ const LEFT_OUT: [&str; 7] = [
     "schema.rs",
 ];
 
-/// Promises that send nothing that others do not send, in more time than all others.
-const NOT_ASKED: [&str; 2] = [
-    "random_operations_agree_with_the_naive_store",
-    "the_oldest_of_too_many_answers_make_room",
-];
-
 const PARTITIONS: usize = 4;
 /// Rows of each table, so that no table is so small that the server reads it as a whole.
 const ROWS: i64 = 8_000;
-/// Threads that let the store send its statements.
-const THREADS: usize = 4;
 
 /// A number that stands for a limit or a row, and one that stands for a moment.
 const NUMBERS: [&str; 2] = ["20", "1800000000000000"];
@@ -158,18 +150,7 @@ fn collect(schemas: &Schemas) -> Statements {
         }));
         PostgresStore::open(options).unwrap()
     };
-    let names = PROMISES.iter().map(|(name, _)| *name);
-    let left = Mutex::new(names.filter(|name| !NOT_ASKED.contains(name)));
-    let next = || left.lock().unwrap().next();
-    thread::scope(|scope| {
-        for _ in 0..THREADS {
-            scope.spawn(|| {
-                while let Some(name) = next() {
-                    keep(name, &|| Box::new(open(schemas.options())));
-                }
-            });
-        }
-    });
+    keep_most_promises(&|| open(schemas.options()));
     // After a connection that was lost in a commit, the store looks for what the commit wrote.
     let (options, name) = named(schemas.options());
     let store = open(options);
@@ -433,21 +414,29 @@ impl Tables {
 
 /// Returns each table with the schema that has most rows of it.
 async fn richest(client: &Client, schemas: &Schemas) -> Vec<(String, String)> {
+    const TABLES: &str = "SELECT relname::text FROM pg_class \
+        WHERE relnamespace = to_regnamespace($1) AND relkind = 'r' AND relname <> 'migration'";
     let mut best: BTreeMap<String, (i64, String)> = BTreeMap::new();
     let of_test = schemas.0.lock().unwrap().clone();
     for schema in of_test {
-        let sql = "SELECT relname::text, (xpath('/row/c/text()', query_to_xml(format( \
-            'SELECT count(*) AS c FROM %I.%I', $1::text, relname), false, true, '')))[1]::text::bigint \
-            FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind = 'r'";
-        for row in client.query(sql, &[&schema]).await.unwrap() {
+        let tables = client.query(TABLES, &[&schema]).await.unwrap();
+        let counts: Vec<_> = tables
+            .iter()
+            .map(|row| row.get::<_, String>(0))
+            .map(|table| format!("SELECT '{table}', count(*) FROM {schema}.{table}"))
+            .collect();
+        if counts.is_empty() {
+            continue;
+        }
+        let counts = client.query(&counts.join(" UNION ALL "), &[]).await;
+        for row in counts.unwrap() {
             let (table, rows): (String, i64) = (row.get(0), row.get(1));
             if best.get(&table).is_none_or(|(most, _)| rows > *most) {
                 best.insert(table, (rows, schema.clone()));
             }
         }
     }
-    let tables = best.into_iter().filter(|(table, _)| table != "migration");
-    tables
+    best.into_iter()
         .map(|(table, (rows, schema))| {
             assert!(rows > 0, "no promise leaves rows in {table}");
             (table, schema)
