@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use loci_testkit::postgres::Server;
+use loci_testkit::postgres::{Server, Setup};
 use serde_json::{Value, json};
 
 use crate::program::Place;
@@ -13,7 +13,11 @@ use crate::program::Place;
 /// The URL of a server that keeps what it acknowledges: the program works with no other.
 fn url() -> &'static str {
     static SERVER: OnceLock<Server> = OnceLock::new();
-    &SERVER.get_or_init(|| Server::start(true)).url
+    let setup = Setup {
+        fsync: true,
+        ..Setup::default()
+    };
+    &SERVER.get_or_init(|| Server::start(&setup)).url
 }
 
 /// Returns the name of a schema that is not there yet. It goes with the server.
