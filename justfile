@@ -54,9 +54,9 @@ tidy:
 test *arguments:
     cargo test --workspace --locked --no-fail-fast {{ arguments }}
 
-# Runs the tests of the PostgreSQL store on a newer server than Debian's; LOCI_TEST_PG names another version, or a URL
+# Runs the tests of the PostgreSQL store on a newer server than Debian's, with fewer seeds; LOCI_TEST_PG names another version, or a URL
 postgres *arguments: environment
-    LOCI_TEST_PG="${LOCI_TEST_PG:-18}" cargo xtask postgres -- cargo test -p loci-store-postgres --locked --no-fail-fast {{ arguments }}
+    LOCI_TEST_PG="${LOCI_TEST_PG:-18}" LOCI_TEST_SEEDS="${LOCI_TEST_SEEDS:-10}" cargo xtask postgres -- cargo test -p loci-store-postgres --locked --no-fail-fast {{ arguments }}
 
 # Kills loci, cuts its power and lets its disk fail, a minute in all; arguments go to the test (crates/loci/tests/crash)
 crash *arguments:

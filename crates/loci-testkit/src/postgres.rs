@@ -74,6 +74,7 @@ impl Server {
             format!("full_page_writes={flush}"),
             format!("unix_socket_directories={}", folder.display()),
             "max_connections=1000".to_owned(),
+            "max_wal_size=256MB".to_owned(),
         ];
         settings.extend(
             setup
@@ -213,11 +214,11 @@ wait $pooler
 
 /// Makes the folder of a server, which belongs to its user.
 fn make_folder(programs: &Path, setup: &Setup) -> PathBuf {
-    // Where the tests run as root, the folder for temporary files may be closed to other users.
-    let parent = if is_root() {
-        PathBuf::from("/tmp")
-    } else {
-        std::env::temp_dir()
+    let parent = match in_memory() {
+        Some(parent) if !setup.fsync => parent,
+        // Where the tests run as root, the folder for temporary files may be closed to other users.
+        _ if is_root() => PathBuf::from("/tmp"),
+        _ => std::env::temp_dir(),
     };
     let folder = tempfile::Builder::new()
         .prefix("loci-postgres-")
@@ -243,6 +244,23 @@ fn make_folder(programs: &Path, setup: &Setup) -> PathBuf {
         give(&file);
     }
     folder
+}
+
+/// Returns a folder that lies in memory, if it has room for a server. The tables of a store are many
+/// files, which cost most of the time of a short test on a disk.
+fn in_memory() -> Option<PathBuf> {
+    const FOLDER: &str = "/dev/shm";
+    const KIBIBYTES_MIN: u64 = 2 << 20;
+    let output = Command::new("df").args(["-Pk", FOLDER]).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let free: u64 = text
+        .lines()
+        .nth(1)?
+        .split_whitespace()
+        .nth(3)?
+        .parse()
+        .ok()?;
+    (free >= KIBIBYTES_MIN).then(|| FOLDER.into())
 }
 
 /// Gives a file to the user of the server.

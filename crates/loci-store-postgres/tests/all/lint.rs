@@ -387,26 +387,31 @@ impl Tables {
         };
         let kinds = list(types.to_vec());
         let qualified = qualify(sql, &self.schema);
-        for number in NUMBERS {
-            let values = list(types.iter().map(|kind| value(kind, number)).collect());
-            for mode in ["force_custom_plan", "force_generic_plan"] {
-                let explain = format!(
-                    "SET plan_cache_mode = {mode}; PREPARE one {kinds} AS {qualified}; \
-                     EXPLAIN (COSTS OFF) EXECUTE one {values}; DEALLOCATE one"
-                );
-                let messages = client.simple_query(&explain).await;
-                let messages = messages.unwrap_or_else(|error| panic!("{error:?}: {explain}"));
-                let plan: Vec<_> = messages
-                    .iter()
-                    .filter_map(|message| match message {
-                        SimpleQueryMessage::Row(row) => row.get(0),
-                        _ => None,
-                    })
-                    .collect();
-                let found = problems_of_plan(&plan, mode == "force_custom_plan");
-                problems
-                    .extend(found.map(|problem| format!("{problem}: {sql}\n{}", plan.join("\n"))));
+        let has_number = types.iter().any(|kind| kind.contains("int8"));
+        for (mode, number) in [
+            ("force_custom_plan", NUMBERS[0]),
+            ("force_custom_plan", NUMBERS[1]),
+            ("force_generic_plan", NUMBERS[0]),
+        ] {
+            if number == NUMBERS[1] && !has_number {
+                continue;
             }
+            let values = list(types.iter().map(|kind| value(kind, number)).collect());
+            let explain = format!(
+                "SET plan_cache_mode = {mode}; PREPARE one {kinds} AS {qualified}; \
+                 EXPLAIN (COSTS OFF) EXECUTE one {values}; DEALLOCATE one"
+            );
+            let messages = client.simple_query(&explain).await;
+            let messages = messages.unwrap_or_else(|error| panic!("{error:?}: {explain}"));
+            let plan: Vec<_> = messages
+                .iter()
+                .filter_map(|message| match message {
+                    SimpleQueryMessage::Row(row) => row.get(0),
+                    _ => None,
+                })
+                .collect();
+            let found = problems_of_plan(&plan, mode == "force_custom_plan");
+            problems.extend(found.map(|problem| format!("{problem}: {sql}\n{}", plan.join("\n"))));
         }
         problems.into_iter().collect()
     }

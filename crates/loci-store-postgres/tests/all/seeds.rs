@@ -12,7 +12,7 @@ const SEEDS_VARIABLE: &str = "LOCI_TEST_SEEDS";
 const SEEDS: u64 = 50;
 /// The promise of every store takes more steps from few seeds; these are others.
 const FIRST_SEED: u64 = 1_000;
-const STEPS: usize = 20;
+const STEPS: usize = 12;
 const THREADS: usize = 4;
 
 #[test]
