@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use deadpool_postgres::Object;
 use futures_util::StreamExt;
-use futures_util::future::{try_join, try_join_all};
+use futures_util::future::{join, join_all};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Row, RowStream};
 
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::options::Observer;
 use crate::value::Value;
 
@@ -153,9 +153,11 @@ impl Session {
         Ok(prepared)
     }
 
-    /// Sends all of them, in their order, before it waits for the first.
+    /// Sends all of them, in their order, before it waits for the first. Of several failures, the
+    /// first has the reason: the others follow from it.
     async fn run_all(&self, prepared: &[Prepared<'_>]) -> Result<Vec<(Vec<Row>, u64)>> {
-        try_join_all(prepared.iter().map(|prepared| self.run(prepared))).await
+        let outcomes = join_all(prepared.iter().map(|prepared| self.run(prepared))).await;
+        outcomes.into_iter().collect()
     }
 
     /// Sends a statement before it waits for anything.
@@ -196,10 +198,10 @@ impl Session {
         self.in_transaction.store(true, Ordering::Relaxed);
         self.shared.trips.fetch_add(1, Ordering::Relaxed);
         let statements = self.prepare_all(statements).await?;
-        let begin = async { Ok(self.client().batch_execute(begin).await?) };
-        let statements = self.run_all(&statements);
-        let ((), rows) = try_join(begin, statements).await?;
-        Ok(rows)
+        let begin = self.client().batch_execute(begin);
+        let (begun, rows) = join(begin, self.run_all(&statements)).await;
+        begun?;
+        rows
     }
 
     /// Runs these statements and commits, in one round trip. Returns true if the commit is
@@ -208,9 +210,10 @@ impl Session {
         self.shared.trips.fetch_add(1, Ordering::Relaxed);
         let warnings = self.shared.warnings.load(Ordering::SeqCst);
         let statements = self.prepare_all(statements).await?;
-        let statements = self.run_all(&statements);
-        let commit = async { Ok::<_, Failure>(self.client().batch_execute("COMMIT").await?) };
-        try_join(statements, commit).await?;
+        let commit = self.client().batch_execute("COMMIT");
+        let (rows, committed) = join(self.run_all(&statements), commit).await;
+        rows?;
+        committed?;
         self.in_transaction.store(false, Ordering::Relaxed);
         Ok(warnings == self.shared.warnings.load(Ordering::SeqCst))
     }

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use loci_core::{CandidateQuery, Store};
+use loci_core::{CandidateQuery, ErrorCode, Memory, Store, Thread, Tier};
 use loci_store_postgres::PostgresStore;
 use loci_testkit::contract::{filter, memory, passage, put, replace};
 
@@ -90,4 +90,34 @@ fn a_lost_connection_loses_no_write_and_does_none_twice() {
     });
     assert_eq!(store.size().unwrap().memories, WRITES + 1);
     assert_eq!(store.version(&memory("first").space), Ok(WRITES + 1));
+}
+
+/// Statements after a refused one are refused for its sake: the reason is that of the first.
+#[test]
+fn a_refusal_has_the_reason_of_the_first_statement() {
+    const TRIES: usize = 300;
+    let schemas = Schemas::default();
+    let store = schemas.open();
+    let message = |id: &str| Memory {
+        thread: Some(Thread {
+            name: "thread".to_owned(),
+            position: 1,
+        }),
+        tier: Tier::ShortTerm,
+        owner: Some("ann".to_owned()),
+        ..memory(id)
+    };
+    store.commit(put(&message("first"), Vec::new())).unwrap();
+    thread::scope(|scope| {
+        for writer in 0..4 {
+            let (store, message) = (&store, &message);
+            scope.spawn(move || {
+                for number in 0..TRIES {
+                    let other = message(&format!("{writer} {number}"));
+                    let refused = store.commit(put(&other, vec![passage("word")]));
+                    assert_eq!(refused.unwrap_err().code, ErrorCode::Conflict);
+                }
+            });
+        }
+    });
 }
