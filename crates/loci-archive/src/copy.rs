@@ -296,7 +296,11 @@ fn contents(
                 let of_entry = fingerprint(&[&entry]);
                 let number = seen.entry(of_entry).or_default();
                 *number += 1;
-                let name = format!("of {} {:?} {number}", entry.tool, entry.at);
+                let name = format!(
+                    "{number} of {} at {} µs",
+                    entry.tool,
+                    entry.at.microseconds()
+                );
                 let key = Key {
                     of_entry: Some(of_entry),
                     ..Key::new(&space, "audit entry", name)

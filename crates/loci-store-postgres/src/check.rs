@@ -15,6 +15,7 @@ use crate::row::{WHOLE_COLUMNS, WHOLE_TABLES, read_whole};
 use crate::rules::{RULES, Remedy, Rule};
 use crate::server::Server;
 use crate::session::Session;
+use crate::transaction::check_analysis;
 use crate::value::{Columns, values};
 
 /// Rows that a problem names, at most; the others are counted.
@@ -137,6 +138,10 @@ async fn foreign(session: &Session, schema: &str) -> Result<Vec<Problem>> {
 }
 
 async fn check_space(session: &Session, space: &Space, words: bool) -> Result<Vec<Problem>> {
+    let sql = "SELECT analysis FROM @space WHERE space = $1";
+    if let Some(row) = session.query_one(sql, &values![space]).await? {
+        check_analysis(row.try_get(0)?)?;
+    }
     let mut problems = Vec::new();
     let mut report = |kind: ProblemKind, rows: &str, names: &[String]| {
         if !names.is_empty() {

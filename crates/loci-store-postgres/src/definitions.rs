@@ -114,11 +114,12 @@ pub(crate) async fn mend(session: &Session, options: &Options) -> Result<Vec<Str
     Ok(done)
 }
 
-/// Rebuilds all indexes, while others read and write; returns their number.
+/// Rebuilds all indexes that the role owns, while others read and write; returns their number. The
+/// daily role of a server may own none.
 pub(crate) async fn reindex(session: &Session, options: &Options) -> Result<usize> {
     let schema = &options.schema;
     let sql = "SELECT c.relname::text FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid \
-        JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'i' ORDER BY 1";
+        JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'i' AND pg_has_role(c.relowner, 'USAGE') ORDER BY 1";
     let indexes = session.query(sql, &values![schema]).await?;
     for row in &indexes {
         let name: String = row.try_get(0)?;

@@ -130,14 +130,17 @@ fn describe(error: &tokio_postgres::Error) -> Error {
     } else if *state == SqlState::INVALID_CATALOG_NAME {
         "create the database, or name another one in the setting `store`"
     } else if *state == SqlState::INSUFFICIENT_PRIVILEGE {
-        "grant the role of loci the rights that docs/postgres.md lists"
+        "grant the role of loci the rights that docs/postgres.md lists; a role that may not create tables needs \
+         `store_migrate` = `never`"
     } else if *state == SqlState::TOO_MANY_CONNECTIONS {
-        "lower `store_connections`, or raise max_connections of the server"
+        "lower `store_connections`, or raise the limit of the server, the database or the role"
     } else if *state == SqlState::DISK_FULL {
         "make room on the server; nothing of this call was stored"
     } else if *state == SqlState::UNDEFINED_TABLE || *state == SqlState::INVALID_SCHEMA_NAME {
         "the schema of the store is incomplete; restore it from a backup, or run `loci doctor`"
-    } else if *state == SqlState::READ_ONLY_SQL_TRANSACTION {
+    } else if *state == SqlState::READ_ONLY_SQL_TRANSACTION
+        || (*state == SqlState::FEATURE_NOT_SUPPORTED && reason.contains("recovery"))
+    {
         "this server only reads, such as a standby; name the primary in the setting `store`"
     } else if *state == SqlState::OUT_OF_MEMORY || state.code().starts_with("53") {
         "the server has too few resources now; try again"
@@ -146,7 +149,7 @@ fn describe(error: &tokio_postgres::Error) -> Error {
     } else if is_shutdown(state) {
         "try again in a few seconds"
     } else if *state == SqlState::QUERY_CANCELED {
-        "the server cancelled the statement; set statement_timeout to 0 for the role of loci"
+        "set statement_timeout to 0 for the role of loci"
     } else if *state == SqlState::DATA_CORRUPTED || *state == SqlState::INDEX_CORRUPTED {
         return Error::corrupt(format!(
             "PostgreSQL reports corrupt data ({reason}); restore the database from a backup"
@@ -168,6 +171,8 @@ fn describe_connection(error: &tokio_postgres::Error) -> Error {
         .map_or_else(|| kind.clone(), ToString::to_string);
     let remedy = if reason == "password missing" {
         "set the password in PGPASSWORD or `store_password_file`"
+    } else if reason == "database does not allow writes" {
+        "no server that the setting `store` names takes writes: bring the primary back"
     } else if kind.contains("TLS") {
         "check sslmode and sslrootcert in the setting `store`, and the certificate of the server"
     } else {

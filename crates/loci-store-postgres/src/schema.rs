@@ -17,6 +17,9 @@ pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
 /// The oldest version of PostgreSQL that works, as `server_version_num`.
 pub(crate) const SERVER_MIN: i32 = 15_00_00;
 
+/// The only encoding of a database that holds every text.
+pub(crate) const UTF8: &str = "UTF8";
+
 /// The key of the lock under which one process at a time changes the tables: "loci" in ASCII.
 const LOCK: i64 = 0x6c6f_6369;
 
@@ -68,7 +71,7 @@ pub(crate) async fn prepare(session: &Session, options: &Options) -> Result<()> 
         });
         return Err(Error::unavailable(format!(
             "the schema `{}` {state}, and `store_migrate` is `never`; run `loci doctor --store URL` with \
-             `store_migrate` set to `auto`",
+             `store_migrate` set to `auto`, as a role that may create tables",
             options.schema
         ))
         .into());
@@ -76,15 +79,26 @@ pub(crate) async fn prepare(session: &Session, options: &Options) -> Result<()> 
     migrate(session, options).await
 }
 
+/// Returns the problem of a database whose encoding lacks characters, for a person.
+pub(crate) fn wrong_encoding(encoding: &str) -> String {
+    format!(
+        "the database has the encoding {encoding}, which cannot hold every text: make one with ENCODING 'UTF8'"
+    )
+}
+
 /// Fails if the server is too old, or may lose what it acknowledges.
 async fn check_server(session: &Session, options: &Options) -> Result<()> {
     let sql = "SELECT current_setting('server_version_num')::int, current_setting('server_version'), \
-               current_setting('fsync'), current_setting('synchronous_commit')";
+               current_setting('fsync'), current_setting('synchronous_commit'), current_setting('server_encoding')";
     let Some(row) = session.query_one(sql, &[]).await? else {
         return Ok(());
     };
     let (number, shown): (i32, String) = (row.try_get(0)?, row.try_get(1)?);
     check_age(number, &shown)?;
+    let encoding: String = row.try_get(4)?;
+    if encoding != UTF8 {
+        return Err(Error::unavailable(wrong_encoding(&encoding)).into());
+    }
     let (fsync, commit): (String, String) = (row.try_get(2)?, row.try_get(3)?);
     if !options.allows_unsafe && (fsync != "on" || commit == "off") {
         return Err(Error::unavailable(format!(

@@ -5,7 +5,7 @@ use loci_core::CheckOutcome::{self, Doubtful, Faulty, Sound};
 use loci_core::{Error, ServerCheck, Timestamp};
 
 use crate::failure::Result;
-use crate::schema::{self, SERVER_MIN, VERSION};
+use crate::schema::{self, SERVER_MIN, UTF8, VERSION, wrong_encoding};
 use crate::server::Server;
 use crate::session::Session;
 use crate::value::values;
@@ -45,6 +45,7 @@ async fn look(
     Ok(vec![
         version(session, &options.shown()).await?,
         encryption(session).await?,
+        encoding(session).await?,
         durability(session, options.allows_unsafe).await?,
         checksums(session).await?,
         standbys(session).await?,
@@ -107,7 +108,11 @@ async fn encryption(session: &Session) -> Result<ServerCheck> {
     let (is_on, protocol, is_local): (bool, String, bool) =
         (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
     Ok(if is_on {
-        finding(WHAT, Sound, format!("the connection has {protocol}"))
+        finding(
+            WHAT,
+            Sound,
+            format!("the connection that the server sees has {protocol}"),
+        )
     } else if is_local {
         finding(WHAT, Sound, "none, and the server is on this machine")
     } else {
@@ -133,6 +138,9 @@ async fn durability(session: &Session, allows_unsafe: bool) -> Result<ServerChec
         (false, "local") => {
             "on the disk of the server when it is acknowledged, and perhaps not yet on a standby"
         }
+        (false, "remote_write") => {
+            "on the disk of the server and in the memory of a standby when it is acknowledged"
+        }
         (false, _) => "on the disks of the server and a standby when it is acknowledged",
     };
     Ok(finding(
@@ -155,12 +163,20 @@ async fn checksums(session: &Session) -> Result<ServerCheck> {
 
 async fn standbys(session: &Session) -> Result<ServerCheck> {
     const WHAT: &str = "standbys";
-    let sql = "SELECT count(*), count(*) FILTER (WHERE sync_state IN ('sync', 'quorum')) FROM pg_stat_replication";
-    let row = session.query_one(sql, &[]).await?;
-    let counts = row.map(|row| Ok::<_, tokio_postgres::Error>((row.try_get(0)?, row.try_get(1)?)));
-    let (all, synchronous): (i64, i64) = counts.transpose()?.unwrap_or_default();
+    let sql = "SELECT count(*), count(*) FILTER (WHERE sync_state IN ('sync', 'quorum')), \
+               pg_has_role('pg_read_all_stats', 'USAGE') FROM pg_stat_replication";
+    let Some(row) = session.query_one(sql, &[]).await? else {
+        return Ok(finding(WHAT, Doubtful, "they are not known"));
+    };
+    let (all, synchronous, is_told): (i64, i64, bool) =
+        (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
     let names = setting(session, "synchronous_standby_names").await?;
-    Ok(if !names.is_empty() && synchronous == 0 {
+    Ok(if all > 0 && !is_told {
+        let text = format!(
+            "{all} are connected; whether they are synchronous is told to roles with pg_read_all_stats alone"
+        );
+        finding(WHAT, Sound, text)
+    } else if !names.is_empty() && synchronous == 0 {
         let text = format!(
             "none of {names} is connected, so that no write is acknowledged: bring one back, or empty \
              synchronous_standby_names"
@@ -171,6 +187,17 @@ async fn standbys(session: &Session) -> Result<ServerCheck> {
     } else {
         let text = format!("{all} are connected, {synchronous} of them synchronous");
         finding(WHAT, Sound, text)
+    })
+}
+
+/// Checks that every text can be stored.
+async fn encoding(session: &Session) -> Result<ServerCheck> {
+    const WHAT: &str = "encoding";
+    let encoding = setting(session, "server_encoding").await?;
+    Ok(if encoding == UTF8 {
+        finding(WHAT, Sound, "the database takes every text")
+    } else {
+        finding(WHAT, Faulty, wrong_encoding(&encoding))
     })
 }
 
@@ -255,7 +282,10 @@ async fn tables(session: &Session, name: &str, migrates: bool) -> Result<ServerC
             let (outcome, remedy) = if migrates {
                 (Sound, "the first call makes them")
             } else {
-                (Faulty, "set `store_migrate` to `auto` for one command")
+                (
+                    Faulty,
+                    "set `store_migrate` to `auto` for one command, as a role that may create tables",
+                )
             };
             finding(
                 WHAT,

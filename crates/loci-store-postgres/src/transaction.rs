@@ -120,11 +120,15 @@ impl<'a> Transaction<'a> {
         } else {
             BEGIN
         };
-        let mut found = session.begin(begin, &statements).await?.into_iter();
+        let mut found = session.begin(begin, &statements).await?;
+        if found.first().is_none_or(|(rows, _)| rows.is_empty()) {
+            found = create_space(session, name, statements).await?;
+        }
+        let mut found = found.into_iter();
         let mut next = || found.next().map(|(rows, _)| rows).unwrap_or_default();
         let row = match next().first() {
             Some(row) => SpaceRow::read(row)?,
-            None => create_space(session, name).await?,
+            None => return Err(Error::internal("the row of a space is missing").into()),
         };
         check_analysis(row.analysis)?;
         let mut transaction = Transaction {
@@ -517,16 +521,18 @@ fn read_models(rows: &[Row]) -> Result<HashMap<String, i64>> {
         .collect()
 }
 
-/// Creates the row of a space and locks it.
-async fn create_space(session: &Session, name: &str) -> Result<SpaceRow> {
+/// Creates the row of a space, and asks the questions again: without the row nothing was locked, so
+/// that others may have written since the first answers.
+async fn create_space(
+    session: &Session,
+    name: &str,
+    questions: Vec<Statement>,
+) -> Result<Vec<(Vec<Row>, u64)>> {
     let create = (
         "INSERT INTO @space (space, analysis) VALUES ($1, $2) ON CONFLICT DO NOTHING".to_owned(),
         values![name, i64::from(analysis::VERSION)],
     );
-    let lock = (LOCK.to_owned(), values![name]);
-    let found = session.pipeline(&[create, lock]).await?;
-    match found.last().and_then(|(rows, _)| rows.first()) {
-        Some(row) => SpaceRow::read(row),
-        None => Err(Error::internal("the row of a space is missing").into()),
-    }
+    let statements: Vec<_> = [create].into_iter().chain(questions).collect();
+    let mut answers = session.pipeline(&statements).await?;
+    Ok(answers.split_off(1))
 }

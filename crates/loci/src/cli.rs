@@ -19,7 +19,7 @@ use crate::settings::{self, Flags};
 
 /// One durable memory for AI agents, over MCP
 ///
-/// Everything lies in one folder of this machine. Agents reach it through `loci mcp` (stdio) or
+/// Everything lies in one folder of this machine, unless the store is on a server. Agents reach it through `loci mcp` (stdio) or
 /// `loci serve` (HTTP), people through the other commands. Data goes to stdout, words go to
 /// stderr.
 #[derive(Parser)]

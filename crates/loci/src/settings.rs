@@ -815,7 +815,7 @@ mod tests {
                     schema: "t".to_owned(),
                     connections_max: 3,
                     index_bytes_max: 4 << 20,
-                    password: None,
+                    password: Some("p".to_owned()),
                     migrates: false,
                 },
             }

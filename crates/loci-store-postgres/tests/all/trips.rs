@@ -72,6 +72,41 @@ fn batches_that_wait_for_a_space_share_transactions() {
     assert!(store.round_trips() - before < WRITERS * BATCHES * 2);
 }
 
+/// Each writer has a store of its own, as a process has, and the space is not there yet.
+#[test]
+fn the_first_writers_of_a_space_wait_for_each_other() {
+    const WRITERS: u64 = 6;
+    let schemas = Schemas::default();
+    let options = schemas.options();
+    let open = || PostgresStore::open(options.clone()).unwrap();
+    open().version(&memory("first").space).unwrap();
+    for round in 0..10 {
+        let space = loci_core::Space::parse("space", &format!("new-{round}")).unwrap();
+        thread::scope(|scope| {
+            for writer in 0..WRITERS {
+                let (store, space) = (open(), space.clone());
+                scope.spawn(move || {
+                    let memory = Memory {
+                        space: space.clone(),
+                        ..memory(&writer.to_string())
+                    };
+                    let vector = loci_core::Vector {
+                        model: loci_core::ModelId::new("model"),
+                        scale: 1.0,
+                        values: vec![1],
+                    };
+                    let passage = loci_core::Passage {
+                        vector: Some(vector),
+                        ..passage("word")
+                    };
+                    store.commit(put(&memory, vec![passage])).unwrap();
+                });
+            }
+        });
+        assert_eq!(open().version(&space), Ok(WRITERS));
+    }
+}
+
 /// Ends all connections of the server that wait or work in a schema, again and again, while
 /// writers go on.
 #[test]

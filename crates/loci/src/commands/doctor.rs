@@ -145,7 +145,7 @@ fn server(settings: &Settings) -> Vec<Finding> {
         let verdict = match check.outcome {
             CheckOutcome::Sound => Verdict::Ok,
             CheckOutcome::Doubtful => Verdict::Warn,
-            CheckOutcome::Faulty => Verdict::Fail(Exit::Database),
+            CheckOutcome::Faulty => Verdict::Fail(Exit::DataFolder),
         };
         (check.subject, verdict, check.text)
     };

@@ -108,6 +108,10 @@ fn check(status: &NoteStatus, output: Output) -> Result<(), Failure> {
 }
 
 fn reconcile(parts: &Parts, accept_missing: bool, output: Output) -> Result<(), Failure> {
+    if !parts.vault.is_kept {
+        let message = "no folder of notes is named here: name one with --vault";
+        return Err(Failure::new(Exit::Usage, message));
+    }
     let reconciled = if accept_missing {
         parts.engine.notes().reconcile_accepting_missing()?
     } else {

@@ -76,10 +76,8 @@ impl Values {
             None => (StorePlace::DataFolder, None),
             Some(text) => StorePlace::read(text).map_err(|problem| self.wrong(&STORE, problem))?,
         };
-        let password = match place {
-            StorePlace::Server(_) => self.store_password()?.or(url_password),
-            StorePlace::DataFolder | StorePlace::Folder(_) => None,
-        };
+        // A command may name a server besides the store.
+        let password = self.store_password()?.or(url_password);
         let store = StoreSettings {
             place,
             busy_timeout: self.get(&super::BUSY_TIMEOUT_SECONDS)?,

@@ -276,5 +276,5 @@ fn tools_are_listed_while_the_server_is_away() {
     assert!(!failure.contains("secret"), "{failure}");
     let doctor = place.run(&["doctor"]);
     assert!(doctor.stdout.contains("fail  server"), "{doctor:?}");
-    assert_eq!(doctor.code, 5);
+    assert_eq!(doctor.code, 4);
 }
