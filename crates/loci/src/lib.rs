@@ -39,6 +39,7 @@ use tracing_subscriber::prelude::*;
 
 pub use crate::cli::Common;
 use crate::cli::{Cli, Command, Hook};
+pub use crate::commands::migrate::transfer;
 use crate::exit::{Exit, Failure};
 use crate::output::{LogWriter, Output, status_line};
 use crate::settings::{Flags, SETTINGS, Settings, Variables};
