@@ -93,6 +93,7 @@ impl ExportSource {
     fn of(space: Space, file: SourceFile) -> Self {
         ExportSource {
             space,
+            machine: file.machine,
             collection: file.collection,
             path: file.path,
             root: file.root,
@@ -109,6 +110,7 @@ impl ExportSource {
 
     fn into_parts(self) -> (Space, SourceFile) {
         let file = SourceFile {
+            machine: self.machine,
             collection: self.collection,
             path: self.path,
             root: self.root,

@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
+use tempfile::NamedTempFile;
+
 /// Makes a new file that only its owner can access.
 ///
 /// # Errors
@@ -33,14 +35,34 @@ pub fn create_private_folder(path: &Path) -> io::Result<()> {
 /// # Errors
 /// The folder cannot be written.
 pub fn write_privately(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
+    let folder = folder_of(path);
+    draft_in(folder, bytes)?.persist(path)?;
+    flush_folder(folder)
+}
+
+/// Writes a new file that only its owner can access, atomically: of several processes that do so at
+/// once, one succeeds, and none sees a part of the file.
+///
+/// # Errors
+/// `AlreadyExists` if it exists; the folder cannot be written.
+pub fn write_new_privately(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = folder_of(path);
+    draft_in(folder, bytes)?.persist_noclobber(path)?;
+    flush_folder(folder)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("."))
+}
+
+/// Writes these bytes durably to a file that has no name of its own yet.
+fn draft_in(folder: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
     let mut draft = tempfile::Builder::new()
         .suffix(".draft")
         .tempfile_in(folder)?;
     draft.write_all(bytes)?;
     draft.as_file().sync_all()?;
-    draft.persist(path)?;
-    flush_folder(folder)
+    Ok(draft)
 }
 
 /// Makes new and changed names in a folder durable.

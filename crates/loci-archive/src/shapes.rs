@@ -391,6 +391,9 @@ pub struct ExportSetting {
 pub struct ExportSource {
     #[serde_as(as = "AsText")]
     pub space: Space,
+    /// Left out for the machine that the store lies on, which older exports do not name.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub machine: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collection: Option<String>,
     pub path: String,

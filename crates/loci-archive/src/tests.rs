@@ -262,6 +262,7 @@ impl Any {
                 value: self.text(),
             },
             4 => Record::SourceFile(Box::new(SourceFile {
+                machine: String::new(),
                 collection: self.maybe(Any::text),
                 path: self.text(),
                 root: self.text(),
@@ -702,6 +703,33 @@ fn who_wrote_a_text_comes_back() {
             ..memory.clone()
         })];
         assert_eq!(whole(&write(&entries)), entries);
+    }
+}
+
+#[test]
+fn the_machine_of_a_file_comes_back_and_the_one_of_the_store_is_not_named() {
+    for machine in ["", "laptop"] {
+        let file = SourceFile {
+            machine: machine.to_owned(),
+            collection: None,
+            path: "/p/a.rs".to_owned(),
+            root: "/p".to_owned(),
+            format: "project".to_owned(),
+            stamp: Any(Random::new(1)).stamp(),
+            bytes_read: 1,
+            hash: ContentHash([1; 32]),
+            parts: 1,
+            is_pending: false,
+            is_whole: true,
+        };
+        let entries = [Entry::Record(Archived {
+            space: Space::default(),
+            record: Record::SourceFile(Box::new(file)),
+        })];
+        let text = write(&entries);
+        assert_eq!(whole(&text), entries);
+        let text = String::from_utf8_lossy(&text);
+        assert_eq!(text.contains("\"machine\""), !machine.is_empty(), "{text}");
     }
 }
 

@@ -243,6 +243,7 @@ impl SourceFile {
     fn check(&self) -> Result<()> {
         check_texts([
             ("collection", self.collection.as_deref()),
+            ("machine", Some(&self.machine)),
             ("path", Some(&self.path)),
             ("root", Some(&self.root)),
             ("format", Some(&self.format)),

@@ -96,7 +96,8 @@ pub use search::{
 };
 pub use setting::SettingStore;
 pub use source_file::{
-    LINES, SOURCE_FILE, SOURCE_PATH, SourceFile, SourceState, SourceStore, SourceTree,
+    LINES, SOURCE_FILE, SOURCE_MACHINE, SOURCE_PATH, SourceFile, SourceState, SourceStore,
+    SourceTree,
 };
 pub use store::{
     Batch, Change, Expect, FilingOrder, LocationCount, Partition, StatusCount, Store, StoreSize,

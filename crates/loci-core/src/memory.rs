@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Caller, Citation, Error, MemoryId, Principal, Result, SOURCE_PATH, Scope, Space, Timestamp,
-    limits,
+    Caller, Citation, Error, MemoryId, Principal, Result, SOURCE_MACHINE, SOURCE_PATH, Scope,
+    Space, Timestamp, limits,
 };
 
 /// The weight of a memory if its writer gives none.
@@ -249,6 +249,14 @@ impl Memory {
     /// source file, or an append-only one.
     pub fn source_path(&self) -> Option<&str> {
         self.attributes.get(SOURCE_PATH).map(String::as_str)
+    }
+
+    /// Returns the machine of its source file; it is empty for the machine that the store lies on,
+    /// and for a memory without a source file.
+    pub fn source_machine(&self) -> &str {
+        self.attributes
+            .get(SOURCE_MACHINE)
+            .map_or("", String::as_str)
     }
 
     /// Returns the words that are indexed in addition to its text: title, tags, the references of

@@ -15,6 +15,15 @@ impl Redactions {
     /// The attribute of a memory that lists the kinds of secrets removed from its text.
     pub const ATTRIBUTE: &'static str = "redacted";
 
+    /// Counts removed secrets by kind.
+    pub fn of<'a>(removed: impl IntoIterator<Item = &'a Removed>) -> Self {
+        let mut redactions = Redactions::default();
+        for removed in removed {
+            redactions.add(removed.kind, 1);
+        }
+        redactions
+    }
+
     /// Adds a number of secrets of a kind.
     pub fn add(&mut self, kind: &str, count: u64) {
         if count > 0 {
@@ -117,11 +126,7 @@ impl<'a> Redacted<'a> {
 
     /// Returns the removed secrets, counted by kind.
     pub fn found(&self) -> Redactions {
-        let mut found = Redactions::default();
-        for removed in &self.removed {
-            found.add(removed.kind, 1);
-        }
-        found
+        Redactions::of(&self.removed)
     }
 
     /// Returns the number of line breaks that were removed up to a byte offset in the redacted

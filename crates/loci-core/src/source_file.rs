@@ -10,6 +10,10 @@ pub const SOURCE_FILE: &str = "source_file";
 /// was imported, with `/` as the separator. A memory that outlives its file has no such attribute.
 pub const SOURCE_PATH: &str = "source_path";
 
+/// The attribute of a memory that holds the [machine](SourceFile::machine) of its source file. A
+/// memory without it has a file of the machine that the store lies on.
+pub const SOURCE_MACHINE: &str = "source_machine";
+
 /// The attribute of a memory that holds its line range in the source file: the first and the last
 /// line, joined by a hyphen.
 pub const LINES: &str = "lines";
@@ -17,10 +21,13 @@ pub const LINES: &str = "lines";
 /// The recorded state of a source file since it was last read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFile {
+    /// The id of the machine that has the file. It is empty for the machine that the store itself
+    /// lies on, which is the only one that uses a store in files.
+    pub machine: String,
     /// The collection of its memories; `None` is global.
     pub collection: Option<String>,
-    /// Its absolute path. Path and collection form the key: a file may be imported into two
-    /// collections.
+    /// Its absolute path. Machine, collection and path form the key: a file may be imported into
+    /// two collections, and two machines may have files at one path.
     pub path: String,
     /// The absolute path of the imported folder.
     pub root: String,
@@ -35,7 +42,7 @@ pub struct SourceFile {
     pub hash: ContentHash,
     /// The number of parts so far; in an append-only file, this is the position of the next part.
     pub parts: u64,
-    /// True if there is more to read, by any process.
+    /// True if there is more to read, by any process of its machine.
     pub is_pending: bool,
     /// True if its memories mirror the file and are removed with its content. Otherwise they are
     /// all that was ever read from it, and outlive it.
@@ -43,6 +50,21 @@ pub struct SourceFile {
 }
 
 impl SourceFile {
+    /// Returns the name of the thread that the memories of this file are in.
+    pub fn thread(&self) -> String {
+        SourceFile::thread_of(&self.machine, &self.path)
+    }
+
+    /// Returns the name of the thread of a path, which no file of another machine has: the path
+    /// alone on the machine that the store lies on, or else the machine, a colon and the path.
+    pub fn thread_of(machine: &str, path: &str) -> String {
+        if machine.is_empty() {
+            path.to_owned()
+        } else {
+            format!("{machine}:{path}")
+        }
+    }
+
     /// Returns the path relative to the imported folder, with `/` as the separator; `None` if it is
     /// not in that folder.
     pub fn path_in_root(root: &str, path: &str) -> Option<String> {
@@ -54,7 +76,8 @@ impl SourceFile {
     }
 }
 
-/// Keeps the state of source files. [`Store::commit`](crate::Store::commit) writes it.
+/// Keeps the state of source files. [`Store::commit`](crate::Store::commit) writes it. Each read is
+/// for one [machine](SourceFile::machine), since a path means nothing on another one.
 pub trait SourceStore: Send + Sync {
     /// Returns the state of the file; `None` if it was not imported into that collection.
     ///
@@ -63,6 +86,7 @@ pub trait SourceStore: Send + Sync {
     fn source_file(
         &self,
         space: &Space,
+        machine: &str,
         collection: Option<&str>,
         path: &str,
     ) -> Result<Option<SourceFile>>;
@@ -72,20 +96,30 @@ pub trait SourceStore: Send + Sync {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    fn sources_at(&self, space: &Space, path: &str) -> Result<Vec<SourceFile>>;
+    fn sources_at(&self, space: &Space, machine: &str, path: &str) -> Result<Vec<SourceFile>>;
 
     /// Returns all files of a collection, in the order of paths.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    fn source_files(&self, space: &Space, collection: Option<&str>) -> Result<Vec<SourceFile>>;
+    fn source_files(
+        &self,
+        space: &Space,
+        machine: &str,
+        collection: Option<&str>,
+    ) -> Result<Vec<SourceFile>>;
 
     /// Returns at most `limit` files of any collection that have more to read, in the order of
     /// paths, then of collections.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    fn pending_sources(&self, space: &Space, limit: usize) -> Result<Vec<SourceFile>>;
+    fn pending_sources(
+        &self,
+        space: &Space,
+        machine: &str,
+        limit: usize,
+    ) -> Result<Vec<SourceFile>>;
 }
 
 /// The current state of a source file on disk.
@@ -122,6 +156,22 @@ pub trait SourceTree: Send + Sync {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_is_of_one_machine() {
+        let rows = [
+            ("", "/srv/a.rs", "/srv/a.rs"),
+            (
+                "0123456789abcdef",
+                "/srv/a.rs",
+                "0123456789abcdef:/srv/a.rs",
+            ),
+            ("m", r"C:\a.rs", r"m:C:\a.rs"),
+        ];
+        for (machine, path, expected) in rows {
+            assert_eq!(SourceFile::thread_of(machine, path), expected);
+        }
+    }
 
     #[test]
     fn a_path_is_told_from_the_folder_that_was_read() {

@@ -148,8 +148,8 @@ pub enum Change {
         /// The value.
         value: String,
     },
-    /// Stores the state of a source file and replaces the state in that collection, which must
-    /// equal `expect`, so that no concurrent change is lost.
+    /// Stores the state of a source file and replaces the state of that machine in that collection,
+    /// which must equal `expect`, so that no concurrent change is lost.
     PutSourceFile {
         /// The new state.
         file: Box<SourceFile>,

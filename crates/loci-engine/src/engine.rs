@@ -49,6 +49,8 @@ pub struct Engine {
     pub(crate) web_search: Option<Arc<dyn WebSearch>>,
     /// The folder of the notes of the default space.
     pub(crate) folder: Option<FolderState>,
+    /// The machine whose source files this engine works with.
+    pub(crate) machine: String,
     /// Checks the files that memories were made from.
     pub(crate) source_tree: Option<Arc<dyn SourceTree>>,
     pub(crate) token_counter: Arc<dyn TokenCounter>,
@@ -90,6 +92,7 @@ impl Engine {
             enricher: None,
             web_search: None,
             folder: None,
+            machine: String::new(),
             source_tree: None,
             token_counter: Arc::new(EstimatedTokens),
             trusted_authors: Vec::new(),
@@ -167,6 +170,14 @@ impl Engine {
             folder: self.folder.map(keeper),
             ..self
         }
+    }
+
+    /// Returns the engine that works with the source files of this
+    /// [machine](loci_core::SourceFile::machine), and leaves those of others alone. Without it, the
+    /// machine is the one that the store lies on.
+    #[must_use]
+    pub fn with_machine(self, machine: String) -> Self {
+        Engine { machine, ..self }
     }
 
     /// Returns the engine with a source tree, which checks the files that memories were made from.

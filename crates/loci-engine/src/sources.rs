@@ -3,21 +3,23 @@
 pub mod file_source;
 pub mod sync;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use loci_core::{Clock, SourceTree, Store};
+use loci_core::{Clock, SOURCE_FILE, SOURCE_MACHINE, SourceTree, Store};
 
 use crate::Engine;
 use crate::access::Access;
 use crate::locks::Locks;
 use crate::{Notes, SearchMode, Wakeup};
 
-/// Files that memories are made from.
+/// Files that memories are made from, all of one [machine](Engine::with_machine).
 #[derive(Clone, Copy)]
 pub struct Sources<'a> {
     store: &'a dyn Store,
     clock: &'a dyn Clock,
     search_mode: SearchMode,
+    machine: &'a str,
     source_tree: Option<&'a dyn SourceTree>,
     locks: &'a Locks,
     to_embed: &'a Arc<Wakeup>,
@@ -32,11 +34,26 @@ impl Engine {
             store: &*self.store,
             clock: &*self.clock,
             search_mode: self.search_mode,
+            machine: &self.machine,
             source_tree: self.source_tree.as_deref(),
             locks: &self.locks,
             to_embed: &self.to_embed,
             access: self.access(),
             notes: self.notes(),
         }
+    }
+}
+
+impl<'a> Sources<'a> {
+    /// Returns the machine that has the files.
+    pub fn machine(&self) -> &'a str {
+        self.machine
+    }
+}
+
+/// Notes in the attributes of a memory which machine has its source file, if it has one.
+pub(crate) fn note_machine(attributes: &mut BTreeMap<String, String>, machine: &str) {
+    if !machine.is_empty() && attributes.contains_key(SOURCE_FILE) {
+        attributes.insert(SOURCE_MACHINE.to_owned(), machine.to_owned());
     }
 }

@@ -398,10 +398,7 @@ impl<'a> Reader<'a> {
             None
         };
         let known = before.as_ref().or(moved.as_ref());
-        let mark = known.map(|known| Mark {
-            bytes: known.bytes_read,
-            hash: known.hash,
-        });
+        let mark = known.map(mark_of);
         let bytes = if transcripts.until.is_some() {
             BYTES_IN_HASTE
         } else {
@@ -443,6 +440,7 @@ impl<'a> Reader<'a> {
         told.was_read |= before.is_none() || mark != Some(now);
         told.is_moved |= moved.is_some();
         let file = SourceFile {
+            machine: self.engine.sources().machine().to_owned(),
             collection: self.collection.clone(),
             path: path.to_owned(),
             root: transcripts.root.to_owned(),
@@ -562,19 +560,23 @@ impl<'a> Reader<'a> {
             return Ok(None);
         };
         let goes_on = |file: &SourceFile| {
-            let mark = Mark {
-                bytes: file.bytes_read,
-                hash: file.hash,
-            };
             let format = Format::from_name(&file.format);
             format.is_some_and(|format| {
-                conversation::goes_on(Path::new(path), format, mark).unwrap_or(false)
+                conversation::goes_on(Path::new(path), format, mark_of(file)).unwrap_or(false)
             })
         };
         Ok(gone
             .iter()
             .position(goes_on)
             .map(|place| gone.swap_remove(place)))
+    }
+}
+
+/// Returns the mark of what was read of a file.
+fn mark_of(file: &SourceFile) -> Mark {
+    Mark {
+        bytes: file.bytes_read,
+        hash: file.hash,
     }
 }
 

@@ -261,10 +261,10 @@ fn await_answer(transcript: &Path, from: u64, answer: &str, timeout: Duration) -
 /// Asks the agent to save what matters, each time a transcript has [`MESSAGES_UNASKED_MAX`] more
 /// messages.
 fn ask(engine: &Engine, path: &str, said: u64) -> Result<Option<Reply>, Error> {
-    let caller = crate::caller();
+    let (caller, setting) = (crate::caller(), crate::setting_of_machine(engine, ASKED));
     let mut asked: Vec<Asked> = engine
         .settings()
-        .get(&caller, ASKED)?
+        .get(&caller, &setting)?
         .and_then(|text| serde_json::from_str(&text).ok())
         .unwrap_or_default();
     let known = asked
@@ -283,7 +283,7 @@ fn ask(engine: &Engine, path: &str, said: u64) -> Result<Option<Reply>, Error> {
         let last = &asked[asked.len().saturating_sub(ASKED_TRANSCRIPTS_MAX)..];
         engine
             .settings()
-            .put(&caller, ASKED, json!(last).to_string())?;
+            .put(&caller, &setting, json!(last).to_string())?;
     }
     if !is_due {
         return Ok(None);

@@ -1,8 +1,11 @@
-//! Records how unfinished transcripts were read, for the process that reads the rest.
+//! Records how unfinished transcripts were read, for the process of the same machine that reads the
+//! rest.
 
 use loci_core::Result;
 use loci_engine::Engine;
 use serde_json::json;
+
+use crate::setting_of_machine;
 
 /// The setting with the transcripts that the other callers in the space may read.
 pub const SHARED: &str = "shared_transcripts";
@@ -16,7 +19,8 @@ const TRANSCRIPTS_MAX: usize = 256;
 /// # Errors
 /// `unavailable` if the store cannot be read.
 pub fn named_by(engine: &Engine, setting: &str) -> Result<Vec<String>> {
-    let text = engine.settings().get(&super::caller(), setting)?;
+    let setting = setting_of_machine(engine, setting);
+    let text = engine.settings().get(&super::caller(), &setting)?;
     Ok(text
         .and_then(|text| serde_json::from_str(&text).ok())
         .unwrap_or_default())
@@ -34,7 +38,8 @@ pub fn name(engine: &Engine, setting: &str, path: &str, is_named: bool) -> Resul
     paths.retain(|known| known != path);
     paths.extend(is_named.then(|| path.to_owned()));
     paths.drain(..paths.len().saturating_sub(TRANSCRIPTS_MAX));
+    let setting = setting_of_machine(engine, setting);
     engine
         .settings()
-        .put(&super::caller(), setting, json!(paths).to_string())
+        .put(&super::caller(), &setting, json!(paths).to_string())
 }

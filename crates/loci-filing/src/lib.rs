@@ -257,6 +257,14 @@ fn redactions_of(parts: &[SourcePart]) -> Redactions {
     all
 }
 
+/// Returns the name of a setting that names files, which each machine has for itself.
+fn setting_of_machine(engine: &Engine, setting: &str) -> String {
+    match engine.sources().machine() {
+        "" => setting.to_owned(),
+        machine => format!("{setting} on {machine}"),
+    }
+}
+
 /// Returns true if a file or folder certainly does not exist; false if that is unknown.
 fn is_gone(path: &str) -> bool {
     fs::symlink_metadata(path).is_err_and(|error| loci_mine::project::is_gone(&error))

@@ -1,11 +1,12 @@
 //! Files the text files of a project as drawers.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::iter;
 use std::path::Path;
 
 use loci_core::{
-    Caller, ContentHash, Error, ErrorCode, FileStamp, LINES, Redacted, Redactions, SOURCE_PATH,
-    SourceFile, Timestamp, Visibility,
+    Caller, ContentHash, Error, ErrorCode, FileStamp, LINES, Redacted, Redactions, Removed,
+    SOURCE_PATH, SourceFile, Timestamp, Visibility,
 };
 use loci_dialects::mempalace;
 use loci_engine::{Engine, ReadSource, SourceFiled, SourcePart, check};
@@ -232,6 +233,8 @@ impl Work<'_> {
     ) -> ReadSource {
         let Mining { root, plan, .. } = self.mining;
         let section = plan.room_of(Path::new(root), Path::new(&path)).to_owned();
+        let machine = self.engine.sources().machine().to_owned();
+        let thread = SourceFile::thread_of(&machine, &path);
         let source_path = SourceFile::path_in_root(root, &path);
         // Redacts the whole file, since a secret may cross the end of a section.
         let text = &file.text;
@@ -256,13 +259,11 @@ impl Work<'_> {
                         .clone()
                         .map(|path| (SOURCE_PATH.to_owned(), path)),
                 );
-                let mut found = Redactions::default();
-                while let Some(removed) = removed.next_if(|removed| removed.at <= part.bytes.end) {
-                    found.add(removed.kind, 1);
-                }
-                found.write_to(&mut attributes);
+                let is_in_part = |removed: &&Removed| removed.at <= part.bytes.end;
+                let in_part = iter::from_fn(|| removed.next_if(is_in_part));
+                Redactions::of(in_part).write_to(&mut attributes);
                 SourcePart {
-                    thread: path.clone(),
+                    thread: thread.clone(),
                     position,
                     content: redacted.text[part.bytes].to_owned(),
                     section: section.clone(),
@@ -275,14 +276,11 @@ impl Work<'_> {
                 }
             })
             .collect();
-        let mut behind = Redactions::default();
-        for removed in removed {
-            behind.add(removed.kind, 1);
-        }
         if let Some(last) = parts.last_mut() {
-            behind.write_to(&mut last.attributes);
+            Redactions::of(removed).write_to(&mut last.attributes);
         }
         let known = SourceFile {
+            machine,
             collection: self.collection.clone(),
             path,
             root: (*root).to_owned(),

@@ -316,8 +316,9 @@ CREATE TABLE @note_folder (
 
 CREATE TABLE @source_file (
     space       text COLLATE "C" NOT NULL,
-    file        bytea NOT NULL,                -- a digest of collection and path
-    at_path     bytea NOT NULL,                -- a digest of the path
+    file        bytea NOT NULL,                -- a digest of machine, collection and path
+    at_path     bytea NOT NULL,                -- a digest of machine and path
+    machine     text COLLATE "C" NOT NULL,     -- that has the file; empty if the store lies on it
     collection  text COLLATE "C",
     path        text COLLATE "C" NOT NULL,
     root        text COLLATE "C" NOT NULL,
@@ -332,8 +333,8 @@ CREATE TABLE @source_file (
     PRIMARY KEY (space, file)
 );
 CREATE INDEX source_file_by_path ON @source_file (space, at_path);
-CREATE INDEX source_file_by_collection ON @source_file (space, collection);
-CREATE INDEX source_file_pending ON @source_file (space) WHERE is_pending;
+CREATE INDEX source_file_by_collection ON @source_file (space, machine, collection);
+CREATE INDEX source_file_pending ON @source_file (space, machine) WHERE is_pending;
 
 CREATE TABLE @wipe (
     space       text COLLATE "C" NOT NULL,

@@ -122,7 +122,7 @@ async fn besides_memories(
         let (owner, name, value) = (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
         records.push(Record::Setting { owner, name, value });
     }
-    let tables = "@source_file WHERE space = $1 ORDER BY collection NULLS FIRST, path";
+    let tables = "@source_file WHERE space = $1 ORDER BY machine, collection NULLS FIRST, path";
     for row in select(session, space, source_files::COLUMNS, tables).await? {
         records.push(Record::SourceFile(Box::new(source_files::read(&row)?)));
     }

@@ -9,11 +9,19 @@ use crate::transaction::Transaction;
 use crate::value::{Columns, Value, digest, values};
 
 /// The columns that [`read`] reads, in its order.
-pub(crate) const COLUMNS: &str = "collection, path, root, format, bytes, modified, bytes_read, hash, parts, \
-    is_pending, is_whole";
+pub(crate) const COLUMNS: &str = "machine, collection, path, root, format, bytes, modified, bytes_read, hash, \
+    parts, is_pending, is_whole";
 
-fn key(collection: Option<&str>, path: &str) -> Vec<u8> {
-    digest(&[collection, Some(path)])
+fn key(machine: &str, collection: Option<&str>, path: &str) -> Vec<u8> {
+    digest(&[Some(machine), collection, Some(path)])
+}
+
+fn key_of(file: &SourceFile) -> Vec<u8> {
+    key(&file.machine, file.collection.as_deref(), &file.path)
+}
+
+fn key_at(machine: &str, path: &str) -> Vec<u8> {
+    digest(&[Some(machine), Some(path)])
 }
 
 pub(crate) async fn put(
@@ -21,12 +29,13 @@ pub(crate) async fn put(
     file: &SourceFile,
     expect: Option<&SourceFile>,
 ) -> Result<()> {
-    let key = key(file.collection.as_deref(), &file.path);
+    let key = key_of(file);
     expected(transaction, &key, expect).await?;
     let row = values![
         transaction.name(),
         key,
-        digest(&[Some(&file.path)]),
+        key_at(&file.machine, &file.path),
+        &file.machine,
         &file.collection,
         &file.path,
         &file.root,
@@ -69,7 +78,7 @@ async fn expected(
 }
 
 pub(crate) async fn delete(transaction: &mut Transaction<'_>, expect: &SourceFile) -> Result<()> {
-    let key = key(expect.collection.as_deref(), &expect.path);
+    let key = key_of(expect);
     expected(transaction, &key, Some(expect)).await?;
     transaction.queue(
         "DELETE FROM @source_file WHERE space = $1 AND file = $2",
@@ -82,39 +91,47 @@ pub(crate) async fn delete(transaction: &mut Transaction<'_>, expect: &SourceFil
 pub(crate) async fn find(
     session: &Session,
     space: &Space,
+    machine: &str,
     collection: Option<&str>,
     path: &str,
 ) -> Result<Option<SourceFile>> {
-    let found = select(session, "file = $2", values![space, key(collection, path)]);
-    Ok(found.await?.pop())
+    let values = values![space, key(machine, collection, path)];
+    Ok(select(session, "file = $2", values).await?.pop())
 }
 
 pub(crate) async fn of_collection(
     session: &Session,
     space: &Space,
+    machine: &str,
     collection: Option<&str>,
 ) -> Result<Vec<SourceFile>> {
-    match collection {
-        Some(name) => {
-            let condition = "collection = $2 ORDER BY path";
-            select(session, condition, values![space, name]).await
-        }
-        None => select(session, "collection IS NULL ORDER BY path", values![space]).await,
+    if let Some(name) = collection {
+        let condition = "machine = $2 AND collection = $3 ORDER BY path";
+        select(session, condition, values![space, machine, name]).await
+    } else {
+        let condition = "machine = $2 AND collection IS NULL ORDER BY path";
+        select(session, condition, values![space, machine]).await
     }
 }
 
-pub(crate) async fn at(session: &Session, space: &Space, path: &str) -> Result<Vec<SourceFile>> {
+pub(crate) async fn at(
+    session: &Session,
+    space: &Space,
+    machine: &str,
+    path: &str,
+) -> Result<Vec<SourceFile>> {
     let condition = "at_path = $2 ORDER BY collection NULLS FIRST";
-    select(session, condition, values![space, digest(&[Some(path)])]).await
+    select(session, condition, values![space, key_at(machine, path)]).await
 }
 
 pub(crate) async fn pending(
     session: &Session,
     space: &Space,
+    machine: &str,
     limit: usize,
 ) -> Result<Vec<SourceFile>> {
-    let condition = "is_pending ORDER BY path, collection NULLS FIRST LIMIT $2";
-    select(session, condition, values![space, limit]).await
+    let condition = "machine = $2 AND is_pending ORDER BY path, collection NULLS FIRST LIMIT $3";
+    select(session, condition, values![space, machine, limit]).await
 }
 
 async fn select(session: &Session, condition: &str, values: Vec<Value>) -> Result<Vec<SourceFile>> {
@@ -126,6 +143,7 @@ async fn select(session: &Session, condition: &str, values: Vec<Value>) -> Resul
 pub(crate) fn read(row: &Row) -> Result<SourceFile> {
     let mut columns = Columns::of(row);
     Ok(SourceFile {
+        machine: columns.take()?,
         collection: columns.take()?,
         path: columns.take()?,
         root: columns.take()?,

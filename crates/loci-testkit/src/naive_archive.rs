@@ -124,7 +124,7 @@ impl State {
             );
         }
         let mut sources: Vec<_> = self.source_files.iter().collect();
-        sources.sort_by_key(|((_, path, collection), _)| (collection, path));
+        sources.sort_by_key(|((_, machine, path, collection), _)| (machine, collection, path));
         for ((space, ..), file) in sources {
             add(space, Record::SourceFile(Box::new(file.clone())));
         }

@@ -8,15 +8,20 @@ use crate::naive_store::{State, conflict};
 /// Space, owner and name of a setting.
 pub(crate) type SettingKey = (Space, Option<String>, String);
 
-/// Space, path and collection of a file.
-pub(crate) type SourceKey = (Space, String, Option<String>);
+/// Space, machine, path and collection of a file.
+pub(crate) type SourceKey = (Space, String, String, Option<String>);
 
-fn source_key(space: &Space, collection: Option<&str>, path: &str) -> SourceKey {
+fn source_key(space: &Space, machine: &str, collection: Option<&str>, path: &str) -> SourceKey {
     (
         space.clone(),
+        machine.to_owned(),
         path.to_owned(),
         collection.map(str::to_owned),
     )
+}
+
+fn key_of(space: &Space, file: &SourceFile) -> SourceKey {
+    source_key(space, &file.machine, file.collection.as_deref(), &file.path)
 }
 
 impl State {
@@ -26,14 +31,14 @@ impl State {
         file: &SourceFile,
         expect: Option<&SourceFile>,
     ) -> Result<()> {
-        let key = source_key(space, file.collection.as_deref(), &file.path);
+        let key = key_of(space, file);
         self.expect_source_file(&key, expect)?;
         self.source_files.insert(key, file.clone());
         Ok(())
     }
 
     pub(crate) fn delete_source_file(&mut self, space: &Space, expect: &SourceFile) -> Result<()> {
-        let key = source_key(space, expect.collection.as_deref(), &expect.path);
+        let key = key_of(space, expect);
         self.expect_source_file(&key, Some(expect))?;
         self.source_files.remove(&key);
         Ok(())
@@ -48,11 +53,15 @@ impl State {
         ))
     }
 
-    /// Returns the files in the order of paths, then of collections.
-    fn source_files(&self, space: &Space) -> impl Iterator<Item = &SourceFile> {
+    /// Returns the files of a machine in the order of paths, then of collections.
+    fn source_files<'a>(
+        &'a self,
+        space: &'a Space,
+        machine: &'a str,
+    ) -> impl Iterator<Item = &'a SourceFile> {
         self.source_files
             .iter()
-            .filter(move |((of, ..), _)| of == space)
+            .filter(move |((of, on, ..), _)| of == space && on == machine)
             .map(|(_, file)| file)
     }
 }
@@ -71,29 +80,35 @@ impl SourceStore for NaiveStore {
     fn source_file(
         &self,
         space: &Space,
+        machine: &str,
         collection: Option<&str>,
         path: &str,
     ) -> Result<Option<SourceFile>> {
         Ok(self
             .state()
             .source_files
-            .get(&source_key(space, collection, path))
+            .get(&source_key(space, machine, collection, path))
             .cloned())
     }
 
-    fn source_files(&self, space: &Space, collection: Option<&str>) -> Result<Vec<SourceFile>> {
+    fn source_files(
+        &self,
+        space: &Space,
+        machine: &str,
+        collection: Option<&str>,
+    ) -> Result<Vec<SourceFile>> {
         let state = self.state();
         Ok(state
-            .source_files(space)
+            .source_files(space, machine)
             .filter(|file| file.collection.as_deref() == collection)
             .cloned()
             .collect())
     }
 
-    fn sources_at(&self, space: &Space, path: &str) -> Result<Vec<SourceFile>> {
+    fn sources_at(&self, space: &Space, machine: &str, path: &str) -> Result<Vec<SourceFile>> {
         let state = self.state();
         let mut found: Vec<SourceFile> = state
-            .source_files(space)
+            .source_files(space, machine)
             .filter(|file| file.path == path)
             .cloned()
             .collect();
@@ -101,10 +116,15 @@ impl SourceStore for NaiveStore {
         Ok(found)
     }
 
-    fn pending_sources(&self, space: &Space, limit: usize) -> Result<Vec<SourceFile>> {
+    fn pending_sources(
+        &self,
+        space: &Space,
+        machine: &str,
+        limit: usize,
+    ) -> Result<Vec<SourceFile>> {
         let state = self.state();
         Ok(state
-            .source_files(space)
+            .source_files(space, machine)
             .filter(|file| file.is_pending)
             .take(limit)
             .cloned()

@@ -17,6 +17,7 @@ mod commands;
 mod damage;
 pub mod exit;
 mod former_models;
+mod machine;
 pub mod models;
 pub mod output;
 mod panics;

@@ -44,7 +44,7 @@ pub struct Output {
     missing: u64,
     /// Those that come from no file, or from one without an absolute path.
     no_source: u64,
-    /// Those whose file lies outside `project_dir`.
+    /// Those whose file lies outside `project_dir`, or on another machine.
     out_of_scope: u64,
     /// Drawers that were removed.
     removed_drawers: u64,

@@ -255,6 +255,7 @@ fn a_conversation_is_told_as_it_went() {
         created_at: None,
     });
     let file = SourceFile {
+        machine: String::new(),
         collection: Some("harbour".to_owned()),
         path: "/s/1.jsonl".to_owned(),
         root: "/s".to_owned(),
@@ -472,6 +473,7 @@ fn what_was_mined_says_for_no_session_who_the_agent_is() {
         created_at: None,
     });
     let file = SourceFile {
+        machine: String::new(),
         collection: Some("harbour".to_owned()),
         path: "/s/identity/me.md".to_owned(),
         root: "/s".to_owned(),

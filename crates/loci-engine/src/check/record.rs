@@ -149,6 +149,11 @@ fn tunnel(tunnel: &Tunnel) -> Result<()> {
 }
 
 fn source_file(file: &SourceFile) -> Result<()> {
+    optional(
+        "machine",
+        Some(&*file.machine).filter(|machine| !machine.is_empty()),
+        name,
+    )?;
     optional("collection", file.collection.as_deref(), name)?;
     reference("path", &file.path)?;
     reference("root", &file.root)?;

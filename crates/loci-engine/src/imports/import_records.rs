@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use loci_core::{
     Archived, Batch, CacheEntry, Caller, Change, EnrichmentStatus, Error, ErrorCode, Expect, Fact,
-    FactQuery, Filter, Memory, MemoryId, NoteFile, Principal, Reader, Record, Result, Space,
-    Timestamp, Tunnel, limits,
+    FactQuery, Filter, Memory, MemoryId, NoteFile, Principal, Reader, Record, Result, SOURCE_FILE,
+    SourceFile, Space, Timestamp, Tunnel, limits,
 };
 use loci_search::indexed;
 
@@ -14,6 +14,7 @@ use crate::Imports;
 use crate::imports::stored_vectors::StoredVectors;
 use crate::memories::remember::named_collection;
 use crate::notes::in_parallel;
+use crate::sources::note_machine;
 use crate::{SearchMode, catch_panic, check};
 
 /// The result of an import over all its calls; durable when a call returns.
@@ -72,7 +73,8 @@ impl Imports<'_> {
     /// and in as few transactions as possible. Existing records stay as they are; a record that
     /// exceeds the limits or cannot be stored is added to `brought`, and the import continues. A
     /// soft-deleted memory does not count as existing, and is removed permanently if a record has
-    /// its id. A tunnel to a missing memory leads to its location. The collection `global`, and one
+    /// its id. Source files without a machine become files of the engine's machine. A tunnel to a
+    /// missing memory leads to its location. The collection `global`, and one
     /// with the name of the memory's conversation, become no collection.
     ///
     /// The state of a note file that exists replaces the stored state of one that is missing.
@@ -305,6 +307,7 @@ impl Imports<'_> {
                     if memory.enrichment == Some(EnrichmentStatus::Failed) {
                         memory.enrichment = Some(EnrichmentStatus::Pending);
                     }
+                    self.note_machine_of_file(&mut memory);
                     let is_pending = memory.enrichment == Some(EnrichmentStatus::Pending);
                     passages = indexed::passages(&memory);
                     if let Some(from) = from {
@@ -319,6 +322,9 @@ impl Imports<'_> {
                 Record::Tunnel(tunnel) => {
                     Record::Tunnel(Box::new(self.with_ends_that_are_there(tunnel, &in_part)?))
                 }
+                Record::SourceFile(file) => {
+                    Record::SourceFile(Box::new(self.on_its_machine(file).into_owned()))
+                }
                 other => other.clone(),
             };
             let change = Change::Import {
@@ -329,6 +335,34 @@ impl Imports<'_> {
             };
             Ok([change].into_iter().chain(further).chain(job).collect())
         })
+    }
+
+    /// Returns the state of a source file with its machine. The archive of a store in files names
+    /// none, and its files lay on the machine that imports it now.
+    fn on_its_machine<'a>(&self, file: &'a SourceFile) -> Cow<'a, SourceFile> {
+        if file.machine == self.machine || !file.machine.is_empty() {
+            return Cow::Borrowed(file);
+        }
+        Cow::Owned(SourceFile {
+            machine: self.machine.to_owned(),
+            ..file.clone()
+        })
+    }
+
+    /// Notes the machine of a memory's source file where the archive names none, and moves the
+    /// memory to the thread that the file has on this machine.
+    fn note_machine_of_file(&self, memory: &mut Memory) {
+        let path = memory.attributes.get(SOURCE_FILE);
+        let Some(path) = path.filter(|_| memory.source_machine().is_empty()) else {
+            return;
+        };
+        if let Some(thread) = &mut memory.thread
+            && let Some(part) = thread.name.strip_prefix(path)
+            && (part.is_empty() || part.starts_with('#'))
+        {
+            thread.name = SourceFile::thread_of(self.machine, &thread.name);
+        }
+        note_machine(&mut memory.attributes, self.machine);
     }
 
     fn with_ends_that_are_there(
@@ -421,10 +455,14 @@ impl Imports<'_> {
             Record::Setting { owner, name, .. } => {
                 self.store.setting(space, owner.as_deref(), name)?.is_some()
             }
-            Record::SourceFile(file) => self
-                .store
-                .source_file(space, file.collection.as_deref(), &file.path)?
-                .is_some(),
+            Record::SourceFile(file) => {
+                let file = self.on_its_machine(file);
+                let (machine, collection) = (&*file.machine, file.collection.as_deref());
+                let known = self
+                    .store
+                    .source_file(space, machine, collection, &file.path)?;
+                known.is_some()
+            }
             Record::CacheEntry(entry) => {
                 let ids = || {
                     let queries = self.store.cached_queries(space, &entry.owner, ever)?;

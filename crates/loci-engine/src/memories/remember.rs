@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use crate::Memories;
 use crate::search::compare::{Compared, Similar};
+use crate::sources::note_machine;
 use crate::{StartOverflow, check};
 
 /// The name that stands for no collection; no collection has it.
@@ -163,6 +164,7 @@ impl Memories<'_> {
             let problem = "is of a memory that is kept apart from others; what was stored through other tools cannot replace it";
             return Err(Error::invalid("supersedes", problem));
         }
+        note_machine(&mut request.attributes, self.machine);
         let compare_in = request.compare_in.take();
         Ok((new_memory(caller, request, self.clock.now()), compare_in))
     }

@@ -18,7 +18,7 @@ pub use loci_core::SOURCE_FILE;
 /// A part of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SourcePart {
-    /// The conversation that it belongs to, or the path of the file.
+    /// The conversation that it belongs to, or the [thread](SourceFile::thread) of the file.
     pub thread: String,
     /// Its position in the thread, from 0.
     pub position: u64,
@@ -30,7 +30,8 @@ pub struct SourcePart {
     pub kind: String,
     /// The title, if it has one.
     pub title: Option<String>,
-    /// Its other attributes; [`SOURCE_FILE`] is added.
+    /// Its other attributes; [`SOURCE_FILE`] and [`SOURCE_MACHINE`](loci_core::SOURCE_MACHINE) are
+    /// added.
     pub attributes: BTreeMap<String, String>,
     /// The time at which it was said or written; the time of filing if `None`.
     pub created_at: Option<Timestamp>,
@@ -50,7 +51,8 @@ pub struct ReadSource {
     pub visibility: Visibility,
     /// The parts, in the order of the file. If the file is [whole](SourceFile::is_whole), they are
     /// all of its parts: memories that were filed from it and match no part any more are removed.
-    /// These are found by the threads of the parts, and by the path of the file as a thread.
+    /// These are found by the threads of the parts, and by the [thread](SourceFile::thread) of the
+    /// file.
     /// Otherwise the parts continue where reading stopped ([`SourceFile::parts`] counts those
     /// before them), or start again if none precede them, and a thread is the same in whichever
     /// file it is read.
@@ -67,16 +69,30 @@ impl ReadSource {
         !self.file.is_whole && self.file.parts > self.parts.len() as u64
     }
 
+    /// Returns the thread that the file had before it was moved; `None` if it was not moved.
+    fn thread_before(&self) -> Option<String> {
+        let path = self.moved_from.as_ref()?;
+        Some(SourceFile::thread_of(&self.file.machine, path))
+    }
+
     /// # Errors
-    /// `invalid_argument` or `too_large` for a part beyond the limits.
-    fn check(&self) -> Result<()> {
+    /// `invalid_argument` or `too_large` for a part beyond the limits, `invalid_argument` for a
+    /// file of another machine than this one.
+    fn check(&self, this_machine: &str) -> Result<()> {
         let SourceFile {
+            machine,
             collection,
             path,
             root,
             format,
             ..
         } = &self.file;
+        if machine != this_machine {
+            return Err(Error::invalid(
+                "machine",
+                "must be the machine that reads the file",
+            ));
+        }
         collection
             .as_deref()
             .map_or(Ok(()), |collection| check::name("collection", collection))?;
@@ -184,7 +200,7 @@ impl Sources<'_> {
         id_of: SourceId<'_>,
         read: &ReadSource,
     ) -> Result<SourceFiled> {
-        read.check()?;
+        read.check(self.machine)?;
         Ok(Filing::new(self, caller, id_of)?.plan(read, 0)?.filed(read))
     }
 
@@ -220,7 +236,8 @@ impl Sources<'_> {
         collection: Option<&str>,
         path: &str,
     ) -> Result<Option<SourceFile>> {
-        self.store.source_file(&caller.space, collection, path)
+        self.store
+            .source_file(&caller.space, self.machine, collection, path)
     }
 
     /// Returns the state of a file in every collection, the global one first, then in the order of
@@ -229,7 +246,7 @@ impl Sources<'_> {
     /// # Errors
     /// `unavailable` if the store cannot be read.
     pub fn sources_at(&self, caller: &Caller, path: &str) -> Result<Vec<SourceFile>> {
-        self.store.sources_at(&caller.space, path)
+        self.store.sources_at(&caller.space, self.machine, path)
     }
 
     /// Returns all files that were read into a collection, by path.
@@ -241,7 +258,8 @@ impl Sources<'_> {
         caller: &Caller,
         collection: Option<&str>,
     ) -> Result<Vec<SourceFile>> {
-        self.store.source_files(&caller.space, collection)
+        self.store
+            .source_files(&caller.space, self.machine, collection)
     }
 
     /// Returns at most `limit` files that have more to read.
@@ -249,6 +267,7 @@ impl Sources<'_> {
     /// # Errors
     /// `unavailable` if the store cannot be read.
     pub fn pending_sources(&self, caller: &Caller, limit: usize) -> Result<Vec<SourceFile>> {
-        self.store.pending_sources(&caller.space, limit)
+        self.store
+            .pending_sources(&caller.space, self.machine, limit)
     }
 }

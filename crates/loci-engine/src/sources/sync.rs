@@ -53,7 +53,7 @@ pub struct Synced {
     pub missing: u64,
     /// Memories without a file, or with one whose path is not absolute.
     pub no_source: u64,
-    /// Memories whose file lies outside the folder of the project.
+    /// Memories whose file lies outside the folder of the project, or on another machine.
     pub out_of_scope: u64,
     /// Memories that were removed: ignored and missing ones that the caller may write. 0 unless
     /// `apply` is set.
@@ -67,9 +67,9 @@ pub struct Synced {
 }
 
 impl Sources<'_> {
-    /// Checks the files that memories were made from (the attribute [`SOURCE_FILE`]). If `apply` is
-    /// set, removes the memories of ignored or missing files, and the state of these files. Notes
-    /// are never touched. Durable when it returns; the memories of each file are removed in one
+    /// Checks the files of this machine that memories were made from (the attribute
+    /// [`SOURCE_FILE`]). If `apply` is set, removes the memories of ignored or missing files, and
+    /// the state of these files. Notes and memories of other machines' files are never touched. Durable when it returns; the memories of each file are removed in one
     /// transaction.
     ///
     /// # Errors
@@ -164,6 +164,9 @@ impl Sources<'_> {
                 synced.scanned += 1;
                 match source(&memory) {
                     None => synced.no_source += 1,
+                    Some(_) if memory.source_machine() != self.machine => {
+                        synced.out_of_scope += 1;
+                    }
                     Some(path) if root.is_some_and(|root| !Path::new(path).starts_with(root)) => {
                         synced.out_of_scope += 1;
                     }
@@ -196,9 +199,9 @@ impl Sources<'_> {
         collections.dedup();
         let mut known: BTreeMap<Key, String> = BTreeMap::new();
         for collection in collections {
-            for file in self
-                .store
-                .source_files(&filter.space, collection.as_deref())?
+            for file in
+                self.store
+                    .source_files(&filter.space, self.machine, collection.as_deref())?
             {
                 let key = (collection.clone(), file.path);
                 let is_meant = root.is_none_or(|root| Path::new(&key.1).starts_with(root));
@@ -247,9 +250,7 @@ impl Sources<'_> {
         self.locks.change(stale.key, || {
             // The state is read before the file is checked, so that a process that reads the file
             // later causes a conflict.
-            let row = self
-                .store
-                .source_file(&caller.space, collection.as_deref(), path)?;
+            let row = self.source_file(caller, collection.as_deref(), path)?;
             let looked = look(tree, stale.root, std::slice::from_ref(stale.key))?;
             let Some((_, states)) = looked.filter(|(folder, _)| *folder == stale.folder) else {
                 return Ok(None);
@@ -259,8 +260,9 @@ impl Sources<'_> {
             }
             let mut memories = self.store.get_all(filter, ids)?;
             memories.retain(|memory| {
-                let is_of_file =
-                    memory.location.collection == *collection && source(memory) == Some(path);
+                let is_of_file = memory.source_machine() == self.machine
+                    && memory.location.collection == *collection
+                    && source(memory) == Some(path);
                 is_of_file && caller.may_write(memory)
             });
             if memories.is_empty() && (row.is_none() || !ids.is_empty()) {

@@ -195,9 +195,9 @@ impl SettingStore for FaultyStore {
 
 impl SourceStore for FaultyStore {
     behind_the_hook! {
-        source_file(space: &Space, collection: Option<&str>, path: &str) -> Option<SourceFile>;
-        source_files(space: &Space, collection: Option<&str>) -> Vec<SourceFile>;
-        sources_at(space: &Space, path: &str) -> Vec<SourceFile>;
-        pending_sources(space: &Space, limit: usize) -> Vec<SourceFile>;
+        source_file(space: &Space, machine: &str, collection: Option<&str>, path: &str) -> Option<SourceFile>;
+        source_files(space: &Space, machine: &str, collection: Option<&str>) -> Vec<SourceFile>;
+        sources_at(space: &Space, machine: &str, path: &str) -> Vec<SourceFile>;
+        pending_sources(space: &Space, machine: &str, limit: usize) -> Vec<SourceFile>;
     }
 }

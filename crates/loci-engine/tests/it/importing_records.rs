@@ -15,7 +15,7 @@ use super::*;
 
 const NOW: Timestamp = Timestamp::from_microseconds(1_000_000);
 
-fn archive(store: &dyn Store) -> Vec<Archived> {
+pub fn archive(store: &dyn Store) -> Vec<Archived> {
     let mut all = Vec::new();
     let mut add = |archived| {
         all.push(archived);
@@ -186,6 +186,7 @@ fn everything_there_is() -> Vec<Archived> {
         missing_since: None,
     };
     let source = SourceFile {
+        machine: String::new(),
         collection: None,
         path: "/x".to_owned(),
         root: "/".to_owned(),
@@ -693,6 +694,7 @@ fn beyond_the_limits() -> Vec<(Archived, &'static str)> {
         beyond!(Fact, subject.spelling = long(513) => "subject", object.key = "\u{1}".to_owned() => "object");
         beyond!(Tunnel, id = "\n".to_owned() => "id", target.section = String::new() => "target");
         beyond!(Tunnel, source.memory = Some(MemoryId::new("")) => "source", label = long(9_999) => "label");
+        beyond!(SourceFile, machine = long(257) => "machine");
         beyond!(SourceFile, path = String::new() => "path", root = "\0".to_owned() => "root");
         beyond!(SourceFile, collection = Some(long(257)) => "collection", format = String::new() => "format");
         beyond!(CacheEntry, id = MemoryId::new("") => "id", query = long(limits::QUERY_BYTES_MAX + 1) => "query");

@@ -17,6 +17,7 @@ mod idempotency;
 mod identifiers;
 mod importing_records;
 mod imports;
+mod machines;
 mod maintenance;
 mod models;
 mod note_folder;

@@ -37,6 +37,19 @@ impl Mine {
         }
     }
 
+    /// Returns a process of another machine, over the same store.
+    pub fn on_machine(&self, machine: &str) -> Self {
+        let (store, clock) = (self.store.clone(), self.clock.clone());
+        let embedder = Arc::new(HashingEmbedder::default());
+        let engine = Engine::new(store.clone(), embedder, clock.clone(), SearchMode::Hybrid);
+        Mine {
+            engine: engine.with_machine(machine.to_owned()),
+            store,
+            clock,
+            ann: self.ann.clone(),
+        }
+    }
+
     pub fn known(&self, path: &str) -> Option<SourceFile> {
         self.engine
             .sources()
@@ -54,7 +67,19 @@ impl Mine {
             .zip(parts)
             .map(|(position, (content, room))| part(path, position, content, room))
             .collect();
-        read(path, self.known(path), parts, true)
+        self.here(read(path, self.known(path), parts, true))
+    }
+
+    /// Returns the reading of a file of this machine.
+    fn here(&self, mut read: ReadSource) -> ReadSource {
+        self.engine
+            .sources()
+            .machine()
+            .clone_into(&mut read.file.machine);
+        for part in &mut read.parts {
+            part.thread = SourceFile::thread_of(&read.file.machine, &part.thread);
+        }
+        read
     }
 
     /// Returns the reading of new messages of a transcript, after the first `counted` ones.
@@ -63,7 +88,7 @@ impl Mine {
             .zip(messages)
             .map(|(position, content)| part(path, position, content, "talk"))
             .collect();
-        let mut read = read(path, self.known(path), parts, false);
+        let mut read = self.here(read(path, self.known(path), parts, false));
         read.file.parts += counted;
         read
     }
@@ -210,6 +235,7 @@ fn read(
         hash[index % 32] ^= byte.rotate_left(index as u32 / 32 % 8);
     }
     let file = SourceFile {
+        machine: String::new(),
         collection: Some(WING.to_owned()),
         path: path.to_owned(),
         root: "/p".to_owned(),

@@ -12,7 +12,7 @@ use super::*;
 
 /// Existing folders and files, and files that a rule excludes.
 #[derive(Default)]
-struct Tree {
+pub struct Tree {
     folders: Mutex<BTreeSet<String>>,
     files: Mutex<BTreeMap<String, bool>>,
     /// The drive of the folders and files.
@@ -24,7 +24,7 @@ struct Tree {
 type Meanwhile = fn(&Tree);
 
 impl Tree {
-    fn of(folders: &[&str], files: &[(&str, bool)]) -> Arc<Self> {
+    pub fn of(folders: &[&str], files: &[(&str, bool)]) -> Arc<Self> {
         let files = files
             .iter()
             .map(|(path, is_ignored)| ((*path).to_owned(), *is_ignored))
@@ -178,7 +178,7 @@ fn tree() -> Arc<Tree> {
     )
 }
 
-fn request(root: Option<&str>, apply: bool) -> Sync {
+pub fn request(root: Option<&str>, apply: bool) -> Sync {
     Sync {
         root: root.map(str::to_owned),
         collections: CollectionFilter::Any,

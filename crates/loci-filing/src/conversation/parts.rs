@@ -47,12 +47,11 @@ pub(super) fn parts_of(
         messages,
     } = conversation;
     let title = title.map(|title| redact(&title).text.into_owned());
-    let SourceFile { path, format, .. } = file;
     let thread = match id.chars().next() {
-        None => path.clone(),
+        None => file.thread(),
         // It has no id that a later export also has.
-        Some('#') => format!("{path}{id}"),
-        Some(_) => format!("{format}:{id}"),
+        Some('#') => format!("{}{id}", file.thread()),
+        Some(_) => format!("{}:{id}", file.format),
     };
     let first = if id.is_empty() { counted } else { 0 };
     let mut made = Made {
@@ -62,10 +61,7 @@ pub(super) fn parts_of(
     };
     for Said { speaker, at, text } in messages {
         let Redacted { text, removed } = redact(&text);
-        let mut found = Redactions::default();
-        for removed in &removed {
-            found.add(removed.kind, 1);
-        }
+        let found = Redactions::of(&removed);
         made.redacted.add_all(&found);
         let known = [(SPEAKER, Some(&speaker)), (CONVERSATION, title.as_ref())];
         let known = known
@@ -131,7 +127,8 @@ mod tests {
 
     #[test]
     fn a_conversation_is_a_thread_with_its_title() {
-        let file = SourceFile {
+        let file = |machine: &str| SourceFile {
+            machine: machine.to_owned(),
             collection: None,
             path: "/t/a.json".to_owned(),
             root: "/t".to_owned(),
@@ -147,10 +144,14 @@ mod tests {
             is_whole: false,
         };
         let long = "a".repeat(limits::CONTENT_BYTES_MAX);
-        for (id, thread, first) in [
-            ("", "/t/a.json", 7),
-            ("#2", "/t/a.json#2", 0),
-            ("uuid", "claude-ai:uuid", 0),
+        for (machine, id, thread, first) in [
+            ("", "", "/t/a.json", 7),
+            ("", "#2", "/t/a.json#2", 0),
+            ("", "uuid", "claude-ai:uuid", 0),
+            ("laptop", "", "laptop:/t/a.json", 7),
+            ("laptop", "#2", "laptop:/t/a.json#2", 0),
+            // An export is the same on every machine.
+            ("laptop", "uuid", "claude-ai:uuid", 0),
         ] {
             let texts = [
                 "one".to_owned(),
@@ -169,7 +170,7 @@ mod tests {
                 folder: None,
                 messages: texts.iter().map(said).collect(),
             };
-            let Made { parts, broken, .. } = parts_of(&file, 7, conversation, &|text| {
+            let Made { parts, broken, .. } = parts_of(&file(machine), 7, conversation, &|text| {
                 Redacted::unchanged(text).into_owned()
             });
             let found: Vec<(&str, u64)> = parts

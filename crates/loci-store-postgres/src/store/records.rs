@@ -195,26 +195,39 @@ impl SourceStore for PostgresStore {
     fn source_file(
         &self,
         space: &Space,
+        machine: &str,
         collection: Option<&str>,
         path: &str,
     ) -> Result<Option<SourceFile>> {
-        self.server
-            .read(async |session| source_files::find(session, space, collection, path).await)
+        self.server.read(async |session| {
+            source_files::find(session, space, machine, collection, path).await
+        })
     }
 
-    fn sources_at(&self, space: &Space, path: &str) -> Result<Vec<SourceFile>> {
+    fn sources_at(&self, space: &Space, machine: &str, path: &str) -> Result<Vec<SourceFile>> {
         self.server
-            .read(async |session| source_files::at(session, space, path).await)
+            .read(async |session| source_files::at(session, space, machine, path).await)
     }
 
-    fn source_files(&self, space: &Space, collection: Option<&str>) -> Result<Vec<SourceFile>> {
-        self.server
-            .read(async |session| source_files::of_collection(session, space, collection).await)
+    fn source_files(
+        &self,
+        space: &Space,
+        machine: &str,
+        collection: Option<&str>,
+    ) -> Result<Vec<SourceFile>> {
+        self.server.read(async |session| {
+            source_files::of_collection(session, space, machine, collection).await
+        })
     }
 
-    fn pending_sources(&self, space: &Space, limit: usize) -> Result<Vec<SourceFile>> {
+    fn pending_sources(
+        &self,
+        space: &Space,
+        machine: &str,
+        limit: usize,
+    ) -> Result<Vec<SourceFile>> {
         self.server
-            .read(async |session| source_files::pending(session, space, limit).await)
+            .read(async |session| source_files::pending(session, space, machine, limit).await)
     }
 }
 

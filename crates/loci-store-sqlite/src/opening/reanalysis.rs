@@ -131,6 +131,7 @@ fn add_source_path(connection: &Connection, row: i64, memory: &mut Memory) -> Re
     let source = source_files::find(
         connection,
         &memory.space,
+        memory.source_machine(),
         memory.location.collection.as_deref(),
         file,
     )?;

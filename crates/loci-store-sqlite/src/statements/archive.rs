@@ -127,7 +127,7 @@ fn kinds_of_the_palace() -> [Kind; 4] {
             source_files::COLUMNS,
             "source_file",
             &format!("space = ?1 AND {ALWAYS}"),
-            "source_file.collection, path",
+            "machine, source_file.collection, path",
         ),
     ]
 }

@@ -9,9 +9,12 @@ use crate::statements::filter_sql::bound;
 use crate::statements::row::verify_checksum;
 
 /// The columns that [`read`] reads, in its order.
-pub(crate) const COLUMNS: &str = "nullif(collection, 0), path, root, format, bytes, modified, bytes_read, hash, parts, is_pending, is_whole, \
-     checksum IS loci_checksum(space, collection, path, root, format, bytes, modified, bytes_read, hash, parts, \
+pub(crate) const COLUMNS: &str = "machine, nullif(collection, 0), path, root, format, bytes, modified, bytes_read, hash, parts, is_pending, is_whole, \
+     checksum IS loci_checksum(space, machine, collection, path, root, format, bytes, modified, bytes_read, hash, parts, \
      is_pending, is_whole)";
+
+/// The condition that a row has this key.
+const IS_MEANT: &str = "space = ?1 AND machine = ?2 AND collection = ifnull(?3, 0) AND path = ?4";
 
 pub(crate) fn put(
     connection: &Connection,
@@ -20,6 +23,7 @@ pub(crate) fn put(
     expect: Option<&SourceFile>,
 ) -> Result<()> {
     let SourceFile {
+        machine,
         collection,
         path,
         root,
@@ -31,12 +35,13 @@ pub(crate) fn put(
         is_pending,
         is_whole,
     } = file;
-    expected(connection, space, (collection.as_deref(), path), expect)?;
-    let sql = "INSERT OR REPLACE INTO source_file (space, collection, path, root, format, bytes, modified, bytes_read,
-            hash, parts, is_pending, is_whole)
-        VALUES (?1, ifnull(?2, 0), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+    expected(connection, space, file, expect)?;
+    let sql = "INSERT OR REPLACE INTO source_file (space, machine, collection, path, root, format, bytes, modified,
+            bytes_read, hash, parts, is_pending, is_whole)
+        VALUES (?1, ?2, ifnull(?3, 0), ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
     connection.prepare_cached(sql)?.execute(params![
         space.as_str(),
+        machine,
         collection,
         path,
         root,
@@ -52,14 +57,20 @@ pub(crate) fn put(
     record_other_change(connection)
 }
 
-/// An error unless that is what is known of the file of that collection and path.
+/// Fails unless that is what is known of the file with the key of this one.
 fn expected(
     connection: &Connection,
     space: &Space,
-    (collection, path): (Option<&str>, &str),
+    file: &SourceFile,
     expect: Option<&SourceFile>,
 ) -> Result<()> {
-    if find(connection, space, collection, path)?.as_ref() == expect {
+    let SourceFile {
+        machine,
+        collection,
+        path,
+        ..
+    } = file;
+    if find(connection, space, machine, collection.as_deref(), path)?.as_ref() == expect {
         return Ok(());
     }
     Err(conflict(
@@ -69,72 +80,78 @@ fn expected(
 
 pub(crate) fn delete(connection: &Connection, space: &Space, expect: &SourceFile) -> Result<()> {
     let SourceFile {
-        collection, path, ..
+        machine,
+        collection,
+        path,
+        ..
     } = expect;
-    expected(
-        connection,
-        space,
-        (collection.as_deref(), path),
-        Some(expect),
-    )?;
-    let sql =
-        "DELETE FROM source_file WHERE space = ?1 AND collection = ifnull(?2, 0) AND path = ?3";
+    expected(connection, space, expect, Some(expect))?;
+    let sql = format!("DELETE FROM source_file WHERE {IS_MEANT}");
     connection
-        .prepare_cached(sql)?
-        .execute(params![space.as_str(), collection, path])?;
+        .prepare_cached(&sql)?
+        .execute(params![space.as_str(), machine, collection, path])?;
     record_other_change(connection)
 }
 
 pub(crate) fn find(
     connection: &Connection,
     space: &Space,
+    machine: &str,
     collection: Option<&str>,
     path: &str,
 ) -> Result<Option<SourceFile>> {
-    let sql = format!(
-        "SELECT {COLUMNS} FROM source_file WHERE space = ?1 AND collection = ifnull(?2, 0) AND path = ?3"
-    );
-    Ok(query(connection, &sql, params![space.as_str(), collection, path])?.pop())
+    let sql = format!("SELECT {COLUMNS} FROM source_file WHERE {IS_MEANT}");
+    let key = params![space.as_str(), machine, collection, path];
+    Ok(query(connection, &sql, key)?.pop())
 }
 
 pub(crate) fn of_collection(
     connection: &Connection,
     space: &Space,
+    machine: &str,
     collection: Option<&str>,
 ) -> Result<Vec<SourceFile>> {
     query(
         connection,
         &of_collection_sql(),
-        params![space.as_str(), collection],
+        params![space.as_str(), machine, collection],
     )
 }
 
 pub(crate) fn of_collection_sql() -> String {
     format!(
-        "SELECT {COLUMNS} FROM source_file WHERE space = ?1 AND collection = ifnull(?2, 0) ORDER BY path"
+        "SELECT {COLUMNS} FROM source_file WHERE space = ?1 AND machine = ?2 AND collection = ifnull(?3, 0)
+         ORDER BY path"
     )
 }
 
-pub(crate) fn at(connection: &Connection, space: &Space, path: &str) -> Result<Vec<SourceFile>> {
-    query(connection, &at_sql(), [space.as_str(), path])
+pub(crate) fn at(
+    connection: &Connection,
+    space: &Space,
+    machine: &str,
+    path: &str,
+) -> Result<Vec<SourceFile>> {
+    query(connection, &at_sql(), [space.as_str(), machine, path])
 }
 
 /// A number, which stands for no collection, comes before every text.
 pub(crate) fn at_sql() -> String {
     format!(
-        "SELECT {COLUMNS} FROM source_file WHERE space = ?1 AND path = ?2 ORDER BY source_file.collection"
+        "SELECT {COLUMNS} FROM source_file WHERE space = ?1 AND machine = ?2 AND path = ?3
+         ORDER BY source_file.collection"
     )
 }
 
 pub(crate) fn pending(
     connection: &Connection,
     space: &Space,
+    machine: &str,
     limit: usize,
 ) -> Result<Vec<SourceFile>> {
     query(
         connection,
         &pending_sql(),
-        params![space.as_str(), bound(limit)],
+        params![space.as_str(), machine, bound(limit)],
     )
 }
 
@@ -142,7 +159,7 @@ pub(crate) fn pending(
 pub(crate) fn pending_sql() -> String {
     format!(
         "SELECT {COLUMNS} FROM source_file INDEXED BY source_file_pending
-         WHERE space = ?1 AND is_pending ORDER BY path, collection LIMIT ?2"
+         WHERE space = ?1 AND machine = ?2 AND is_pending ORDER BY path, collection LIMIT ?3"
     )
 }
 
@@ -157,21 +174,22 @@ fn query(connection: &Connection, sql: &str, parameters: impl Params) -> Result<
 }
 
 pub(crate) fn read(row: &Row<'_>) -> Result<SourceFile> {
-    verify_checksum(row, 11, "source file", 1)?;
+    verify_checksum(row, 12, "source file", 2)?;
     let number = |column| -> Result<u64> { Ok(row.get::<_, i64>(column)?.cast_unsigned()) };
     Ok(SourceFile {
-        collection: row.get(0)?,
-        path: row.get(1)?,
-        root: row.get(2)?,
-        format: row.get(3)?,
+        machine: row.get(0)?,
+        collection: row.get(1)?,
+        path: row.get(2)?,
+        root: row.get(3)?,
+        format: row.get(4)?,
         stamp: FileStamp {
-            bytes: number(4)?,
-            modified_nanoseconds: row.get(5)?,
+            bytes: number(5)?,
+            modified_nanoseconds: row.get(6)?,
         },
-        bytes_read: number(6)?,
-        hash: ContentHash(row.get(7)?),
-        parts: number(8)?,
-        is_pending: row.get(9)?,
-        is_whole: row.get(10)?,
+        bytes_read: number(7)?,
+        hash: ContentHash(row.get(8)?),
+        parts: number(9)?,
+        is_pending: row.get(10)?,
+        is_whole: row.get(11)?,
     })
 }

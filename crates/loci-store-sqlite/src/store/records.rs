@@ -222,30 +222,41 @@ impl SourceStore for SqliteStore {
     fn source_file(
         &self,
         space: &Space,
+        machine: &str,
         collection: Option<&str>,
         path: &str,
     ) -> Result<Option<SourceFile>> {
         self.opened()?
             .readers
-            .read(|connection| source_files::find(connection, space, collection, path))
+            .read(|connection| source_files::find(connection, space, machine, collection, path))
     }
 
-    fn source_files(&self, space: &Space, collection: Option<&str>) -> Result<Vec<SourceFile>> {
+    fn source_files(
+        &self,
+        space: &Space,
+        machine: &str,
+        collection: Option<&str>,
+    ) -> Result<Vec<SourceFile>> {
         self.opened()?
             .readers
-            .read(|connection| source_files::of_collection(connection, space, collection))
+            .read(|connection| source_files::of_collection(connection, space, machine, collection))
     }
 
-    fn sources_at(&self, space: &Space, path: &str) -> Result<Vec<SourceFile>> {
+    fn sources_at(&self, space: &Space, machine: &str, path: &str) -> Result<Vec<SourceFile>> {
         self.opened()?
             .readers
-            .read(|connection| source_files::at(connection, space, path))
+            .read(|connection| source_files::at(connection, space, machine, path))
     }
 
-    fn pending_sources(&self, space: &Space, limit: usize) -> Result<Vec<SourceFile>> {
+    fn pending_sources(
+        &self,
+        space: &Space,
+        machine: &str,
+        limit: usize,
+    ) -> Result<Vec<SourceFile>> {
         self.opened()?
             .readers
-            .read(|connection| source_files::pending(connection, space, limit))
+            .read(|connection| source_files::pending(connection, space, machine, limit))
     }
 }
 

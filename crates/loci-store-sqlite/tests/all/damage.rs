@@ -141,9 +141,9 @@ fn survives(folder: &std::path::Path) -> bool {
         store.fact_counts(&space, now).err(),
         store.tunnels(&space).err(),
         store.setting(&space, None, "name").err(),
-        store.source_file(&space, None, "path").err(),
-        store.source_files(&space, None).err(),
-        store.pending_sources(&space, 10).err(),
+        store.source_file(&space, "", None, "path").err(),
+        store.source_files(&space, "", None).err(),
+        store.pending_sources(&space, "", 10).err(),
         store.candidates(&query).err(),
         store
             .without_vector(

@@ -271,6 +271,7 @@ fn tunnel(number: usize, space: &Space) -> Change {
 
 fn source_file(number: usize) -> Change {
     let file = SourceFile {
+        machine: ["", "laptop"][number % 2].to_owned(),
         collection: (!number.is_multiple_of(3)).then(|| "project 1".to_owned()),
         path: format!("/projects/one/src/file{number}.rs"),
         root: "/projects/one".to_owned(),
@@ -512,7 +513,10 @@ pub fn key(Archived { space, record }: &Archived) -> String {
         Record::Fact(fact) => format!("fact {}", fact.id),
         Record::Tunnel(tunnel) => format!("tunnel {}", tunnel.id),
         Record::Setting { owner, name, .. } => format!("setting {owner:?} {name}"),
-        Record::SourceFile(file) => format!("source {:?} {}", file.collection, file.path),
+        Record::SourceFile(file) => format!(
+            "source {:?} {:?} {}",
+            file.machine, file.collection, file.path
+        ),
         Record::CacheEntry(entry) => format!("entry {}", entry.id),
         Record::Decision(decision) => format!("decision {} {}", decision.owner, decision.key),
         Record::IdempotentReply(answer) => format!(

@@ -43,7 +43,10 @@ fn keys(archived: &[Archived]) -> Vec<String> {
         Record::Fact(fact) => format!("fact {}", fact.id),
         Record::Tunnel(tunnel) => format!("tunnel {}", tunnel.id),
         Record::Setting { owner, name, .. } => format!("setting {owner:?} {name}"),
-        Record::SourceFile(file) => format!("source {:?} {}", file.collection, file.path),
+        Record::SourceFile(file) => format!(
+            "source {:?} {:?} {}",
+            file.machine, file.collection, file.path
+        ),
         Record::CacheEntry(entry) => format!("entry {}", entry.id),
         Record::Decision(decision) => format!("decision {} {}", decision.owner, decision.key),
         Record::IdempotentReply(answer) => format!("answer {:?} {}", answer.owner, answer.key),
@@ -185,7 +188,13 @@ fn fill(store: &dyn StoreAndTokens, into: &Space) {
             ..idempotent_reply(owner, key)
         }));
         commit(put_setting(owner, key, "value"));
-        commit(put_source_file(&source_file(owner, key), None));
+        for machine in ["laptop", ""] {
+            let file = SourceFile {
+                machine: machine.to_owned(),
+                ..source_file(owner, key)
+            };
+            commit(put_source_file(&file, None));
+        }
         commit(put_note_file(&note_file(key, None)));
         commit(put_tunnel(
             &Tunnel {
@@ -225,7 +234,7 @@ fn fill(store: &dyn StoreAndTokens, into: &Space) {
     }));
 }
 
-const FILLED: [&str; 28] = [
+const FILLED: [&str; 31] = [
     "memory b",
     "memory a",
     "memory c",
@@ -242,9 +251,12 @@ const FILLED: [&str; 28] = [
     "setting None c",
     "setting Some(\"ann\") a",
     "setting Some(\"ann\") b",
-    "source None c",
-    "source Some(\"ann\") a",
-    "source Some(\"ann\") b",
+    "source \"\" None c",
+    "source \"\" Some(\"ann\") a",
+    "source \"\" Some(\"ann\") b",
+    "source \"laptop\" None c",
+    "source \"laptop\" Some(\"ann\") a",
+    "source \"laptop\" Some(\"ann\") b",
     "entry a",
     "entry b",
     "entry c",

@@ -361,9 +361,10 @@ pub(super) fn put_setting(owner: Option<&str>, name: &str, value: &str) -> Batch
     })
 }
 
-/// Creates a file that was read as a whole.
+/// Creates a file that was read as a whole, on the machine that the store lies on.
 pub(super) fn source_file(collection: Option<&str>, path: &str) -> SourceFile {
     SourceFile {
+        machine: String::new(),
         collection: collection.map(str::to_owned),
         path: path.to_owned(),
         root: "/projects".to_owned(),

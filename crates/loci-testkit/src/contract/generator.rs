@@ -359,6 +359,7 @@ impl Generator {
     pub(super) fn source_file(&mut self) -> SourceFile {
         let random = &mut self.random;
         SourceFile {
+            machine: random.pick(&["", "a", "b"]).to_owned(),
             root: odd_text(random),
             format: odd_text(random),
             stamp: FileStamp {

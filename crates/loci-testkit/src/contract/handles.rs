@@ -119,7 +119,7 @@ pub fn handles_of_one_store_agree(one: &dyn StoreAndTokens, other: &dyn StoreAnd
             Ok(Some(format!("folder {round}")))
         );
         assert_eq!(
-            reader.source_file(&written.space, None, &source.path),
+            reader.source_file(&written.space, "", None, &source.path),
             Ok(Some(source))
         );
         let again = reader

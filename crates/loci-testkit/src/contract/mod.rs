@@ -292,6 +292,8 @@ promises! {
         concurrent_readers_of_a_source_file_lose_nothing,
         source_files_come_in_the_order_of_paths,
         pending_sources_come_from_every_collection,
+        two_machines_have_files_at_the_same_path,
+        pending_sources_are_those_of_one_machine,
         a_source_file_is_forgotten_by_its_collection_and_path;
     rebuildable:
         what_is_rebuildable_is_there_at_once,

@@ -397,11 +397,12 @@ impl<'a> Comparison<'a> {
         let (owner, name) = self.random.setting();
         self.same(|store| store.setting(space, owner.as_deref(), name));
         let like = self.random.source_file();
-        let collection = like.collection.as_deref();
-        self.same(|store| store.source_file(space, collection, &like.path));
-        self.same(|store| store.source_files(space, collection));
+        let (machine, collection) = (&*like.machine, like.collection.as_deref());
+        self.same(|store| store.source_file(space, machine, collection, &like.path));
+        self.same(|store| store.source_files(space, machine, collection));
+        self.same(|store| store.sources_at(space, machine, &like.path));
         let limit = self.random.below(6);
-        self.same(|store| store.pending_sources(space, limit));
+        self.same(|store| store.pending_sources(space, machine, limit));
     }
 
     fn compare_notes_and_answers(&mut self, filter: &Filter, ids: &[MemoryId]) {
@@ -671,9 +672,10 @@ impl<'a> Comparison<'a> {
 
     fn change_of_sources(&mut self, space: &Space) -> Change {
         let file = Box::new(self.random.source_file());
+        let collection = file.collection.as_deref();
         let known = self
             .model
-            .source_file(space, file.collection.as_deref(), &file.path);
+            .source_file(space, &file.machine, collection, &file.path);
         let known = known.expect("the naive store can be read").map(Box::new);
         let expect = if self.random.chance(5) {
             Some(Box::new(self.random.source_file()))

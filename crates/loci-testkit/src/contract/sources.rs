@@ -14,14 +14,14 @@ fn add(store: &dyn StoreAndTokens, file: &SourceFile) {
 
 fn known(store: &dyn StoreAndTokens, collection: Option<&str>, path: &str) -> Option<SourceFile> {
     store
-        .source_file(&Space::default(), collection, path)
+        .source_file(&Space::default(), "", collection, path)
         .expect("the store can be read")
 }
 
 /// Returns the paths of all files of a collection of the default space.
 fn paths(store: &dyn StoreAndTokens, collection: Option<&str>) -> Vec<String> {
     let files = store
-        .source_files(&Space::default(), collection)
+        .source_files(&Space::default(), "", collection)
         .expect("the store can be read");
     assert!(
         files
@@ -40,6 +40,13 @@ fn delete_source_file(expect: &SourceFile) -> Batch {
 fn pending(file: SourceFile) -> SourceFile {
     SourceFile {
         is_pending: true,
+        ..file
+    }
+}
+
+fn on(machine: &str, file: SourceFile) -> SourceFile {
+    SourceFile {
+        machine: machine.to_owned(),
         ..file
     }
 }
@@ -93,7 +100,7 @@ pub(super) fn a_source_file_comes_back_as_it_was_put(make: MakeStore<'_>) {
             .collect();
         expected.sort_by_key(|file| &file.path);
         let listed = store
-            .source_files(&Space::default(), collection)
+            .source_files(&Space::default(), "", collection)
             .expect("the store can be read");
         assert_eq!(
             listed.iter().collect::<Vec<_>>(),
@@ -150,6 +157,7 @@ pub(super) fn what_is_known_of_a_source_file_is_expected(make: MakeStore<'_>) {
             pending(first.clone()),
             source_file(collection, "/projects/b"),
             source_file(Some("b"), "/projects/a"),
+            on("laptop", first.clone()),
         ];
         let conflicts = |expect: Option<&SourceFile>| {
             let before = known(&*store, collection, &first.path);
@@ -211,7 +219,7 @@ pub(super) fn concurrent_readers_of_a_source_file_lose_nothing(make: MakeStore<'
     let shared: &dyn Store = &*store;
     let read_on = || {
         let known = shared
-            .source_file(&Space::default(), None, "log")
+            .source_file(&Space::default(), "", None, "log")
             .expect("the store can be read");
         let parts = known.as_ref().map_or(0, |file| file.parts) + 1;
         let batch = put_source_file(
@@ -282,12 +290,12 @@ pub(super) fn source_files_come_in_the_order_of_paths(make: MakeStore<'_>) {
     );
     assert_eq!(
         store
-            .source_files(&space("other"), Some("a"))
+            .source_files(&space("other"), "", Some("a"))
             .map(|files| files.len()),
         Ok(1)
     );
     assert_eq!(
-        store.source_file(&space("other"), Some("a"), "/a"),
+        store.source_file(&space("other"), "", Some("a"), "/a"),
         Ok(None),
         "spaces are apart"
     );
@@ -297,7 +305,7 @@ pub(super) fn source_files_come_in_the_order_of_paths(make: MakeStore<'_>) {
 pub(super) fn pending_sources_come_from_every_collection(make: MakeStore<'_>) {
     let store = make();
     let main = Space::default();
-    assert_eq!(store.pending_sources(&main, 9), Ok(Vec::new()));
+    assert_eq!(store.pending_sources(&main, "", 9), Ok(Vec::new()));
     let ordered = [
         source_file(Some("z"), "/A"),
         source_file(None, "/a"),
@@ -322,7 +330,7 @@ pub(super) fn pending_sources_come_from_every_collection(make: MakeStore<'_>) {
     );
     for limit in [0, 1, 4, ordered.len(), 100, usize::MAX] {
         let found = store
-            .pending_sources(&main, limit)
+            .pending_sources(&main, "", limit)
             .expect("the store can be read");
         assert_eq!(
             found,
@@ -343,14 +351,102 @@ pub(super) fn pending_sources_come_from_every_collection(make: MakeStore<'_>) {
     );
     let left = [&more, &ordered[0], &ordered[2], &ordered[4], &ordered[5]];
     let found = store
-        .pending_sources(&main, 9)
+        .pending_sources(&main, "", 9)
         .expect("the store can be read");
     assert_eq!(found.iter().collect::<Vec<_>>(), left);
     assert_eq!(
         store
-            .pending_sources(&space("other"), 9)
+            .pending_sources(&space("other"), "", 9)
             .map(|files| files.len()),
         Ok(1)
+    );
+}
+
+pub(super) fn two_machines_have_files_at_the_same_path(make: MakeStore<'_>) {
+    const MACHINES: [&str; 4] = ["", "a", "A", "b"];
+    let store = make();
+    let file = |machine: &str, collection, path: &str| SourceFile {
+        root: format!("/root of {machine}"),
+        ..on(machine, source_file(collection, path))
+    };
+    for machine in MACHINES {
+        for collection in [Some("a"), None] {
+            add(&*store, &file(machine, collection, "/b"));
+            add(&*store, &file(machine, collection, "/a"));
+        }
+    }
+    let main = Space::default();
+    let check = |machine: &str, is_there: bool| {
+        let files = |collection, path| is_there.then(|| file(machine, collection, path));
+        for collection in [None, Some("a")] {
+            assert_eq!(
+                store.source_file(&main, machine, collection, "/a"),
+                Ok(files(collection, "/a")),
+                "{machine}"
+            );
+            let listed = ["/a", "/b"].map(|path| files(collection, path));
+            assert_eq!(
+                store.source_files(&main, machine, collection),
+                Ok(listed.into_iter().flatten().collect()),
+                "{machine}"
+            );
+        }
+        let at = [None, Some("a")].map(|collection| files(collection, "/a"));
+        assert_eq!(
+            store.sources_at(&main, machine, "/a"),
+            Ok(at.into_iter().flatten().collect()),
+            "{machine}"
+        );
+    };
+    for machine in MACHINES {
+        check(machine, true);
+    }
+    for (number, machine) in MACHINES.into_iter().enumerate() {
+        for collection in [None, Some("a")] {
+            for path in ["/a", "/b"] {
+                commit(
+                    &*store,
+                    delete_source_file(&file(machine, collection, path)),
+                );
+            }
+        }
+        for (other, machine) in MACHINES.into_iter().enumerate() {
+            check(machine, other > number);
+        }
+    }
+}
+
+pub(super) fn pending_sources_are_those_of_one_machine(make: MakeStore<'_>) {
+    let store = make();
+    let file = |machine: &str, path: &str| pending(on(machine, source_file(None, path)));
+    for machine in ["b", "", "a"] {
+        for path in ["/z", "/of both", machine] {
+            add(&*store, &file(machine, path));
+        }
+    }
+    let of = |machine: &str, limit: usize| {
+        store
+            .pending_sources(&Space::default(), machine, limit)
+            .expect("the store can be read")
+    };
+    for (machine, ordered) in [
+        ("", ["", "/of both", "/z"]),
+        ("a", ["/of both", "/z", "a"]),
+        ("b", ["/of both", "/z", "b"]),
+    ] {
+        let ordered = ordered.map(|path| file(machine, path));
+        assert_eq!(of(machine, 9), ordered, "{machine}");
+        assert_eq!(of(machine, 2), ordered[..2], "{machine}");
+    }
+    assert_eq!(of("c", 9), []);
+    let read = on("a", source_file(None, "/of both"));
+    commit(
+        &*store,
+        put_source_file(&read, Some(&file("a", "/of both"))),
+    );
+    assert_eq!(
+        ["", "a", "b"].map(|machine| of(machine, 9).len()),
+        [3, 2, 3]
     );
 }
 
@@ -373,7 +469,7 @@ pub(super) fn a_source_file_is_forgotten_by_its_collection_and_path(make: MakeSt
     );
     let at = |path: &str| {
         store
-            .sources_at(&space("main"), path)
+            .sources_at(&space("main"), "", path)
             .expect("the store can be read")
     };
     assert_eq!(
@@ -415,7 +511,7 @@ pub(super) fn a_source_file_is_forgotten_by_its_collection_and_path(make: MakeSt
     assert_eq!(all(), ["", "/A/a", "/a"], "they belong to nobody");
     assert_eq!(
         store
-            .source_files(&space("other"), Some("a"))
+            .source_files(&space("other"), "", Some("a"))
             .map(|files| files.len()),
         Ok(1)
     );

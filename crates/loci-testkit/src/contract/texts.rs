@@ -214,6 +214,16 @@ fn batches() -> Vec<(Batch, &'static str)> {
         (
             put_source_file(
                 &SourceFile {
+                    machine: nul(),
+                    ..source_file(None, "/a")
+                },
+                None,
+            ),
+            "machine",
+        ),
+        (
+            put_source_file(
+                &SourceFile {
                     root: text,
                     ..source_file(None, "/a")
                 },

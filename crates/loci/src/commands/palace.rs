@@ -339,7 +339,7 @@ fn sync(
     });
     let mut text = format!(
         "drawers   {scanned}: {kept} kept, {ignored} ignored by git, {missing} without their file, {no_source} of no \
-         file, {out_of_scope} of other projects\n"
+         file, {out_of_scope} of other projects or machines\n"
     );
     for (path, drawers) in stale {
         let _ = writeln!(text, "{drawers:8}  {}", OneLine(path));

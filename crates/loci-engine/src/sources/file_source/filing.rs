@@ -12,6 +12,7 @@ use loci_search::indexed;
 use super::plan::{Before, Plan, Step, begins, fits, matched, removals};
 use super::{ReadSource, SOURCE_FILE, SourceFiled, SourceId, SourcePart};
 use crate::notes::in_parallel;
+use crate::sources::note_machine;
 use crate::{SearchMode, Sources};
 
 /// Attempts at one file while others change its memories, or while the ids of its parts are taken.
@@ -47,7 +48,9 @@ impl<'a> Filing<'a> {
         let mut outcomes = Vec::with_capacity(reads.len());
         let mut waiting: Vec<(&ReadSource, Plan)> = Vec::new();
         for read in reads {
-            let planned = read.check().and_then(|()| self.plan(read, 0));
+            let planned = read
+                .check(self.sources.machine)
+                .and_then(|()| self.plan(read, 0));
             let sizes = waiting
                 .iter()
                 .map(|(_, plan)| plan)
@@ -174,8 +177,11 @@ impl<'a> Filing<'a> {
         let SourceFile {
             collection, path, ..
         } = &read.file;
-        let (store, space) = (self.sources.store, &self.caller.space);
-        if store.source_file(space, collection.as_deref(), path)? != read.before {
+        let space = &self.caller.space;
+        let known = self
+            .sources
+            .source_file(self.caller, collection.as_deref(), path)?;
+        if known != read.before {
             let message = format!(
                 "another process read {path} meanwhile; read again what is known of it and retry"
             );
@@ -184,7 +190,7 @@ impl<'a> Filing<'a> {
         let Some(unwiped) = self.not_wiped() else {
             return Ok(());
         };
-        match store.commit(Batch {
+        match self.sources.store.commit(Batch {
             space: space.clone(),
             changes: vec![unwiped],
         }) {
@@ -250,8 +256,8 @@ impl<'a> Filing<'a> {
             plan.rows.push(Change::PutSourceFile { file, expect });
         }
         if let Some(path) = &read.moved_from {
-            let (store, collection) = (self.sources.store, read.file.collection.as_deref());
-            let row = store.source_file(&self.caller.space, collection, path)?;
+            let collection = read.file.collection.as_deref();
+            let row = self.sources.source_file(self.caller, collection, path)?;
             plan.rows.extend(row.map(|row| Change::DeleteSourceFile {
                 expect: Box::new(row),
             }));
@@ -265,7 +271,7 @@ impl<'a> Filing<'a> {
     fn filed(
         &self,
         read: &ReadSource,
-        begins: &BTreeMap<&str, u64>,
+        begins: &BTreeMap<String, u64>,
         is_thorough: bool,
     ) -> Result<Vec<Before>> {
         let SourceFile {
@@ -273,16 +279,14 @@ impl<'a> Filing<'a> {
         } = &read.file;
         let goes_on = read.goes_on() && read.moved_from.is_none() && !is_thorough;
         let subject = self.caller.principal.subject.as_deref().filter(|_| goes_on);
+        let (own_thread, moved_thread) = (read.file.thread(), read.thread_before());
         let renamed = |thread: &str| {
-            Some(format!(
-                "{}{}",
-                read.moved_from.as_ref()?,
-                thread.strip_prefix(path)?
-            ))
+            let rest = thread.strip_prefix(&own_thread)?;
+            Some(format!("{}{rest}", moved_thread.as_ref()?))
         };
         let mut filed = Vec::new();
         for (thread, begin) in begins {
-            for name in iter::once((*thread).to_owned()).chain(renamed(thread)) {
+            for name in iter::once(thread.clone()).chain(renamed(thread)) {
                 if let Some(owner) = subject
                     && self
                         .sources
@@ -310,12 +314,14 @@ impl<'a> Filing<'a> {
                 )?;
                 filed.extend(memories.into_iter().filter_map(|memory| {
                     let source = memory.attributes.get(SOURCE_FILE)?;
-                    let is_moved = read.moved_from.as_ref() == Some(source);
-                    let is_meant = (is_moved || source == path || !read.file.is_whole)
+                    let is_here = memory.source_machine() == read.file.machine;
+                    let is_moved = is_here && read.moved_from.as_ref() == Some(source);
+                    let is_of_file = is_here && source == path;
+                    let is_meant = (is_moved || is_of_file || !read.file.is_whole)
                         && self.caller.may_write(&memory);
                     is_meant.then(|| Before {
                         memory,
-                        thread: (*thread).to_owned(),
+                        thread: thread.clone(),
                         is_moved,
                     })
                 }));
@@ -347,6 +353,7 @@ impl<'a> Filing<'a> {
         let id = (self.id_of)(&read.file, part, number);
         let mut attributes = attributes.clone();
         attributes.insert(SOURCE_FILE.to_owned(), read.file.path.clone());
+        note_machine(&mut attributes, &read.file.machine);
         Memory {
             title: title.clone(),
             location: Location {

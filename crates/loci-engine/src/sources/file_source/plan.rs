@@ -163,7 +163,7 @@ impl Before {
 /// the same section, then in any.
 pub(super) fn matched<'b>(
     read: &ReadSource,
-    begins: &BTreeMap<&str, u64>,
+    begins: &BTreeMap<String, u64>,
     filed: &'b [Before],
 ) -> Vec<Option<&'b Before>> {
     let mut unmatched: HashMap<(&str, &str), VecDeque<&Before>> = HashMap::new();
@@ -200,20 +200,20 @@ pub(super) fn matched<'b>(
     matched
 }
 
-/// Returns the threads of the parts and, for a whole or moved file, the path as a thread, each with
+/// Returns the threads of the parts and, for a whole or moved file, the thread of the file, each with
 /// the position from which the parts may equal memories filed before.
-pub(super) fn begins(read: &ReadSource) -> BTreeMap<&str, u64> {
+pub(super) fn begins(read: &ReadSource) -> BTreeMap<String, u64> {
     let mut begins = BTreeMap::new();
     for SourcePart {
         thread, position, ..
     } in &read.parts
     {
         let first = if read.goes_on() { *position } else { 0 };
-        let begin = begins.entry(thread.as_str()).or_insert(first);
+        let begin = begins.entry(thread.clone()).or_insert(first);
         *begin = first.min(*begin);
     }
     if read.file.is_whole || read.moved_from.is_some() {
-        begins.entry(&read.file.path).or_insert(0);
+        begins.entry(read.file.thread()).or_insert(0);
     }
     begins
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use loci_core::{ErrorCode, Page, Store};
+use loci_core::{ErrorCode, Page, SourceStore, Store};
 use loci_testkit::contract::{filter, memory, passage, put};
 
 use crate::integrity::doctor::tables::is_broken;
@@ -115,6 +115,14 @@ fn connect(folder: &Path) -> Connection {
     connection
 }
 
+/// Replaces each of these texts, which is there once.
+fn replace(rows: &mut String, texts: &[(&str, &str)]) {
+    for (without, with) in texts {
+        assert_eq!(rows.matches(without).count(), 1, "{without}");
+        *rows = rows.replace(without, with);
+    }
+}
+
 /// A folder with the database of that version of the schema that has a row in every table.
 fn filled(version: usize) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -133,10 +141,14 @@ fn filled(version: usize) -> tempfile::TempDir {
                 "NULL, 1, loci_checksum('zebra'), NULL, '[]'",
             ),
         ];
-        for (without, with) in texts {
-            assert_eq!(rows.matches(without).count(), 1);
-            rows = rows.replace(without, with);
-        }
+        replace(&mut rows, &texts);
+    }
+    if version > 10 {
+        let machine = [
+            ("source_file (space,", "source_file (space, machine,"),
+            ("'a', 'path',", "'laptop', 'a', 'path',"),
+        ];
+        replace(&mut rows, &machine);
     }
     connection.execute_batch(&rows).unwrap();
     let analysis = "UPDATE analysis SET version = ?1";
@@ -305,6 +317,30 @@ fn an_upgrade_leaves_no_damaged_memory_looking_good() {
         read("bare").unwrap_err().message.contains("bare"),
         "damage is named"
     );
+}
+
+#[test]
+fn an_upgrade_leaves_no_damaged_source_file_looking_good() {
+    let folder = filled(10);
+    connect(folder.path())
+        .execute_batch(
+            "INSERT INTO source_file SELECT space, collection, 'flipped', 'a flipped root', format, bytes, modified,
+                bytes_read, hash, parts, is_pending, is_whole FROM source_file",
+        )
+        .unwrap();
+    flip(folder.path(), "a flipped root");
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    let space = memory("full").space;
+    let read = |path: &str| store.source_file(&space, "", Some("a"), path);
+    let kept = read("path").unwrap().unwrap();
+    assert_eq!((&*kept.machine, &*kept.format), ("", "format"));
+    assert_eq!(read("flipped").unwrap_err().code, ErrorCode::Corrupt);
+    let problems = store.structure_check().unwrap();
+    let [problem] = problems.as_slice() else {
+        panic!("{problems:?}");
+    };
+    assert_eq!(problem.kind, ProblemKind::Damaged);
+    assert!(problem.text.contains("`flipped`"), "{}", problem.text);
 }
 
 /// The person at the machine was an administrator before it was noted who is.

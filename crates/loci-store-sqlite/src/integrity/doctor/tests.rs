@@ -149,7 +149,7 @@ const ROWS: [(&str, &str, ProblemKind); 36] = [
     ),
     ("INSERT INTO setting VALUES ('main', 0, 'n', CAST(x'ff' AS TEXT))", "1 settings: `n`, which", Damaged),
     (
-        "INSERT INTO source_file VALUES ('main', 7, 'p', 'r', 'f', 0, 0, 0, zeroblob(32), 0, 0, 0)",
+        "INSERT INTO source_file VALUES ('main', '', 7, 'p', 'r', 'f', 0, 0, 0, zeroblob(32), 0, 0, 0)",
         "1 files that memories were made from: `p`, which",
         Damaged,
     ),

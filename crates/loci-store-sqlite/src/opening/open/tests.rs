@@ -1132,6 +1132,7 @@ fn what_was_mined_before_paths_were_noted_gets_its_path() {
     let folder = folder_with_a_memory();
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
     let file = |path: &str, is_whole| SourceFile {
+        machine: String::new(),
         collection: Some("shop".to_owned()),
         path: path.to_owned(),
         root: "/srv/shop".to_owned(),

@@ -40,10 +40,10 @@ const TWO_OF_EACH: &str = "
         ('main', 'lost', 'b', 'd', 'words of a tunnel', 'eve', 1, 1, 2), ('other', 'kept', 'b', 'd', 'label', NULL, 1, 1, 2);
     INSERT INTO setting (space, owner, name, value) VALUES
         ('main', 'ann', 'lost', 'words of a setting'), ('main', 0, 'kept', 'other');
-    INSERT INTO source_file (space, collection, path, root, format, bytes, modified, bytes_read, hash, parts, is_pending,
+    INSERT INTO source_file (space, machine, collection, path, root, format, bytes, modified, bytes_read, hash, parts, is_pending,
         is_whole) VALUES
-        ('main', 'a', 'lost', 'words of a source', 'format', 1, 2, 3, zeroblob(32), 4, 1, 1),
-        ('main', 'b', 'kept', 'root', 'format', 1, 2, 3, zeroblob(32), 4, 0, 1);";
+        ('main', 'm', 'a', 'lost', 'words of a source', 'format', 1, 2, 3, zeroblob(32), 4, 1, 1),
+        ('main', 'm', 'b', 'kept', 'root', 'format', 1, 2, 3, zeroblob(32), 4, 0, 1);";
 
 const NOW: Timestamp = Timestamp::from_microseconds(1_000);
 
@@ -151,6 +151,7 @@ fn tunnel(id: &str) -> Change {
 
 fn source(collection: &str, path: &str) -> Change {
     let file = SourceFile {
+        machine: "m".to_owned(),
         collection: Some(collection.to_owned()),
         path: path.to_owned(),
         root: "new".to_owned(),
@@ -390,16 +391,20 @@ const CASES: [Case; 11] = [
         "words of a source",
         "source file `lost`",
         &[
-            |store| store.source_file(&HOME(), Some("a"), "lost").map(|_| true),
-            |store| store.source_files(&HOME(), Some("a")).map(|_| true),
-            |store| store.sources_at(&HOME(), "lost").map(|_| true),
-            |store| store.pending_sources(&HOME(), 9).map(|_| true),
+            |store| {
+                store
+                    .source_file(&HOME(), "m", Some("a"), "lost")
+                    .map(|_| true)
+            },
+            |store| store.source_files(&HOME(), "m", Some("a")).map(|_| true),
+            |store| store.sources_at(&HOME(), "m", "lost").map(|_| true),
+            |store| store.pending_sources(&HOME(), "m", 9).map(|_| true),
             |store| commit(store, source("a", "lost")).map(|()| true),
         ],
         &[
             |store| {
                 store
-                    .source_files(&HOME(), Some("b"))
+                    .source_files(&HOME(), "m", Some("b"))
                     .map(|files| files.len() == 1)
             },
             |store| commit(store, source("a", "new")).map(|()| true),
