@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use loci_core::{
     Archived, AuditEntry, AuditQuery, Caller, EnrichmentStatus, Error, ErrorCode, OpenStore,
-    Record, Result, Space, Timestamp,
+    Record, Result, SOURCE_MACHINE, Space, Timestamp,
 };
 use loci_engine::{Engine, ImportReport, StoredVectors};
 use sha2::{Digest, Sha256};
@@ -209,18 +209,20 @@ impl Comparison {
 }
 
 /// Compares all that a [copy](fn@copy) copies: every record with the vectors of a memory, tokens, and
-/// the audit log.
+/// the audit log. Files of `machine` count as those of the machine that a store lies on, as which a
+/// copy takes them.
 ///
 /// # Errors
 /// `unavailable` if a store does not answer.
 pub fn compare(
     one: &dyn OpenStore,
     other: &dyn OpenStore,
+    machine: &str,
     now: Timestamp,
     advance: &dyn Fn(u64),
 ) -> Result<Comparison> {
     let mut known: HashMap<Key, Fingerprint> = HashMap::new();
-    contents(one, now, &mut |key, fingerprint| {
+    contents(one, machine, now, &mut |key, fingerprint| {
         advance(1);
         known.insert(key, fingerprint);
     })?;
@@ -228,7 +230,7 @@ pub fn compare(
         compared: known.len() as u64,
         ..Comparison::default()
     };
-    contents(other, now, &mut |key, fingerprint| {
+    contents(other, machine, now, &mut |key, fingerprint| {
         advance(1);
         match known.remove(&key) {
             None => comparison.further += 1,
@@ -261,11 +263,13 @@ fn fingerprint(values: &[&dyn std::fmt::Debug]) -> Fingerprint {
 /// Passes on every record, token and audit entry of a store.
 fn contents(
     store: &dyn OpenStore,
+    machine: &str,
     now: Timestamp,
     visit: &mut dyn FnMut(Key, Fingerprint),
 ) -> Result<()> {
     let vectors = StoredVectors::of(store, now)?;
     store.archive(now, &mut |mut archived| {
+        forget_machine(&mut archived.record, machine);
         let key = Key::of(&archived);
         let mut stored = Vec::new();
         if let Record::Memory(memory) = &mut archived.record {
@@ -313,6 +317,23 @@ fn contents(
     Ok(())
 }
 
+/// Makes the source file of a record one of the machine that the store lies on, if it is one of this
+/// machine.
+fn forget_machine(record: &mut Record, machine: &str) {
+    match record {
+        Record::SourceFile(file) if file.machine == machine => file.machine.clear(),
+        Record::Memory(memory) if memory.source_machine() == machine => {
+            memory.attributes.remove(SOURCE_MACHINE);
+            if let Some(thread) = &mut memory.thread
+                && let Some(path) = thread.name.strip_prefix(&format!("{machine}:"))
+            {
+                thread.name = path.to_owned();
+            }
+        }
+        _ => {}
+    }
+}
+
 fn model_of(vectors: &[loci_core::Vector]) -> Option<&str> {
     vectors.first().map(|vector| vector.model.as_str())
 }
@@ -355,7 +376,7 @@ impl Key {
             Record::Setting { owner, name, .. } => ("setting", format!("{owner:?} {name}")),
             Record::SourceFile(file) => (
                 "source file",
-                format!("{:?} {}", file.collection, file.path),
+                format!("{} {:?} {}", file.machine, file.collection, file.path),
             ),
             Record::CacheEntry(entry) => ("cached answer", entry.id.to_string()),
             Record::Decision(decision) => {

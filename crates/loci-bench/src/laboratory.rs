@@ -143,7 +143,7 @@ impl<'a> Laboratory<'a> {
             data.clone_into(&mut settings.data);
             settings.store.server.schema = schema_of(data);
             let filled = files.open().map_err(|error| open_failure(&error))?;
-            loci::transfer(&*filled, open_store(&settings, data)?)?;
+            loci::transfer(&*filled, open_store(&settings, data)?, String::new())?;
         }
         Parts::open_with(&settings, data, wiring)
     }

@@ -20,13 +20,6 @@ const ID_BYTES: usize = 8;
 /// # Errors
 /// [`Exit::DataFolder`] if the file can be neither read nor written, or holds no id;
 /// [`Exit::Failure`] if the system provides no randomness.
-#[cfg_attr(
-    not(test),
-    expect(
-        dead_code,
-        reason = "a store in files has one machine, and no other store is opened yet"
-    )
-)]
 pub fn id(data: &Path) -> Result<String, Failure> {
     let file = data.join(FILE_NAME);
     if let Some(id) = known(&file)? {
@@ -41,6 +34,18 @@ pub fn id(data: &Path) -> Result<String, Failure> {
         }
         Err(error) => Err(unusable(&file, "written", &error)),
     }
+}
+
+/// Returns the name of this machine for people, which several may have.
+pub fn name() -> String {
+    #[cfg(unix)]
+    let name = rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned();
+    #[cfg(not(unix))]
+    let name = std::env::var("COMPUTERNAME").unwrap_or_else(|_| "another machine".to_owned());
+    name
 }
 
 /// Returns the id in the file; `None` if there is no file.

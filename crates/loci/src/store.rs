@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use loci_archive::files::create_private_folder;
 use loci_core::{OpenError, OpenFault, OpenStore, StoreFiles};
 use loci_store_postgres::{PostgresStore, without_password};
 use loci_store_sqlite::{Options, SqliteFiles, SqliteStore};
 
 use crate::exit::{Exit, Failure};
+use crate::machine;
 
 /// The shortest and the longest wait for a connection to a server. A hook, for which a session
 /// waits, has a short [`StoreSettings::busy_timeout`].
@@ -219,6 +221,25 @@ impl StoreLocation {
     /// Whether the store is on a server, which several machines may share.
     pub fn is_shared(&self) -> bool {
         matches!(self, StoreLocation::Server(_))
+    }
+
+    /// Returns the id of this machine in the store; empty for a store in a folder, which is on one.
+    /// Makes the data folder, which holds the id, if it is not there.
+    ///
+    /// # Errors
+    /// [`Exit::DataFolder`] if the data folder cannot be used.
+    pub fn machine(&self, data: &Path) -> Result<String, Failure> {
+        match self {
+            StoreLocation::Folder { .. } => Ok(String::new()),
+            StoreLocation::Server(_) => {
+                create_private_folder(data).map_err(|error| {
+                    let shown = data.display();
+                    let message = format!("the data folder {shown} cannot be made: {error}");
+                    Failure::new(Exit::DataFolder, message)
+                })?;
+                machine::id(data)
+            }
+        }
     }
 
     /// Where the store is, for people.

@@ -4,7 +4,6 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use loci_archive::files::create_private_folder;
 use loci_core::{
     Caller, Clock, Embedder, OpenError, OpenFault, OpenStore, Result, Store, Timestamp,
 };
@@ -19,6 +18,7 @@ use serde_json::{Map, Value};
 use crate::damage::way_out;
 use crate::exit::{Exit, Failure};
 use crate::former_models::KnownModels;
+use crate::machine;
 use crate::models::{cached, chat_model, embedder, web_search};
 use crate::output::status_line;
 use crate::settings::Settings;
@@ -257,6 +257,11 @@ impl Parts {
         if let Some(notes) = notes {
             engine = engine.with_notes(Arc::new(notes), loci_dialects::vault::DIALECT.name);
         }
+        let id = settings.store_for(data).machine(data)?;
+        if !id.is_empty() {
+            let keeper = format!("{}:{}", machine::name(), vault.folder.display());
+            engine = engine.with_note_keeper(&keeper, &id).with_machine(id);
+        }
         if let Some(wait) = search_wait {
             engine = engine.with_search_wait(wait);
         }
@@ -355,14 +360,8 @@ impl Drop for Parts {
 /// [`Exit::DataFolder`] or [`Exit::Database`], with what to do.
 pub fn open_store(settings: &Settings, data: &Path) -> Result<Arc<dyn OpenStore>, Failure> {
     let location = settings.store_for(data);
-    if location.is_shared() {
-        // It holds the token, the locks and the models of this machine.
-        create_private_folder(data).map_err(|error| {
-            let shown = data.display();
-            let message = format!("the data folder {shown} cannot be made: {error}");
-            Failure::new(Exit::DataFolder, message)
-        })?;
-    }
+    // The data folder holds the token, the locks and the models of this machine.
+    location.machine(data)?;
     let mut opened = location.open();
     if matches!(&opened, Err(error) if error.fault == OpenFault::Restoring) {
         swap::end(&*location.files()?)?;

@@ -31,12 +31,14 @@ pub fn run(settings: &Settings, arguments: &cli::Migrate, output: Output) -> Res
     }
     let open = |location: &StoreLocation| location.open().map_err(|error| open_failure(&error));
     let (source, target) = (open(&from)?, open(&to)?);
+    let data = &settings.data;
     let copied = if arguments.check {
         None
     } else {
-        Some(transfer(&*source, Arc::clone(&target))?)
+        Some(transfer(&*source, Arc::clone(&target), to.machine(data)?)?)
     };
-    let compared = compare_stores(&*source, &*target)?;
+    let machine = if from.is_shared() { &from } else { &to }.machine(data)?;
+    let compared = compare_stores(&*source, &*target, &machine)?;
     report(&from, &to, copied, &compared, output)
 }
 
@@ -68,11 +70,16 @@ fn refuse_to_make(location: &StoreLocation) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Copies everything from one store into another.
+/// Copies everything from one store into another. Files of the machine that the first one lies on
+/// become those of `machine`; empty for the machine that the second one lies on.
 ///
 /// # Errors
 /// If one of them does not answer; what was copied stays.
-pub fn transfer(from: &dyn OpenStore, to: Arc<dyn OpenStore>) -> Result<Copied, Failure> {
+pub fn transfer(
+    from: &dyn OpenStore,
+    to: Arc<dyn OpenStore>,
+    machine: String,
+) -> Result<Copied, Failure> {
     let shared: Arc<dyn Store> = Arc::<dyn OpenStore>::clone(&to);
     // No text is embedded: the vectors come along.
     let engine = Engine::new(
@@ -80,7 +87,8 @@ pub fn transfer(from: &dyn OpenStore, to: Arc<dyn OpenStore>) -> Result<Copied, 
         Arc::new(NoModel::new()),
         Arc::new(SystemClock),
         SearchMode::Words,
-    );
+    )
+    .with_machine(machine);
     let bar = Progress::new("records");
     bar.begin(from.size()?.memories);
     let (advance, notice) = (
@@ -97,10 +105,14 @@ pub fn transfer(from: &dyn OpenStore, to: Arc<dyn OpenStore>) -> Result<Copied, 
     )?)
 }
 
-fn compare_stores(from: &dyn OpenStore, to: &dyn OpenStore) -> Result<Comparison, Failure> {
+fn compare_stores(
+    from: &dyn OpenStore,
+    to: &dyn OpenStore,
+    machine: &str,
+) -> Result<Comparison, Failure> {
     let bar = Progress::new("records compared");
     bar.begin(2 * from.size()?.memories);
-    Ok(compare(from, to, SystemClock.now(), &|records| {
+    Ok(compare(from, to, machine, SystemClock.now(), &|records| {
         bar.advance(records);
     })?)
 }
@@ -180,6 +192,6 @@ pub fn into_folder(
     };
     let opened = store.location(&settings.data).open();
     let store = opened.map_err(|error| open_failure(&error))?;
-    transfer(from, Arc::clone(&store))?;
+    transfer(from, Arc::clone(&store), String::new())?;
     Ok(store)
 }

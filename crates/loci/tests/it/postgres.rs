@@ -113,11 +113,57 @@ fn notes_are_kept_where_their_folder_is_named() {
         found[0].to_string().contains("Tea is at four."),
         "{found:?}"
     );
-    assert!(
-        found[1].to_string().contains("no folder of notes"),
-        "{found:?}"
-    );
+    let kept = "the notes are kept by ";
+    assert!(found[1].to_string().contains(kept), "{found:?}");
     assert!(!other.data().join("vault").exists());
+    other
+        .run(&["vault", "reconcile"])
+        .failed(2, "name one with --vault");
+    other.write("notes/tea.md", "# Tea\n\nTea is at five.\n");
+    let second = other.path("notes");
+    other
+        .run(&["--vault", second.to_str().unwrap(), "vault", "reconcile"])
+        .failed(4, kept);
+}
+
+/// Two machines have a checkout of a project at the same path, as `/srv/shop` may be, with other
+/// files in it.
+#[test]
+fn a_machine_leaves_the_files_of_another_alone() {
+    let schema = schema();
+    let shop = tempfile::tempdir().unwrap();
+    let mine = |name: &str, text: &str| {
+        let machine = machine(&schema);
+        for old in std::fs::read_dir(shop.path()).unwrap() {
+            std::fs::remove_file(old.unwrap().path()).unwrap();
+        }
+        std::fs::write(shop.path().join(name), text).unwrap();
+        let shop = shop.path().to_str().unwrap();
+        machine
+            .run(&["palace", "mine", shop, "--wing", "shop"])
+            .succeeded();
+        machine
+    };
+    let one = mine(
+        "kiln.md",
+        "The kiln of the shop is fired on Monday, and nobody opens it before Tuesday.",
+    );
+    let other = mine(
+        "glaze.md",
+        "The glaze of the shop is made of ash, and needs cone ten to melt well.",
+    );
+    let path = shop.path().to_str().unwrap();
+    other.run(&["palace", "sync", path, "--apply"]).succeeded();
+    for text in ["The kiln of the shop", "The glaze of the shop"] {
+        let found = one.json(&["list"]).to_string();
+        assert!(found.contains(text), "{text}: {found}");
+    }
+    one.run(&["palace", "sync", path, "--apply"]).succeeded();
+    let left = other.json(&["list"]).to_string();
+    assert!(
+        left.contains("The glaze") && !left.contains("The kiln"),
+        "{left}"
+    );
 }
 
 /// Fills a store in files with records of several kinds.

@@ -58,7 +58,9 @@ pub(super) fn run(
         ..settings.store.clone()
     };
     let copy = copy.location(&settings.data).open();
-    let copied = transfer(&*copy.map_err(|error| open_failure(&error))?, store)?;
+    let copy = copy.map_err(|error| open_failure(&error))?;
+    let machine = settings.store_for(&settings.data).machine(&settings.data)?;
+    let copied = transfer(&*copy, store, machine)?;
     if copied.refused > 0 {
         let message = format!("{} records were refused by {shown}", copied.refused);
         return Err(Failure::new(Exit::Failure, message));
