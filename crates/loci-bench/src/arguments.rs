@@ -122,6 +122,16 @@ pub enum Bench {
     ///
     /// Made-up passages with vectors in a store on the disk; a process of its own then searches.
     Engine(EngineBench),
+    /// Measure the store on a PostgreSQL server beside SQLite's and beside the bare statements
+    ///
+    /// Searches, first searches and durable writes, of one and of several writers. Starts the
+    /// PostgreSQL of this machine with fsync, or uses the server that LOCI_TEST_POSTGRES names.
+    #[cfg(unix)]
+    Server {
+        /// How many memories the largest space has: 10k, 100k
+        #[arg(long, value_name = "NUMBER", default_value = "100k", value_parser = count)]
+        memories: usize,
+    },
 }
 
 #[derive(Args)]

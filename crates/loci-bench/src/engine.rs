@@ -2,7 +2,7 @@
 //! limits of the machine's memory.
 
 mod measure;
-mod synthetic;
+pub mod synthetic;
 
 use std::path::Path;
 use std::sync::mpsc;

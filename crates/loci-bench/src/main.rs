@@ -24,6 +24,8 @@ mod needles;
 mod notes;
 mod palace;
 mod phases;
+#[cfg(unix)]
+mod server;
 mod sets;
 mod speed;
 
@@ -71,6 +73,8 @@ fn run(settings: &Settings, command: &Bench, output: Output) -> Result<(), Failu
         ),
         Bench::Locomo(options) => locomo::run(settings, options, output),
         Bench::Engine(options) => engine::run(options, output),
+        #[cfg(unix)]
+        Bench::Server { memories } => server::run(*memories, output),
         Bench::Agent(options) => agent::run(settings, options, output),
         Bench::Contradictions(options) => contradictions::run(settings, options, output),
         Bench::CachedQuestions(options) => cached_questions::run(settings, options, output),

@@ -88,7 +88,7 @@ pub static RULES: Rules = Rules {
         ("axum", &["loci-server"]),
         ("rusqlite", &["loci-store-sqlite"]),
         ("refinery", &["loci-store-sqlite"]),
-        ("tokio-postgres*", &["loci-store-postgres"]),
+        ("tokio-postgres*", &["loci-store-postgres", "loci-bench"]),
         ("deadpool-postgres", &["loci-store-postgres"]),
         ("rten*", &["loci-embed"]),
         ("ort", &["loci-embed"]),

@@ -129,7 +129,7 @@ impl Synthetic {
         terms.sort_by(|a, b| a.text.cmp(&b.text));
         let (scale, values) = quantised(&self.vector(index));
         let vector = Vector {
-            model: ModelId::new(MODEL),
+            model: model(),
             scale,
             values,
         };
@@ -140,6 +140,11 @@ impl Synthetic {
         };
         (record(index, content), passage)
     }
+}
+
+/// Returns the id of the model.
+pub fn model() -> ModelId {
+    ModelId::new(MODEL)
 }
 
 /// Returns the id of a passage's memory.
@@ -222,7 +227,7 @@ impl Prepared {
             .map(|question| (question.text.clone(), question.vector.clone()))
             .collect();
         Prepared {
-            model: ModelId::new(MODEL),
+            model: model(),
             vectors: Mutex::new(vectors),
         }
     }
