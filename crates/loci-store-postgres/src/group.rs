@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{Batch, Error, Result, Space};
 
@@ -21,9 +21,27 @@ pub(crate) struct Groups(Mutex<HashMap<Space, Arc<Group>>>);
 /// The batches of a space.
 #[derive(Debug, Default)]
 struct Group {
-    /// Held by the thread that commits.
-    turn: Mutex<()>,
-    waiting: Mutex<VecDeque<Arc<Waiting>>>,
+    queue: Mutex<Queue>,
+    /// Told when a commit has ended. Whoever waited for it goes on at once, also while the next one
+    /// is under way, so that its next batch is there for the one after.
+    ended: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: VecDeque<Arc<Waiting>>,
+    /// Whether a thread commits.
+    is_led: bool,
+}
+
+/// The turn of the thread that commits; it ends however the commit does.
+struct Turn<'a>(&'a Group);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.queue).is_led = false;
+        self.0.ended.notify_all();
+    }
 }
 
 /// A batch that waits, and its outcome.
@@ -48,18 +66,28 @@ impl Groups {
             is_rebuildable,
             outcome: Mutex::new(None),
         });
-        lock(&group.waiting).push_back(Arc::clone(&own));
+        let mut queue = lock(&group.queue);
+        queue.waiting.push_back(Arc::clone(&own));
         loop {
-            let _turn = lock(&group.turn);
             if let Some(outcome) = lock(&own.outcome).take() {
                 return outcome;
             }
-            let together: Vec<_> = {
-                let mut waiting = lock(&group.waiting);
-                let number = waiting.len().min(BATCHES_MAX);
-                waiting.drain(..number).collect()
-            };
+            if queue.is_led {
+                let ended = group.ended.wait(queue);
+                queue = ended.unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            let number = queue.waiting.len().min(BATCHES_MAX);
+            if number == 0 {
+                return Err(Error::internal("the commit of this batch broke off"));
+            }
+            let together: Vec<_> = queue.waiting.drain(..number).collect();
+            queue.is_led = true;
+            drop(queue);
+            let turn = Turn(&group);
             commit_together(server, &together);
+            drop(turn);
+            queue = lock(&group.queue);
         }
     }
 }
