@@ -323,6 +323,20 @@ impl Place {
         self.is_forgotten
     }
 
+    /// Returns the key of the place in `@place_count`.
+    pub(crate) fn key(&self) -> Vec<u8> {
+        digest(&[
+            Some(self.visibility.name()),
+            self.owner.as_deref(),
+            self.collection.as_deref(),
+            Some(&self.section),
+            Some(&self.kind),
+            Some(self.tier.name()),
+            Some(&self.origin),
+            self.is_forgotten.then_some(""),
+        ])
+    }
+
     /// Returns the values of a row of `@place_count` for this many memories.
     pub(crate) fn values(&self, space: &str, memories: i64) -> Vec<Value> {
         let Place {
@@ -335,20 +349,9 @@ impl Place {
             origin,
             is_forgotten,
         } = self;
-        let forgotten = is_forgotten.then_some("");
-        let key = digest(&[
-            Some(visibility.name()),
-            owner.as_deref(),
-            collection.as_deref(),
-            Some(section),
-            Some(kind),
-            Some(tier.name()),
-            Some(origin),
-            forgotten,
-        ]);
         values![
             space,
-            key,
+            self.key(),
             visibility.name(),
             owner,
             collection,

@@ -85,6 +85,9 @@ pub(crate) struct Transaction<'a> {
     before: SpaceRow,
     writer: i64,
     queue: Vec<Statement>,
+    /// Rows to insert, by the beginning of their statement, after the queue. Rows of several changes
+    /// share statements.
+    inserts: Vec<(String, Vec<Vec<Value>>)>,
     known: HashMap<MemoryId, Option<Found>>,
     wipes: Vec<Wipe>,
     notes: HashMap<MemoryId, bool>,
@@ -138,6 +141,7 @@ impl<'a> Transaction<'a> {
             row,
             writer: random().cast_signed(),
             queue: Vec::new(),
+            inserts: Vec::new(),
             known: HashMap::new(),
             wipes: Vec::new(),
             notes: HashMap::new(),
@@ -179,7 +183,10 @@ impl<'a> Transaction<'a> {
     }
 
     pub(crate) fn is_unchanged(&self) -> bool {
-        self.queue.is_empty() && self.changes.is_empty() && !self.has_written
+        self.queue.is_empty()
+            && self.inserts.is_empty()
+            && self.changes.is_empty()
+            && !self.has_written
     }
 
     /// Returns the statements that are left, the last ones of the transaction.
@@ -245,12 +252,16 @@ impl<'a> Transaction<'a> {
         if counts.is_empty() {
             return;
         }
+        let left = counts.iter().filter(|(_, memories)| **memories < 0);
+        let left: Vec<Vec<u8>> = left.map(|(place, _)| place.key()).collect();
         self.add_counts(counts);
         // Of a place without memories, not even the name is left.
-        self.queue(
-            "DELETE FROM @place_count WHERE space = $1 AND memories = 0",
-            values![self.name],
-        );
+        if !left.is_empty() {
+            self.queue(
+                "DELETE FROM @place_count WHERE space = $1 AND place = ANY($2) AND memories = 0",
+                values![self.name, left],
+            );
+        }
     }
 
     /// Adds to the counts of places that the space keeps.
@@ -284,12 +295,36 @@ impl<'a> Transaction<'a> {
 
     /// Adds a statement that only writes.
     pub(crate) fn queue(&mut self, sql: &str, values: Vec<Value>) {
+        self.queue_inserts();
         self.queue.push((sql.to_owned(), values));
+    }
+
+    /// Adds rows to a table; the tail says what to do with those that are there. Without one, rows
+    /// of several changes share statements, in any order among tables.
+    pub(crate) fn insert_rows(&mut self, head: &str, rows: Vec<Vec<Value>>, tail: &str) {
+        if rows.is_empty() {
+            return;
+        }
+        if !tail.is_empty() {
+            self.queue_inserts();
+            self.queue_rows(head, rows, tail);
+        } else if let Some((_, known)) = self.inserts.iter_mut().find(|(known, _)| known == head) {
+            known.extend(rows);
+        } else {
+            self.inserts.push((head.to_owned(), rows));
+        }
+    }
+
+    /// Queues the rows that wait to be inserted.
+    fn queue_inserts(&mut self) {
+        for (head, rows) in std::mem::take(&mut self.inserts) {
+            self.queue_rows(&head, rows, "");
+        }
     }
 
     /// Adds statements that insert these rows, several with each. Only few numbers of rows occur in
     /// a statement, so that few statements have to be prepared.
-    pub(crate) fn insert_rows(&mut self, head: &str, rows: Vec<Vec<Value>>, tail: &str) {
+    fn queue_rows(&mut self, head: &str, rows: Vec<Vec<Value>>, tail: &str) {
         const SIZES: [usize; 4] = [64, 16, 4, 1];
         let mut rows = rows.into_iter().peekable();
         while rows.peek().is_some() {
@@ -314,6 +349,7 @@ impl<'a> Transaction<'a> {
     /// Runs a statement after the queued ones, in one round trip; returns its rows and how many rows
     /// it concerned.
     pub(crate) async fn run(&mut self, sql: &str, values: Vec<Value>) -> Result<(Vec<Row>, u64)> {
+        self.queue_inserts();
         self.has_written |= !self.queue.is_empty();
         self.queue(sql, values);
         let queue = std::mem::take(&mut self.queue);
@@ -474,11 +510,13 @@ fn questions(name: &str, needs: &Needs) -> Vec<Statement> {
         }
     };
     let (memories, notes) = (&needs.memories, &needs.notes);
-    ask(
-        !memories.is_empty(),
-        &format!("SELECT {FOUND_COLUMNS} FROM @memory AS m WHERE m.space = $1 AND m.id = ANY($2)"),
-        memories.as_slice().into(),
-    );
+    let find = format!("SELECT {FOUND_COLUMNS} FROM @memory AS m WHERE m.space = $1 AND m.id");
+    match memories.as_slice() {
+        [] => {}
+        // The server keeps the plan of this one, and plans the other again for each list.
+        [id] => ask(true, &format!("{find} = $2"), id.into()),
+        ids => ask(true, &format!("{find} = ANY($2)"), ids.into()),
+    }
     ask(
         !needs.owners.is_empty(),
         "SELECT owner, origin, at, number FROM @wipe WHERE space = $1 AND owner = ANY($2)",
