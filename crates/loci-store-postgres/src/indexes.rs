@@ -16,7 +16,7 @@ use crate::failure::Result;
 use crate::repair::renew;
 use crate::row::{STORED_COLUMNS, read_stored};
 use crate::server::Server;
-use crate::session::Session;
+use crate::session::{Session, Statement};
 use crate::transaction::check_analysis;
 use crate::value::{Columns, Value, values};
 
@@ -73,14 +73,18 @@ impl Indexes {
             self.clock.fetch_add(1, Ordering::Relaxed),
             Ordering::Relaxed,
         );
+        let before = own.change();
         if let Some(found) = own.search_if_current(server, query)? {
             return Ok(found);
         }
         let _following = lock(&own.following);
-        if let Some(found) = own.search_if_current(server, query)? {
+        let known = own.change();
+        // Another thread may have brought it up to date meanwhile.
+        if known != before
+            && let Some(found) = own.search_if_current(server, query)?
+        {
             return Ok(found);
         }
-        let known = own.change();
         let outcome = own.follow(server, space, known);
         if outcome.is_err() {
             // Part of a change may be in the index: the next search loads it again.
@@ -141,7 +145,8 @@ impl SpaceIndex {
         loaded.as_ref().map(|loaded| loaded.change)
     }
 
-    /// Searches, if the index is loaded and nothing was committed since.
+    /// Searches, if the index is loaded and nothing was committed since. It does not ask the server
+    /// what this process has committed itself.
     fn search_if_current(
         &self,
         server: &Server,
@@ -151,6 +156,9 @@ impl SpaceIndex {
             return Ok(None);
         };
         let space = &query.filter.space;
+        if server.newest_committed(space.as_str()) > change {
+            return Ok(None);
+        }
         let newest = server.read(async |session| newest_change(session, space).await)?;
         let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have brought it further meanwhile.
@@ -165,9 +173,7 @@ impl SpaceIndex {
     fn follow(&self, server: &Server, space: &Space, known: Option<i64>) -> Result<(), Error> {
         let since = Instant::now();
         let changes = match known {
-            Some(known) => {
-                server.read_snapshot(async |session| changes(session, space, known).await)?
-            }
+            Some(known) => server.read(async |session| changes(session, space, known).await)?,
             None => None,
         };
         if let Some(changes) = changes {
@@ -181,12 +187,14 @@ impl SpaceIndex {
         }
         // The old one goes first, so that there are never two.
         *self.write() = None;
-        let (_, analysed_by) = server.read(async |session| state(session, space).await)?;
-        if analysed_by != i64::from(analysis::VERSION) {
+        let read = || server.read(async |session| Loading::read(session, space).await);
+        let mut loading = read()?;
+        if loading.is_outdated() {
             let memories = renew(server, space)?.memories;
             tracing::info!(%space, memories, "analysed the texts of a space again, as this version of loci does");
+            loading = read()?;
         }
-        let loaded = server.read_snapshot(async |session| load(session, space).await)?;
+        let loaded = loading.finish();
         let bytes = loaded.index.bytes();
         tracing::debug!(
             milliseconds = since.elapsed().as_millis(),
@@ -199,14 +207,17 @@ impl SpaceIndex {
     }
 }
 
+const STATE: &str = "SELECT version, analysis FROM @space WHERE space = $1";
+
+/// Returns the newest change of a space.
 async fn newest_change(session: &Session, space: &Space) -> Result<i64> {
-    Ok(state(session, space).await?.0)
+    let row = session.query_one(STATE, &values![space]).await?;
+    Ok(read_state(row.as_ref())?.0)
 }
 
 /// Returns the newest change of a space, and the version of the analysis of its passages.
-async fn state(session: &Session, space: &Space) -> Result<(i64, i64)> {
-    let sql = "SELECT version, analysis FROM @space WHERE space = $1";
-    let Some(row) = session.query_one(sql, &values![space]).await? else {
+fn read_state(row: Option<&Row>) -> Result<(i64, i64)> {
+    let Some(row) = row else {
         return Ok((0, i64::from(analysis::VERSION)));
     };
     let (version, analysis) = (row.try_get(0)?, row.try_get(1)?);
@@ -230,17 +241,24 @@ struct Rows {
 }
 
 impl Rows {
-    /// Reads the rows of these memories, or of all.
-    async fn read(session: &Session, space: &Space, memories: Option<&[i64]>) -> Result<Self> {
-        let (rows, these) = match memories {
-            Some(_) => (" AND m.row = ANY($2)", " AND memory = ANY($2)"),
-            None => ("", ""),
+    /// Returns the statements that read the rows of the memories that changed after a change, or of
+    /// all memories.
+    fn statements(space: &Space, after: Option<i64>) -> Vec<Statement> {
+        let (rows, these) = if after.is_some() {
+            let changed = format!("ANY(ARRAY(SELECT memory FROM {LOG}))");
+            (
+                format!(" AND m.row = {changed}"),
+                format!(" AND memory = {changed}"),
+            )
+        } else {
+            (String::new(), String::new())
         };
         let values: Vec<Value> = [Value::from(space)]
             .into_iter()
-            .chain(memories.map(|rows| Value::from(rows.to_vec())))
+            .chain(after.map(Value::from))
+            .chain(after.map(|_| Value::from(CHANGES_MAX + 1)))
             .collect();
-        let statements = [
+        vec![
             (
                 "SELECT row, fingerprint FROM @model WHERE space = $1 ORDER BY row".to_owned(),
                 values![space],
@@ -254,91 +272,110 @@ impl Rows {
             ),
             (
                 format!(
-                    "SELECT memory, position, terms, model, scale, vector FROM @passage WHERE space = $1{these} \
-                     ORDER BY memory, position"
+                    "SELECT memory, position, model, scale, vector FROM @further_vector WHERE space = $1{these} \
+                     ORDER BY memory, position, model"
                 ),
                 values.clone(),
             ),
             (
                 format!(
-                    "SELECT memory, position, model, scale, vector FROM @further_vector WHERE space = $1{these} \
-                     ORDER BY memory, position, model"
+                    "SELECT memory, position, terms, model, scale, vector FROM @passage WHERE space = $1{these} \
+                     ORDER BY memory, position"
                 ),
                 values,
             ),
-        ];
-        let mut found = session.pipeline(&statements).await?.into_iter();
-        let mut next = || found.next().map(|(rows, _)| rows).unwrap_or_default();
-        Ok(Rows {
+        ]
+    }
+
+    /// Takes the rows that these statements returned.
+    fn take(found: &mut impl Iterator<Item = Vec<Row>>) -> Self {
+        let mut next = || found.next().unwrap_or_default();
+        Rows {
             models: next(),
             memories: next(),
-            passages: next(),
             further: next(),
-        })
+            passages: next(),
+        }
     }
 
     /// Passes each model with its number.
     fn models(&self, mut take: impl FnMut(i64, ModelId)) -> Result<()> {
         for row in &self.models {
-            take(row.try_get(0)?, ModelId::new(row.try_get::<_, String>(1)?));
+            let (number, model) = read_model(row)?;
+            take(number, model);
         }
         Ok(())
     }
 
     /// Passes each passage with the row of its memory, in order.
     fn passages(&self, mut take: impl FnMut(i64, StoredPassage<'_>)) -> Result<()> {
-        let mut further = self.further.iter().peekable();
+        let mut passed = 0;
         for row in &self.passages {
-            let mut columns = Columns::of(row);
-            let key: (i64, i64) = (columns.take()?, columns.take()?);
-            let terms: &[u8] = columns.take()?;
-            let mut vectors: Vec<(i64, f32, Vec<i8>)> = Vec::new();
-            let mut add = |columns: &mut Columns<'_>| -> Result<()> {
-                let model: Option<i64> = columns.take()?;
-                let (scale, bytes): (Option<f32>, Option<&[u8]>) =
-                    (columns.take()?, columns.take()?);
-                if let (Some(model), Some(scale), Some(bytes)) = (model, scale, bytes) {
-                    let mut values = Vec::with_capacity(bytes.len());
-                    decode_vector(bytes, &mut values);
-                    vectors.push((model, scale, values));
-                }
-                Ok(())
-            };
-            add(&mut columns)?;
-            while let Some(next) = further.peek() {
-                let mut columns = Columns::of(next);
-                let other: (i64, i64) = (columns.take()?, columns.take()?);
-                if other > key {
-                    break;
-                }
-                if other == key {
-                    add(&mut columns)?;
-                }
-                further.next();
-            }
-            let vectors = vectors.iter().map(|(model, scale, values)| StoredVector {
-                model: *model,
-                scale: *scale,
-                values,
-            });
-            take(
-                key.0,
-                StoredPassage {
-                    terms: decode_terms(terms)?,
-                    vectors: vectors.collect(),
-                },
-            );
+            read_passage(row, &self.further, &mut passed, &mut take)?;
         }
         Ok(())
     }
 }
 
+/// Passes a passage with the row of its memory, and those of the further vectors that are its own.
+/// Both come in one order; `passed` counts the further vectors of the passages before.
+fn read_passage(
+    row: &Row,
+    further: &[Row],
+    passed: &mut usize,
+    take: &mut impl FnMut(i64, StoredPassage<'_>),
+) -> Result<()> {
+    let mut columns = Columns::of(row);
+    let key: (i64, i64) = (columns.take()?, columns.take()?);
+    let terms: &[u8] = columns.take()?;
+    let mut vectors: Vec<(i64, f32, Vec<i8>)> = Vec::new();
+    let mut add = |columns: &mut Columns<'_>| -> Result<()> {
+        let model: Option<i64> = columns.take()?;
+        let (scale, bytes): (Option<f32>, Option<&[u8]>) = (columns.take()?, columns.take()?);
+        if let (Some(model), Some(scale), Some(bytes)) = (model, scale, bytes) {
+            let mut values = Vec::with_capacity(bytes.len());
+            decode_vector(bytes, &mut values);
+            vectors.push((model, scale, values));
+        }
+        Ok(())
+    };
+    add(&mut columns)?;
+    while let Some(next) = further.get(*passed) {
+        let mut columns = Columns::of(next);
+        let other: (i64, i64) = (columns.take()?, columns.take()?);
+        if other > key {
+            break;
+        }
+        if other == key {
+            add(&mut columns)?;
+        }
+        *passed += 1;
+    }
+    let vectors = vectors.iter().map(|(model, scale, values)| StoredVector {
+        model: *model,
+        scale: *scale,
+        values,
+    });
+    let passage = StoredPassage {
+        terms: decode_terms(terms)?,
+        vectors: vectors.collect(),
+    };
+    take(key.0, passage);
+    Ok(())
+}
+
+/// Part of a statement: the changes after one, in their order, up to a number of them.
+const LOG: &str = "@change WHERE space = $1 AND number > $2 ORDER BY number LIMIT $3";
+
 /// Reads what changed after the change `known`; `None` if the log does not reach back that far.
 async fn changes(session: &Session, space: &Space, known: i64) -> Result<Option<Changes>> {
-    let sql = "SELECT number, memory FROM @change WHERE space = $1 AND number > $2 ORDER BY number LIMIT $3";
-    let log = session
-        .query(sql, &values![space, known, CHANGES_MAX + 1])
-        .await?;
+    let mut statements = vec![(
+        format!("SELECT number, memory FROM {LOG}"),
+        values![space, known, CHANGES_MAX + 1],
+    )];
+    statements.extend(Rows::statements(space, Some(known)));
+    let mut found = session.read_together(&statements).await?.into_iter();
+    let log = found.next().unwrap_or_default();
     let mut changed = Vec::with_capacity(log.len());
     let mut newest = known;
     for row in &log {
@@ -355,11 +392,10 @@ async fn changes(session: &Session, space: &Space, known: i64) -> Result<Option<
     changed.sort_unstable();
     changed.dedup();
     changed.retain(|row| *row > 0);
-    let rows = Rows::read(session, space, Some(&changed)).await?;
     Ok(Some(Changes {
         newest,
         changed,
-        rows,
+        rows: Rows::take(&mut found),
     }))
 }
 
@@ -383,23 +419,82 @@ impl Changes {
     }
 }
 
-/// Loads the index of a space.
-async fn load(session: &Session, space: &Space) -> Result<Loaded> {
-    let change = newest_change(session, space).await?;
-    let rows = Rows::read(session, space, None).await?;
-    let (mut index, mut texts) = (Index::default(), Texts::default());
-    rows.models(|row, id| texts.add_model(row, id))?;
-    for row in &rows.memories {
-        let (number, memory) = read_stored(row)?;
-        index.insert(number, &memory);
+/// The index of a space while the rows come that it is made of.
+struct Loading {
+    change: i64,
+    analysed_by: i64,
+    index: Index,
+    texts: Texts,
+    further: Vec<Row>,
+    /// How many of the further vectors belong to passages that have come.
+    passed: usize,
+    /// The row of the memory of each passage.
+    memories: Vec<i64>,
+}
+
+impl Loading {
+    /// Reads a space as of one moment. Rows of another version of the analysis are left out.
+    async fn read(session: &Session, space: &Space) -> Result<Self> {
+        let mut loading = Loading {
+            change: 0,
+            analysed_by: i64::from(analysis::VERSION),
+            index: Index::default(),
+            texts: Texts::default(),
+            further: Vec::new(),
+            passed: 0,
+            memories: Vec::new(),
+        };
+        let mut statements = vec![(STATE.to_owned(), values![space])];
+        statements.extend(Rows::statements(space, None));
+        session
+            .read_each(&statements, |number, row| loading.take(number, row))
+            .await?;
+        Ok(loading)
     }
-    let mut memories = Vec::with_capacity(rows.passages.len());
-    rows.passages(|row, passage| {
-        texts.insert(memories.len() as u32, passage);
-        memories.push(row);
-    })?;
-    texts.shrink();
-    index.adopt(texts, &memories);
-    index.shrink();
-    Ok(Loaded { index, change })
+
+    fn is_outdated(&self) -> bool {
+        self.analysed_by != i64::from(analysis::VERSION)
+    }
+
+    /// Takes a row of the statement with this number: the state of the space, then the rows in the
+    /// order of [`Rows::statements`].
+    fn take(&mut self, number: usize, row: Row) -> Result<()> {
+        match number {
+            0 => (self.change, self.analysed_by) = read_state(Some(&row))?,
+            _ if self.is_outdated() => {}
+            1 => {
+                let (number, model) = read_model(&row)?;
+                self.texts.add_model(number, model);
+            }
+            2 => {
+                let (number, memory) = read_stored(&row)?;
+                self.index.insert(number, &memory);
+            }
+            3 => self.further.push(row),
+            _ => {
+                let (texts, memories) = (&mut self.texts, &mut self.memories);
+                let mut take = |memory, passage: StoredPassage<'_>| {
+                    texts.insert(memories.len() as u32, passage);
+                    memories.push(memory);
+                };
+                read_passage(&row, &self.further, &mut self.passed, &mut take)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Loaded {
+        self.texts.shrink();
+        self.index.adopt(self.texts, &self.memories);
+        self.index.shrink();
+        Loaded {
+            index: self.index,
+            change: self.change,
+        }
+    }
+}
+
+fn read_model(row: &Row) -> Result<(i64, ModelId)> {
+    let fingerprint: String = row.try_get(1)?;
+    Ok((row.try_get(0)?, ModelId::new(fingerprint)))
 }

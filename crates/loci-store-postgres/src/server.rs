@@ -1,10 +1,11 @@
 //! The server as this process reaches it: a pool of connections, driven by a runtime of its own, so
 //! that the methods of the store block.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::future::poll_fn;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::{Connect, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
@@ -40,6 +41,8 @@ pub(crate) struct Server {
     /// Held by the one that checks.
     preparing: tokio::sync::Mutex<()>,
     options: Options,
+    /// The newest change of each space that this process has committed.
+    committed: Mutex<HashMap<String, i64>>,
 }
 
 impl fmt::Debug for Server {
@@ -86,16 +89,11 @@ impl Server {
         Ok(Server {
             runtime: Some(runtime),
             pool,
-            shared: Arc::new(Shared {
-                prefix,
-                is_named: AtomicBool::new(false),
-                trips: AtomicU64::new(0),
-                warnings,
-                observer: options.observer.clone(),
-            }),
+            shared: Arc::new(Shared::new(prefix, warnings, options.observer.clone())),
             is_ready: AtomicBool::new(false),
             preparing: tokio::sync::Mutex::default(),
             options,
+            committed: Mutex::default(),
         })
     }
 
@@ -106,6 +104,26 @@ impl Server {
     /// Returns the number of round trips so far.
     pub(crate) fn trips(&self) -> u64 {
         self.shared.trips.load(Ordering::Relaxed)
+    }
+
+    /// Notes a change of a space that this process has committed.
+    pub(crate) fn note_committed(&self, space: &str, change: i64) {
+        let mut committed = self.committed();
+        match committed.get_mut(space) {
+            Some(newest) => *newest = change.max(*newest),
+            None => drop(committed.insert(space.to_owned(), change)),
+        }
+    }
+
+    /// Returns the newest change of a space that this process has committed; 0 if it has none.
+    pub(crate) fn newest_committed(&self, space: &str) -> i64 {
+        self.committed().get(space).copied().unwrap_or(0)
+    }
+
+    fn committed(&self) -> MutexGuard<'_, HashMap<String, i64>> {
+        self.committed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for the end of work on the server.

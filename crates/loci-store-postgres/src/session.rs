@@ -1,12 +1,14 @@
 //! A connection of the pool, and the statements on it.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use deadpool_postgres::Object;
 use futures_util::StreamExt;
-use futures_util::future::{join, join_all};
+use futures_util::future::{join, join_all, join3, try_join_all};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Row, RowStream};
 
@@ -29,6 +31,21 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// What connections have in common before anything is known of the server.
+    pub(crate) fn new(
+        prefix: String,
+        warnings: Arc<AtomicU64>,
+        observer: Option<Observer>,
+    ) -> Self {
+        Shared {
+            prefix,
+            is_named: AtomicBool::new(false),
+            trips: AtomicU64::new(0),
+            warnings,
+            observer,
+        }
+    }
+
     fn observe(&self, sql: &str, values: &[Value]) {
         if let Some(observer) = &self.observer {
             let types: Vec<_> = values.iter().map(Value::kind).collect();
@@ -44,6 +61,9 @@ pub(crate) struct Session {
     /// `None` only while it is dropped.
     client: Option<Object>,
     shared: Arc<Shared>,
+    /// Whether its statements have names. It stays so for a session: a statement that is parsed
+    /// between others that are sent together would come after them.
+    is_named: bool,
     in_transaction: AtomicBool,
 }
 
@@ -64,6 +84,9 @@ const PARSED_MAX: usize = 512;
 /// The most statements that are sent at once where their number has no other bound.
 pub(crate) const PIPELINED_MAX: usize = 256;
 
+/// Begins a transaction that reads as of one moment.
+const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
 /// A statement with its parameters. `@` before a name stands for the schema.
 pub(crate) type Statement = (String, Vec<Value>);
 
@@ -77,9 +100,11 @@ struct Prepared<'a> {
 
 impl Session {
     pub(crate) fn new(client: Object, shared: Arc<Shared>) -> Self {
+        let is_named = shared.is_named.load(Ordering::Relaxed);
         Session {
             client: Some(client),
             shared,
+            is_named,
             in_transaction: AtomicBool::new(false),
         }
     }
@@ -126,18 +151,23 @@ impl Session {
         self.run_all(&statements).await
     }
 
-    /// Lets the server parse a statement, once for a connection.
-    async fn prepare<'a>(&self, sql: &str, values: &'a [Value]) -> Result<Prepared<'a>> {
+    /// Returns the SQL of a statement, and the statement that the server has parsed, once for a
+    /// connection, if statements have names.
+    async fn parse(&self, sql: &str) -> Result<(String, Option<tokio_postgres::Statement>)> {
         let sql = self.qualify(sql);
-        let parsed = if self.shared.is_named.load(Ordering::Relaxed) {
-            let cache = &self.client().statement_cache;
-            if cache.size() >= PARSED_MAX {
-                cache.clear();
-            }
-            Some(self.client().prepare_cached(&sql).await?)
-        } else {
-            None
-        };
+        if !self.is_named {
+            return Ok((sql, None));
+        }
+        let cache = &self.client().statement_cache;
+        if cache.size() >= PARSED_MAX {
+            cache.clear();
+        }
+        let parsed = self.client().prepare_cached(&sql).await?;
+        Ok((sql, Some(parsed)))
+    }
+
+    async fn prepare<'a>(&self, sql: &str, values: &'a [Value]) -> Result<Prepared<'a>> {
+        let (sql, parsed) = self.parse(sql).await?;
         Ok(Prepared {
             sql,
             parsed,
@@ -145,12 +175,22 @@ impl Session {
         })
     }
 
+    /// Lets the server parse those of these statements that it does not know, in one round trip.
     async fn prepare_all<'a>(&self, statements: &'a [Statement]) -> Result<Vec<Prepared<'a>>> {
-        let mut prepared = Vec::with_capacity(statements.len());
-        for (sql, values) in statements {
-            prepared.push(self.prepare(sql, values).await?);
-        }
-        Ok(prepared)
+        let mut texts: Vec<&str> = statements.iter().map(|(sql, _)| sql.as_str()).collect();
+        texts.sort_unstable();
+        texts.dedup();
+        let parsed = try_join_all(texts.iter().map(|sql| self.parse(sql))).await?;
+        let parsed: HashMap<_, _> = texts.into_iter().zip(parsed).collect();
+        let prepared = statements.iter().map(|(sql, values)| {
+            let (sql, parsed) = parsed[sql.as_str()].clone();
+            Prepared {
+                sql,
+                parsed,
+                values,
+            }
+        });
+        Ok(prepared.collect())
     }
 
     /// Sends all of them, in their order, before it waits for the first. Of several failures, the
@@ -160,8 +200,23 @@ impl Session {
         outcomes.into_iter().collect()
     }
 
-    /// Sends a statement before it waits for anything.
     async fn run(&self, prepared: &Prepared<'_>) -> Result<(Vec<Row>, u64)> {
+        let mut found = Vec::new();
+        let take = |row| {
+            found.push(row);
+            Ok(())
+        };
+        let concerned = self.run_each(prepared, take).await?;
+        Ok((found, concerned))
+    }
+
+    /// Sends a statement before it waits for anything, and passes each row when it comes; returns
+    /// how many rows the statement concerned.
+    async fn run_each(
+        &self,
+        prepared: &Prepared<'_>,
+        mut take: impl FnMut(Row) -> Result<()>,
+    ) -> Result<u64> {
         let Prepared {
             sql,
             parsed,
@@ -175,12 +230,10 @@ impl Session {
             let typed = values.iter().map(|value| (value, value.kind()));
             client.query_typed_raw(sql, typed).await?
         });
-        let mut found = Vec::new();
         while let Some(row) = rows.next().await {
-            found.push(row?);
+            take(row?)?;
         }
-        let concerned = RowStream::rows_affected(&rows).unwrap_or_default();
-        Ok((found, concerned))
+        Ok(RowStream::rows_affected(&rows).unwrap_or_default())
     }
 
     /// Runs statements without parameters and without rows.
@@ -225,10 +278,49 @@ impl Session {
         Ok(())
     }
 
+    /// Runs statements that read as of one moment, in one round trip.
+    pub(crate) async fn read_together(&self, statements: &[Statement]) -> Result<Vec<Vec<Row>>> {
+        let mut found: Vec<Vec<Row>> = statements.iter().map(|_| Vec::new()).collect();
+        self.read_each(statements, |number, row| {
+            found[number].push(row);
+            Ok(())
+        })
+        .await?;
+        Ok(found)
+    }
+
+    /// Runs statements that read as of one moment, in one round trip. Passes each row when it comes,
+    /// with the number of its statement: all rows of one before those of the next.
+    pub(crate) async fn read_each(
+        &self,
+        statements: &[Statement],
+        take: impl FnMut(usize, Row) -> Result<()>,
+    ) -> Result<()> {
+        self.in_transaction.store(true, Ordering::Relaxed);
+        self.shared.trips.fetch_add(1, Ordering::Relaxed);
+        let statements = self.prepare_all(statements).await?;
+        let take = RefCell::new(take);
+        let reads = statements.iter().enumerate();
+        let reads = reads.map(async |(number, prepared)| {
+            let take = |row| (take.borrow_mut())(number, row);
+            self.run_each(prepared, take).await
+        });
+        let client = self.client();
+        let (begin, end) = (
+            client.batch_execute(SNAPSHOT),
+            client.batch_execute("COMMIT"),
+        );
+        let (begun, read, ended) = join3(begin, join_all(reads), end).await;
+        begun?;
+        read.into_iter().collect::<Result<Vec<_>>>()?;
+        ended?;
+        self.in_transaction.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
     /// Runs reads as of one moment.
     pub(crate) async fn snapshot<T>(&self, work: impl AsyncFn(&Session) -> Result<T>) -> Result<T> {
-        const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-        self.begin(BEGIN, &[]).await?;
+        self.begin(SNAPSHOT, &[]).await?;
         let outcome = work(self).await;
         self.roll_back().await?;
         outcome

@@ -112,6 +112,7 @@ const LOCK: &str = "SELECT version, rows, audits, embedded, expires_from, delete
 pub(crate) struct Commit {
     pub(crate) writer: i64,
     pub(crate) first_change: i64,
+    pub(crate) newest_change: i64,
 }
 
 impl<'a> Transaction<'a> {
@@ -195,6 +196,7 @@ impl<'a> Transaction<'a> {
         let commit = Commit {
             writer,
             first_change: self.before.version + 1,
+            newest_change: self.newest_change(),
         };
         let counts = std::mem::take(&mut self.counts);
         self.write_counts(counts);

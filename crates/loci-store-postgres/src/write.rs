@@ -72,7 +72,10 @@ impl Server {
         }
         let (commit, statements) = transaction.finish();
         match session.commit(&statements).await {
-            Ok(true) => Ok(value),
+            Ok(true) => {
+                self.note_committed(name, commit.newest_change);
+                Ok(value)
+            }
             Ok(false) => Err(Failure::from(Error::unavailable(
                 "PostgreSQL stored this, but its standby did not confirm it, as a warning says; look whether it is \
                  there before you try again, and check the standby",
