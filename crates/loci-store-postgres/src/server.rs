@@ -140,13 +140,37 @@ impl Server {
             let _alone = self.preparing.lock().await;
             if !self.is_ready.load(Ordering::Acquire) {
                 let session = self.connect().await?;
-                let is_pooled = schema::is_pooled(&session, &self.connect().await?).await?;
-                self.shared.is_named.store(!is_pooled, Ordering::Relaxed);
                 schema::prepare(&session, &self.options).await?;
                 self.is_ready.store(true, Ordering::Release);
+                self.look_for_pooler();
+                return Ok(session);
             }
         }
         self.connect().await
+    }
+
+    /// Finds out beside the calls whether a pooler lies between. Until that is known, statements
+    /// have no names, which works with every pooler and costs the server their parsing.
+    fn look_for_pooler(&self) {
+        let (pool, shared) = (self.pool.clone(), Arc::clone(&self.shared));
+        // Its round trips are of no call.
+        let own = Arc::new(Shared::new(String::new(), Arc::clone(&shared.warnings)));
+        let look = async move {
+            let one = Session::new(pool.get().await?, Arc::clone(&own));
+            let other = Session::new(pool.get().await?, own);
+            schema::is_pooled(&one, &other).await
+        };
+        let note = async move {
+            match look.await {
+                Ok(is_pooled) => shared.is_named.store(!is_pooled, Ordering::Relaxed),
+                Err(failure) => {
+                    tracing::debug!(?failure, "whether a pooler lies between is not known");
+                }
+            }
+        };
+        if let Some(runtime) = &self.runtime {
+            runtime.spawn(note);
+        }
     }
 
     /// Returns a connection, whatever the schema is.
