@@ -90,12 +90,28 @@ fn cases_on_sqlite() {
 }
 
 /// A schema that is removed at the end of its case.
-struct Schema(loci_store_postgres::Options);
+pub(crate) struct Schema(loci_store_postgres::Options);
+
+impl Schema {
+    /// Names a schema, whose name ends so.
+    pub(crate) fn new(name: &str) -> Self {
+        Schema(loci_store_postgres::Options {
+            schema: format!("case_{}_{name}", std::process::id()),
+            connections_max: 4,
+            allows_unsafe: true,
+            ..loci_store_postgres::Options::new(server_url())
+        })
+    }
+
+    /// Opens the store in it.
+    pub(crate) fn open(&self) -> PostgresStore {
+        PostgresStore::open(self.0.clone()).unwrap()
+    }
+}
 
 impl Drop for Schema {
     fn drop(&mut self) {
-        let store = PostgresStore::open(self.0.clone()).unwrap();
-        store.destroy().unwrap();
+        self.open().destroy().unwrap();
     }
 }
 
@@ -104,14 +120,8 @@ fn cases_on_postgres() {
     let number = AtomicUsize::new(0);
     run_all("PostgreSQL store", &|| {
         let number = number.fetch_add(1, Ordering::Relaxed);
-        let options = loci_store_postgres::Options {
-            schema: format!("case_{}_{number}", std::process::id()),
-            connections_max: 4,
-            allows_unsafe: true,
-            ..loci_store_postgres::Options::new(server_url())
-        };
-        let store = PostgresStore::open(options.clone()).unwrap();
-        (Arc::new(store), Box::new(Schema(options)))
+        let schema = Schema::new(&number.to_string());
+        (Arc::new(schema.open()), Box::new(schema))
     });
 }
 

@@ -11,6 +11,7 @@ mod faulty_store;
 mod identifiers;
 mod not_found;
 mod overviews;
+mod round_trips;
 mod schemas;
 #[cfg(unix)]
 mod stores;

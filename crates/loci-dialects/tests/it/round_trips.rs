@@ -1,0 +1,50 @@
+//! What calls cost in round trips to the server of a store.
+
+use std::sync::Arc;
+
+use loci_core::Caller;
+use loci_dialects::{Context, mememory};
+use loci_engine::{Engine, SearchMode};
+use loci_testkit::{FixedClock, HashingEmbedder};
+use serde_json::{Value, json};
+
+use crate::cases::Schema;
+
+#[test]
+fn calls_cost_few_round_trips() {
+    let schema = Schema::new("round_trips");
+    let store = Arc::new(schema.open());
+    let engine = Engine::new(
+        store.clone(),
+        Arc::new(HashingEmbedder::new(64)),
+        Arc::new(FixedClock::default()),
+        SearchMode::Hybrid,
+    );
+    let caller = Caller::local();
+    let trips = |tool: &str, arguments: Value| {
+        let context = Context {
+            engine: &engine,
+            caller: &caller,
+        };
+        let tool = mememory::DIALECT.tool(tool).unwrap();
+        let before = store.round_trips();
+        mememory::DIALECT
+            .call(tool, context, arguments.as_object().unwrap().clone())
+            .unwrap();
+        store.round_trips() - before
+    };
+    let remember = |text: &str| trips("remember", json!({"content": text}));
+    let recall = || trips("recall", json!({"query": "tea"}));
+    // The first calls connect, and load the index.
+    remember("tea at four");
+    recall();
+
+    // The version of the space; what is near and its texts, to compare with; two for the write; and
+    // the names of collections, of which one may be written in two ways.
+    assert_eq!(remember("the harbour is closed"), 6);
+    assert_eq!(remember("a violin of 1740"), 6);
+    // The index follows a write of this process in the round trip in which the search looks
+    // whether there was one of another.
+    assert_eq!(recall(), 2);
+    assert_eq!(recall(), 2);
+}
