@@ -45,7 +45,16 @@ struct SpaceIndex {
 struct Loaded {
     index: Index,
     /// The newest change that it has.
-    change: i64,
+    change: Change,
+}
+
+/// A change of a space. The random number of its transaction tells it from another change of that
+/// number, which comes after the server went back to an earlier moment, as from a backup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Change {
+    /// 0 for none.
+    number: i64,
+    writer: Option<i64>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -140,7 +149,7 @@ impl SpaceIndex {
     }
 
     /// Returns the newest change that the index has; `None` if it is not loaded.
-    fn change(&self) -> Option<i64> {
+    fn change(&self) -> Option<Change> {
         let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
         loaded.as_ref().map(|loaded| loaded.change)
     }
@@ -156,21 +165,22 @@ impl SpaceIndex {
             return Ok(None);
         };
         let space = &query.filter.space;
-        if server.newest_committed(space.as_str()) > change {
+        if server.newest_committed(space.as_str()) > change.number {
             return Ok(None);
         }
         let newest = server.read(async |session| newest_change(session, space).await)?;
         let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have brought it further meanwhile.
-        let found = loaded
-            .as_ref()
-            .filter(|loaded| newest == change || loaded.change >= newest)
-            .map(|loaded| loaded.index.candidates(query));
-        Ok(found)
+        let is_current = |loaded: &&Loaded| {
+            loaded.change == newest
+                || (loaded.change != change && loaded.change.number > newest.number)
+        };
+        let found = loaded.as_ref().filter(is_current);
+        Ok(found.map(|loaded| loaded.index.candidates(query)))
     }
 
     /// Brings the index up to date, or loads it.
-    fn follow(&self, server: &Server, space: &Space, known: Option<i64>) -> Result<(), Error> {
+    fn follow(&self, server: &Server, space: &Space, known: Option<Change>) -> Result<(), Error> {
         let since = Instant::now();
         let changes = match known {
             Some(known) => server.read(async |session| changes(session, space, known).await)?,
@@ -187,6 +197,7 @@ impl SpaceIndex {
         }
         // The old one goes first, so that there are never two.
         *self.write() = None;
+        server.forget_committed(space.as_str());
         let read = || server.read(async |session| Loading::read(session, space).await);
         let mut loading = read()?;
         if loading.is_outdated() {
@@ -207,27 +218,29 @@ impl SpaceIndex {
     }
 }
 
-const STATE: &str = "SELECT version, analysis FROM @space WHERE space = $1";
+const STATE: &str = "SELECT s.version, s.analysis, \
+    (SELECT c.writer FROM @change AS c WHERE c.space = $1 AND c.number = s.version) \
+    FROM @space AS s WHERE s.space = $1";
 
 /// Returns the newest change of a space.
-async fn newest_change(session: &Session, space: &Space) -> Result<i64> {
+async fn newest_change(session: &Session, space: &Space) -> Result<Change> {
     let row = session.query_one(STATE, &values![space]).await?;
     Ok(read_state(row.as_ref())?.0)
 }
 
 /// Returns the newest change of a space, and the version of the analysis of its passages.
-fn read_state(row: Option<&Row>) -> Result<(i64, i64)> {
+fn read_state(row: Option<&Row>) -> Result<(Change, i64)> {
     let Some(row) = row else {
-        return Ok((0, i64::from(analysis::VERSION)));
+        return Ok((Change::default(), i64::from(analysis::VERSION)));
     };
-    let (version, analysis) = (row.try_get(0)?, row.try_get(1)?);
+    let (number, analysis, writer) = (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
     check_analysis(analysis)?;
-    Ok((version, analysis))
+    Ok((Change { number, writer }, analysis))
 }
 
 /// The memories that changed, as they are now.
 struct Changes {
-    newest: i64,
+    newest: Change,
     changed: Vec<i64>,
     rows: Rows,
 }
@@ -367,23 +380,38 @@ fn read_passage(
 /// Part of a statement: the changes after one, in their order, up to a number of them.
 const LOG: &str = "@change WHERE space = $1 AND number > $2 ORDER BY number LIMIT $3";
 
-/// Reads what changed after the change `known`; `None` if the log does not reach back that far.
-async fn changes(session: &Session, space: &Space, known: i64) -> Result<Option<Changes>> {
-    let mut statements = vec![(
-        format!("SELECT number, memory FROM {LOG}"),
-        values![space, known, CHANGES_MAX + 1],
-    )];
-    statements.extend(Rows::statements(space, Some(known)));
+/// Reads what changed after the change `known`; `None` if the log does not reach back that far, or
+/// has another change of that number.
+async fn changes(session: &Session, space: &Space, known: Change) -> Result<Option<Changes>> {
+    let mut statements = vec![
+        (
+            "SELECT writer FROM @change WHERE space = $1 AND number = $2".to_owned(),
+            values![space, known.number],
+        ),
+        (
+            format!("SELECT number, memory, writer FROM {LOG}"),
+            values![space, known.number, CHANGES_MAX + 1],
+        ),
+    ];
+    statements.extend(Rows::statements(space, Some(known.number)));
     let mut found = session.read_together(&statements).await?.into_iter();
+    let same = found.next().unwrap_or_default();
+    let writer: Option<i64> = same.first().map(|row| row.try_get(0)).transpose()?;
+    if writer != known.writer {
+        return Ok(None);
+    }
     let log = found.next().unwrap_or_default();
     let mut changed = Vec::with_capacity(log.len());
     let mut newest = known;
     for row in &log {
         let (number, memory): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
-        if number != newest + 1 {
+        if number != newest.number + 1 {
             return Ok(None);
         }
-        newest = number;
+        newest = Change {
+            number,
+            writer: row.try_get(2)?,
+        };
         changed.push(memory);
     }
     if changed.len() as i64 > CHANGES_MAX {
@@ -421,7 +449,7 @@ impl Changes {
 
 /// The index of a space while the rows come that it is made of.
 struct Loading {
-    change: i64,
+    change: Change,
     analysed_by: i64,
     index: Index,
     texts: Texts,
@@ -436,7 +464,7 @@ impl Loading {
     /// Reads a space as of one moment. Rows of another version of the analysis are left out.
     async fn read(session: &Session, space: &Space) -> Result<Self> {
         let mut loading = Loading {
-            change: 0,
+            change: Change::default(),
             analysed_by: i64::from(analysis::VERSION),
             index: Index::default(),
             texts: Texts::default(),

@@ -115,6 +115,12 @@ impl Server {
         }
     }
 
+    /// Forgets what this process has committed in a space. The server may have gone back to an
+    /// earlier moment.
+    pub(crate) fn forget_committed(&self, space: &str) {
+        self.committed().remove(space);
+    }
+
     /// Returns the newest change of a space that this process has committed; 0 if it has none.
     pub(crate) fn newest_committed(&self, space: &str) -> i64 {
         self.committed().get(space).copied().unwrap_or(0)
@@ -154,7 +160,11 @@ impl Server {
     fn look_for_pooler(&self) {
         let (pool, shared) = (self.pool.clone(), Arc::clone(&self.shared));
         // Its round trips are of no call.
-        let own = Arc::new(Shared::new(String::new(), Arc::clone(&shared.warnings)));
+        let own = Arc::new(Shared::new(
+            String::new(),
+            Arc::clone(&shared.warnings),
+            None,
+        ));
         let look = async move {
             let one = Session::new(pool.get().await?, Arc::clone(&own));
             let other = Session::new(pool.get().await?, own);

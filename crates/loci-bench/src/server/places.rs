@@ -8,7 +8,7 @@ use loci::exit::Failure;
 use loci_core::{Batch, Change, Expect, Memory, Space, Store};
 use loci_store_postgres::{Options, PostgresStore};
 use loci_store_sqlite::SqliteStore;
-use loci_testkit::postgres::{Server, URL_VARIABLE};
+use loci_testkit::postgres::{Server, Setup, URL_VARIABLE};
 use tempfile::TempDir;
 
 use crate::engine::synthetic::Synthetic;
@@ -34,7 +34,10 @@ impl Places {
         let (url, server) = if let Ok(url) = std::env::var(URL_VARIABLE) {
             (url, None)
         } else {
-            let server = Server::start(true);
+            let server = Server::start(&Setup {
+                fsync: true,
+                ..Setup::default()
+            });
             (server.url.clone(), Some(server))
         };
         Ok(Places {

@@ -72,6 +72,44 @@ fn batches_that_wait_for_a_space_share_transactions() {
     assert!(store.round_trips() - before < WRITERS * BATCHES * 2);
 }
 
+/// As from a backup: the numbers that the index has seen are given again.
+#[test]
+fn a_server_that_went_back_in_time_is_searched_as_it_is() {
+    let schemas = Schemas::default();
+    let options = schemas.options();
+    let store = PostgresStore::open(options.clone()).unwrap();
+    let words = ["word".to_owned()];
+    let found = || {
+        let filter = filter();
+        let query = CandidateQuery {
+            terms: &words,
+            ..CandidateQuery::of(&filter, 10)
+        };
+        let hits = store.candidates(&query).unwrap().hits;
+        let mut ids: Vec<_> = hits.into_iter().map(|hit| hit.id.to_string()).collect();
+        ids.sort_unstable();
+        ids
+    };
+    let put_word = |id: &str| {
+        store
+            .commit(put(&memory(id), vec![passage("word")]))
+            .unwrap();
+    };
+    put_word("kept");
+    put_word("lost");
+    assert_eq!(found(), ["kept", "lost"]);
+    let back = "DELETE FROM @change WHERE number = 2; DELETE FROM @passage WHERE memory = 2; \
+        DELETE FROM @memory WHERE row = 2; UPDATE @space SET version = 1, rows = 1 WHERE space = 'main'";
+    crate::run_sql(&options, back);
+    assert_eq!(found(), ["kept"]);
+    put_word("new");
+    assert_eq!(found(), ["kept", "new"]);
+    // This time the new one comes before a search looks.
+    crate::run_sql(&options, back);
+    put_word("newer");
+    assert_eq!(found(), ["kept", "newer"]);
+}
+
 /// Each writer has a store of its own, as a process has, and the space is not there yet.
 #[test]
 fn the_first_writers_of_a_space_wait_for_each_other() {
