@@ -79,19 +79,22 @@ pub fn without_password(url: &str) -> (String, Option<String>) {
             .decode_utf8_lossy()
             .into_owned()
     };
-    let (place, parameters) = match url.split_once('?') {
-        Some((place, parameters)) => (place, Some(parameters)),
-        None => (url, None),
-    };
     let mut password = None;
-    let mut bare = place.to_owned();
-    if let Some((scheme, rest)) = place.split_once("://")
+    let mut url = url.to_owned();
+    // The user and the password come first: people forget to escape the signs of a password.
+    if let Some((scheme, rest)) = url.split_once("://")
         && let Some((user, host)) = rest.rsplit_once('@')
         && let Some((name, secret)) = user.split_once(':')
+        && !name.contains(['/', '?'])
     {
         password = Some(decoded(secret));
-        bare = format!("{scheme}://{name}@{host}");
+        url = format!("{scheme}://{name}@{host}");
     }
+    let (place, parameters) = match url.split_once('?') {
+        Some((place, parameters)) => (place, Some(parameters)),
+        None => (url.as_str(), None),
+    };
+    let mut bare = place.to_owned();
     let mut others = Vec::new();
     for parameter in parameters.into_iter().flat_map(|text| text.split('&')) {
         match parameter.split_once('=') {
@@ -269,6 +272,11 @@ mod tests {
                 "postgres://a@b/c?password=x&sslmode=require",
                 "postgres://a@b/c?sslmode=require",
                 Some("x"),
+            ),
+            (
+                "postgres://a:p?s&t/u@b/c",
+                "postgres://a@b/c",
+                Some("p?s&t/u"),
             ),
             ("postgres://b:5/c?password=x", "postgres://b:5/c", Some("x")),
             ("postgres://a@b,d:6/c", "postgres://a@b,d:6/c", None),

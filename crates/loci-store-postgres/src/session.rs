@@ -1,14 +1,15 @@
 //! A connection of the pool, and the statements on it.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::Instant;
 
 use deadpool_postgres::Object;
 use futures_util::StreamExt;
-use futures_util::future::{join, join_all, join3, try_join_all};
+use futures_util::future::{MaybeDone, join, join3, maybe_done, poll_fn, try_join_all};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Row, RowStream};
 
@@ -196,27 +197,13 @@ impl Session {
     /// Sends all of them, in their order, before it waits for the first. Of several failures, the
     /// first has the reason: the others follow from it.
     async fn run_all(&self, prepared: &[Prepared<'_>]) -> Result<Vec<(Vec<Row>, u64)>> {
-        let outcomes = join_all(prepared.iter().map(|prepared| self.run(prepared))).await;
+        let outcomes = all_in_order(prepared.iter().map(|prepared| self.run(prepared))).await;
         outcomes.into_iter().collect()
     }
 
+    /// Sends a statement before it waits for anything; returns its rows and how many rows it
+    /// concerned.
     async fn run(&self, prepared: &Prepared<'_>) -> Result<(Vec<Row>, u64)> {
-        let mut found = Vec::new();
-        let take = |row| {
-            found.push(row);
-            Ok(())
-        };
-        let concerned = self.run_each(prepared, take).await?;
-        Ok((found, concerned))
-    }
-
-    /// Sends a statement before it waits for anything, and passes each row when it comes; returns
-    /// how many rows the statement concerned.
-    async fn run_each(
-        &self,
-        prepared: &Prepared<'_>,
-        mut take: impl FnMut(Row) -> Result<()>,
-    ) -> Result<u64> {
         let Prepared {
             sql,
             parsed,
@@ -230,10 +217,11 @@ impl Session {
             let typed = values.iter().map(|value| (value, value.kind()));
             client.query_typed_raw(sql, typed).await?
         });
+        let mut found = Vec::new();
         while let Some(row) = rows.next().await {
-            take(row?)?;
+            found.push(row?);
         }
-        Ok(RowStream::rows_affected(&rows).unwrap_or_default())
+        Ok((found, RowStream::rows_affected(&rows).unwrap_or_default()))
     }
 
     /// Runs statements without parameters and without rows.
@@ -278,43 +266,37 @@ impl Session {
         Ok(())
     }
 
-    /// Runs statements that read as of one moment, in one round trip.
+    /// Runs statements that read as of one moment, in one round trip; returns the rows of each.
     pub(crate) async fn read_together(&self, statements: &[Statement]) -> Result<Vec<Vec<Row>>> {
-        let mut found: Vec<Vec<Row>> = statements.iter().map(|_| Vec::new()).collect();
-        self.read_each(statements, |number, row| {
-            found[number].push(row);
-            Ok(())
-        })
-        .await?;
-        Ok(found)
-    }
-
-    /// Runs statements that read as of one moment, in one round trip. Passes each row when it comes,
-    /// with the number of its statement: all rows of one before those of the next.
-    pub(crate) async fn read_each(
-        &self,
-        statements: &[Statement],
-        take: impl FnMut(usize, Row) -> Result<()>,
-    ) -> Result<()> {
         self.in_transaction.store(true, Ordering::Relaxed);
         self.shared.trips.fetch_add(1, Ordering::Relaxed);
         let statements = self.prepare_all(statements).await?;
-        let take = RefCell::new(take);
-        let reads = statements.iter().enumerate();
-        let reads = reads.map(async |(number, prepared)| {
-            let take = |row| (take.borrow_mut())(number, row);
-            self.run_each(prepared, take).await
-        });
         let client = self.client();
         let (begin, end) = (
             client.batch_execute(SNAPSHOT),
             client.batch_execute("COMMIT"),
         );
-        let (begun, read, ended) = join3(begin, join_all(reads), end).await;
+        let (begun, read, ended) = join3(begin, self.run_all(&statements), end).await;
         begun?;
-        read.into_iter().collect::<Result<Vec<_>>>()?;
+        let read = read?;
         ended?;
         self.in_transaction.store(false, Ordering::Relaxed);
+        Ok(read.into_iter().map(|(rows, _)| rows).collect())
+    }
+
+    /// Runs statements that read as of one moment, in one round trip. Passes each row with the number
+    /// of its statement: all rows of one before those of the next.
+    pub(crate) async fn read_each(
+        &self,
+        statements: &[Statement],
+        mut take: impl FnMut(usize, Row) -> Result<()>,
+    ) -> Result<()> {
+        let read = self.read_together(statements).await?;
+        for (number, rows) in read.into_iter().enumerate() {
+            for row in rows {
+                take(number, row)?;
+            }
+        }
         Ok(())
     }
 
@@ -325,6 +307,29 @@ impl Session {
         self.roll_back().await?;
         outcome
     }
+}
+
+/// Waits for all of these, and polls each in their order before it returns. A statement is sent when
+/// it is polled first, and none may come after the commit that follows them; `join_all` makes no such
+/// promise of more than 30.
+async fn all_in_order<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
+    let mut all: Vec<Pin<Box<MaybeDone<F>>>> =
+        futures.map(|future| Box::pin(maybe_done(future))).collect();
+    poll_fn(|context| {
+        let mut is_done = true;
+        for future in &mut all {
+            is_done &= future.as_mut().poll(context).is_ready();
+        }
+        if is_done {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    })
+    .await;
+    all.iter_mut()
+        .filter_map(|future| future.as_mut().take_output())
+        .collect()
 }
 
 /// Returns a random number.

@@ -561,6 +561,15 @@ fn read_models(rows: &[Row]) -> Result<HashMap<String, i64>> {
         .collect()
 }
 
+/// Returns the statement that creates the row of a space. It waits for another transaction that
+/// creates it.
+pub(crate) fn create_space_statement(name: &str) -> Statement {
+    (
+        "INSERT INTO @space (space, analysis) VALUES ($1, $2) ON CONFLICT DO NOTHING".to_owned(),
+        values![name, i64::from(analysis::VERSION)],
+    )
+}
+
 /// Creates the row of a space, and asks the questions again: without the row nothing was locked, so
 /// that others may have written since the first answers.
 async fn create_space(
@@ -568,10 +577,7 @@ async fn create_space(
     name: &str,
     questions: Vec<Statement>,
 ) -> Result<Vec<(Vec<Row>, u64)>> {
-    let create = (
-        "INSERT INTO @space (space, analysis) VALUES ($1, $2) ON CONFLICT DO NOTHING".to_owned(),
-        values![name, i64::from(analysis::VERSION)],
-    );
+    let create = create_space_statement(name);
     let statements: Vec<_> = [create].into_iter().chain(questions).collect();
     let mut answers = session.pipeline(&statements).await?;
     Ok(answers.split_off(1))

@@ -5,7 +5,7 @@ use loci_core::{Error, Space};
 use crate::failure::{Failure, Result};
 use crate::server::{Retry, Server};
 use crate::session::Session;
-use crate::transaction::{BEGIN, Commit, Needs, Transaction};
+use crate::transaction::{BEGIN, Commit, Needs, Transaction, create_space_statement};
 use crate::value::values;
 
 impl Server {
@@ -76,11 +76,7 @@ impl Server {
                 self.note_committed(name, commit.newest_change);
                 Ok(value)
             }
-            Ok(false) => Err(Failure::from(Error::unavailable(
-                "PostgreSQL stored this, but its standby did not confirm it, as a warning says; look whether it is \
-                 there before you try again, and check the standby",
-            ))
-            .into()),
+            Ok(false) => Err(unconfirmed().into()),
             Err(failure) if failure.is_lost() => Err(Attempt::Unknown(value, commit, failure)),
             Err(failure) => Err(session.give_up(failure).await.into()),
         }
@@ -111,7 +107,9 @@ impl Server {
 
     async fn look_for(&self, name: &str, commit: &Commit) -> Result<bool> {
         let session = self.session().await?;
-        // The lock waits for the end of the transaction, should the server still work on it.
+        // Both wait for the end of the transaction, should the server still work on it: the first for
+        // one that creates the row of its space, the lock for any other.
+        let create = create_space_statement(name);
         let lock = (
             "SELECT 1 FROM @space WHERE space = $1 FOR UPDATE".to_owned(),
             values![name],
@@ -124,11 +122,32 @@ impl Server {
             "SELECT 1 FROM @writer WHERE space = $1 AND writer = $2".to_owned(),
             values![name, commit.writer],
         );
-        session.begin(BEGIN, &[lock]).await?;
+        session.begin(BEGIN, &[create, lock]).await?;
         let found = session.pipeline(&[change, writer]).await?;
-        session.roll_back().await?;
-        Ok(found.iter().any(|(rows, _)| !rows.is_empty()))
+        if found.iter().all(|(rows, _)| rows.is_empty()) {
+            session.roll_back().await?;
+            return Ok(false);
+        }
+        // The row may be visible before a standby has it. A later commit waits for all earlier ones.
+        let touch = (
+            "UPDATE @space SET version = version WHERE space = $1".to_owned(),
+            values![name],
+        );
+        if session.commit(&[touch]).await? {
+            Ok(true)
+        } else {
+            Err(unconfirmed())
+        }
     }
+}
+
+/// Returns the failure of a commit that only one server has.
+fn unconfirmed() -> Failure {
+    Error::unavailable(
+        "PostgreSQL stored this, but its standby did not confirm it, as a warning says; look whether it is there before \
+         you try again, and check the standby",
+    )
+    .into()
 }
 
 impl Session {

@@ -49,7 +49,10 @@ impl Notes<'_> {
             return Ok(());
         };
         let now = self.clock.now();
-        let is_kept = |until: Timestamp| now.plus_seconds(EXTENDED_SECONDS) < until;
+        // A lease that seems to last longer was taken before the clock went back.
+        let is_kept = |until: Timestamp| {
+            now.plus_seconds(EXTENDED_SECONDS) < until && until <= now.plus_seconds(LEASE_SECONDS)
+        };
         if folder.state().kept_until.is_some_and(is_kept) {
             return Ok(());
         }

@@ -192,6 +192,10 @@ pub fn into_folder(
     };
     let opened = store.location(&settings.data).open();
     let store = opened.map_err(|error| open_failure(&error))?;
-    transfer(from, Arc::clone(&store), String::new())?;
+    let refused = transfer(from, Arc::clone(&store), String::new())?.refused;
+    if refused > 0 {
+        let message = format!("{refused} records cannot be copied; no backup was made");
+        return Err(Failure::new(Exit::Failure, message));
+    }
     Ok(store)
 }

@@ -105,11 +105,10 @@ pub fn run(settings: &Settings, arguments: &Serve, output: Output) -> Result<(),
 fn owners_token(settings: &Settings, parts: &Parts) -> Result<OwnersToken, Failure> {
     match secret::ensure(&settings.data, &*parts.store) {
         Err(failure)
-            if failure.exit == Exit::DataFolder
-                && settings.store_for(&settings.data).is_shared() =>
+            if settings.store_for(&settings.data).is_shared() && parts.store.tokens().is_err() =>
         {
             status_line(format_args!(
-                "warning: {}; until then no token is accepted",
+                "warning: {}; until then no token is accepted, and if there is none yet, start this again then",
                 failure.message
             ));
             Ok(OwnersToken::Elsewhere)

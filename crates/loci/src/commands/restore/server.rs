@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use loci_archive::backup::{DATABASE, NOTES};
+use loci_archive::files::flush_folder;
 use loci_core::OpenStore;
 use tempfile::TempDir;
 
@@ -115,5 +116,6 @@ fn put(from: &Path, to: &Path) -> std::io::Result<()> {
     fs::copy(from, to)?;
     let file = fs::File::options().write(true).open(to)?;
     file.set_modified(from.metadata()?.modified()?)?;
-    file.sync_all()
+    file.sync_all()?;
+    to.parent().map_or(Ok(()), flush_folder)
 }
