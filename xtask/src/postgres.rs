@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
-// A task may not depend on a crate of the workspace, and nobody else needs a crate of this file.
+// A task may not depend on a crate of the workspace, and no other crate needs this file.
 #[expect(dead_code, reason = "tests use more of it")]
 #[path = "../../crates/loci-testkit/src/postgres.rs"]
 mod server;

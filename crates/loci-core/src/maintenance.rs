@@ -51,7 +51,7 @@ pub struct Reindexed {
     pub vectors: usize,
 }
 
-/// What a store says about the server that it is on.
+/// A finding of a store about the server that it is on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerCheck {
     /// The subject, in one or two words.

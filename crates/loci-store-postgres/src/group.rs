@@ -22,7 +22,7 @@ pub(crate) struct Groups(Mutex<HashMap<Space, Arc<Group>>>);
 #[derive(Debug, Default)]
 struct Group {
     queue: Mutex<Queue>,
-    /// Told when a commit has ended. Whoever waited for it goes on at once, also while the next one
+    /// Told when a commit has ended. A writer that waited for it goes on at once, also while the next one
     /// is under way, so that its next batch is there for the one after.
     ended: Condvar,
 }

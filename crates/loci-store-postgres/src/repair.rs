@@ -227,7 +227,7 @@ async fn drop_part(transaction: &mut Transaction<'_>) -> Result<usize> {
     Ok(found.len())
 }
 
-/// What a renewal did.
+/// The counts of a renewal.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Renewed {
     /// The memories whose texts were analysed.

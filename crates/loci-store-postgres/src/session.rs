@@ -32,7 +32,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// What connections have in common before anything is known of the server.
+    /// Returns what connections have in common before anything is known of the server.
     pub(crate) fn new(
         prefix: String,
         warnings: Arc<AtomicU64>,

@@ -1,4 +1,4 @@
-//! What was compared, as a table or as JSON.
+//! Prints the comparison as a table or as JSON.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::speed::milliseconds;
 
-/// What a comparison promises.
+/// The promise of a comparison.
 #[derive(Clone, Copy)]
 pub enum Goal {
     /// At most this many times the other figure.
@@ -25,7 +25,7 @@ pub enum Goal {
 
 /// A figure of the store beside another one.
 pub struct Comparison {
-    /// What was measured.
+    /// The measured quantity.
     pub name: String,
     /// The figure of the store.
     pub own: f64,
@@ -35,7 +35,7 @@ pub struct Comparison {
     pub other: f64,
     /// The unit of both.
     pub unit: &'static str,
-    /// What the store promises.
+    /// The promise of the store.
     pub goal: Goal,
 }
 

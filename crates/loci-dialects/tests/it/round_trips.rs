@@ -1,4 +1,4 @@
-//! What calls cost in round trips to the server of a store.
+//! The round trips of calls to the server of a store.
 
 use std::sync::Arc;
 

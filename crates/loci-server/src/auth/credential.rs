@@ -131,7 +131,7 @@ async fn look_up(tokens: &Arc<dyn TokenStore>, hash: TokenHash) -> Result<Option
     let tokens = Arc::clone(tokens);
     let found = tokio::task::spawn_blocking(move || tokens.token_by_hash(&hash)).await;
     let found = found.map_err(|_panicked| Error::internal("the token could not be looked up"))?;
-    // Whoever sent it is a stranger as yet, to whom the place and the state of the store are not told.
+    // Its sender is a stranger as yet, to whom the place and the state of the store are not told.
     let token = found.map_err(|error| {
         tracing::warn!(%error, "a token could not be looked up");
         Error::unavailable("the store is away, so that no token can be checked; try again later")

@@ -12,7 +12,7 @@ use crate::{Schemas, with_client};
 
 /// The variable with the schema in which the other process works.
 const SCHEMA_VARIABLE: &str = "LOCI_TEST_SCHEMA";
-/// What each line of the other process begins with, among those of the test program.
+/// The beginning of each line of the other process, among those of the test program.
 const MARK: &str = "stored ";
 const ROUNDS: usize = 100;
 
