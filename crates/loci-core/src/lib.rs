@@ -91,7 +91,7 @@ pub use principal::{
 };
 pub use redactor::{Redacted, Redactions, Redactor, Removed};
 pub use search::{
-    Candidate, CandidateQuery, Candidates, MARKS_MAX, NEIGHBOUR_DISTANCE_MAX, QueryVector,
+    Candidate, CandidateQuery, Candidates, MARKS_MAX, NEIGHBOUR_DISTANCE_MAX, Nearest, QueryVector,
     ThreadPosition, ThreadScore,
 };
 pub use setting::SettingStore;
@@ -101,7 +101,7 @@ pub use source_file::{
 };
 pub use store::{
     Batch, Change, Expect, FilingOrder, LocationCount, Partition, StatusCount, Store, StoreSize,
-    Sweep, Touch, Wiped, Work,
+    Sweep, Touch, Wiped, Work, nearest_by_parts,
 };
 pub use store_files::{
     FilesLock, Holder, Inspected, OpenError, OpenFault, Rebuilt, Salvaged, StoreFiles, VisitRecord,

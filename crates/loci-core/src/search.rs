@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::{Filter, MemoryId, ModelId, Timestamp};
+use crate::{Filter, Memory, MemoryId, ModelId, Timestamp};
 
 /// The embedding of a query, not quantised.
 #[derive(Debug, Clone, PartialEq)]
@@ -128,4 +128,26 @@ pub struct Candidates {
     pub passages: usize,
     /// The number of those without a vector of the query's model, which only words can find.
     pub passages_without_vector: usize,
+}
+
+/// The candidates of several queries, and memories among them, by [`Store::nearest`](crate::Store::nearest).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Nearest {
+    /// The version of the space before they were found. A later change has a greater one.
+    pub version: u64,
+    /// The candidates of each query, in the order of the queries.
+    pub candidates: Vec<Candidates>,
+    /// The memories with the first [`Nearest::ids`] of the candidates, in the order of their ids.
+    pub memories: Vec<Memory>,
+}
+
+impl Nearest {
+    /// Returns the distinct ids of candidates, in order.
+    pub fn ids(candidates: &[Candidates]) -> Vec<MemoryId> {
+        let hits = candidates.iter().flat_map(|candidates| &candidates.hits);
+        let mut ids: Vec<MemoryId> = hits.map(|hit| hit.id.clone()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
 }

@@ -10,8 +10,8 @@ use std::time::Duration;
 use crate::{
     Access, ArchiveStore, AuditStore, CacheStore, CandidateQuery, Candidates, DecisionStore,
     EnrichmentStatus, Fact, FactStore, Filter, IdempotencyStore, IdempotentReply, Job, JobOutcome,
-    JobStore, Location, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page, Passage, Period,
-    Reader, Record, Result, SettingStore, SourceFile, SourceStore, Space, SweepClock, Tier,
+    JobStore, Location, Memory, MemoryId, ModelId, Nearest, NoteFile, NoteStore, Page, Passage,
+    Period, Reader, Record, Result, SettingStore, SourceFile, SourceStore, Space, SweepClock, Tier,
     Timestamp, Tunnel, TunnelStore, Vector,
 };
 
@@ -426,6 +426,20 @@ pub trait Store:
     /// `unavailable` if the store cannot be read.
     fn candidates(&self, query: &CandidateQuery<'_>) -> Result<Candidates>;
 
+    /// Returns the candidates of queries with this filter, and the memories with the first `limit`
+    /// of their ids. A store on a server answers all of it in one round trip.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn nearest(
+        &self,
+        filter: &Filter,
+        queries: &[CandidateQuery<'_>],
+        limit: usize,
+    ) -> Result<Nearest> {
+        nearest_by_parts(self, filter, queries, limit)
+    }
+
     /// Returns the vectors of a memory's passages, in order; empty if the memory does not exist, or
     /// if a passage has no vector of `model`.
     ///
@@ -675,4 +689,26 @@ pub trait Store:
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn size(&self) -> Result<StoreSize>;
+}
+
+/// Returns the result of [`Store::nearest`], by one call of the store for each part of it.
+///
+/// # Errors
+/// `unavailable` if the store cannot be read.
+pub fn nearest_by_parts<S: Store + ?Sized>(
+    store: &S,
+    filter: &Filter,
+    queries: &[CandidateQuery<'_>],
+    limit: usize,
+) -> Result<Nearest> {
+    let version = store.version(&filter.space)?;
+    let candidates = queries.iter().map(|query| store.candidates(query));
+    let candidates: Vec<Candidates> = candidates.collect::<Result<_>>()?;
+    let mut ids = Nearest::ids(&candidates);
+    ids.truncate(limit);
+    Ok(Nearest {
+        version,
+        memories: store.get_all(filter, &ids)?,
+        candidates,
+    })
 }

@@ -20,6 +20,8 @@ use crate::session::{Session, Statement};
 use crate::transaction::check_analysis;
 use crate::value::{Columns, Value, values};
 
+mod nearest;
+
 /// Changes that are read one by one. Behind by more, an index is loaded again.
 const CHANGES_MAX: i64 = 10_000;
 
@@ -77,11 +79,7 @@ impl Indexes {
         query: &CandidateQuery<'_>,
     ) -> Result<Candidates, Error> {
         let space = &query.filter.space;
-        let own = Arc::clone(lock(&self.spaces).entry(space.clone()).or_default());
-        own.used.store(
-            self.clock.fetch_add(1, Ordering::Relaxed),
-            Ordering::Relaxed,
-        );
+        let own = self.of(space);
         let before = own.change();
         if let Some(found) = own.search_if_current(server, query)? {
             return Ok(found);
@@ -94,18 +92,34 @@ impl Indexes {
         {
             return Ok(found);
         }
-        let outcome = own.follow(server, space, known);
-        if outcome.is_err() {
-            // Part of a change may be in the index: the next search loads it again.
-            *own.write() = None;
+        for known in [known, None, None] {
+            let outcome = own.follow(server, space, known);
+            if outcome.is_err() {
+                // Part of a change may be in the index: the next search loads it again.
+                *own.write() = None;
+            }
+            outcome?;
+            let found = own.search_as_is(query);
+            self.evict(space);
+            if let Some(found) = found {
+                return Ok(found);
+            }
+            // The search of another space evicted it.
         }
-        outcome?;
-        self.evict(space);
-        let loaded = own.loaded.read().unwrap_or_else(PoisonError::into_inner);
-        match &*loaded {
-            Some(loaded) => Ok(loaded.index.candidates(query)),
-            None => Err(Error::unavailable("the index was dropped; try again")),
-        }
+        Err(Error::unavailable(
+            "the indexes of the spaces that are searched do not fit into memory together; raise \
+             `store_index_megabytes`",
+        ))
+    }
+
+    /// Returns the index of a space, which is used now.
+    fn of(&self, space: &Space) -> Arc<SpaceIndex> {
+        let own = Arc::clone(lock(&self.spaces).entry(space.clone()).or_default());
+        own.used.store(
+            self.clock.fetch_add(1, Ordering::Relaxed),
+            Ordering::Relaxed,
+        );
+        own
     }
 
     /// Drops the indexes that were not searched for longest, beyond the limit of memory.
@@ -154,6 +168,13 @@ impl SpaceIndex {
         loaded.as_ref().map(|loaded| loaded.change)
     }
 
+    /// Searches what is loaded; `None` if nothing is.
+    fn search_as_is(&self, query: &CandidateQuery<'_>) -> Option<Candidates> {
+        let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
+        let loaded = loaded.as_ref()?;
+        Some(loaded.index.candidates(query))
+    }
+
     /// Searches, if the index is loaded and nothing was committed since. It does not ask the server
     /// what this process has committed itself.
     fn search_if_current(
@@ -179,6 +200,18 @@ impl SpaceIndex {
         Ok(found.map(|loaded| loaded.index.candidates(query)))
     }
 
+    /// Applies changes to the index; returns false if it is not loaded.
+    fn apply(&self, changes: &Changes) -> Result<bool, Error> {
+        let mut loaded = self.write();
+        let Some(loaded) = &mut *loaded else {
+            return Ok(false);
+        };
+        changes.apply(loaded)?;
+        self.bytes
+            .store(loaded.index.bytes() as u64, Ordering::Relaxed);
+        Ok(true)
+    }
+
     /// Brings the index up to date, or loads it.
     fn follow(&self, server: &Server, space: &Space, known: Option<Change>) -> Result<(), Error> {
         let since = Instant::now();
@@ -186,14 +219,10 @@ impl SpaceIndex {
             Some(known) => server.read(async |session| changes(session, space, known).await)?,
             None => None,
         };
-        if let Some(changes) = changes {
-            let mut loaded = self.write();
-            if let Some(loaded) = &mut *loaded {
-                changes.apply(loaded)?;
-                self.bytes
-                    .store(loaded.index.bytes() as u64, Ordering::Relaxed);
-                return Ok(());
-            }
+        if let Some(changes) = changes
+            && self.apply(&changes)?
+        {
+            return Ok(());
         }
         // The old one goes first, so that there are never two.
         *self.write() = None;
@@ -212,8 +241,9 @@ impl SpaceIndex {
             bytes,
             "loaded the index of a space"
         );
+        let mut own = self.write();
         self.bytes.store(bytes as u64, Ordering::Relaxed);
-        *self.write() = Some(loaded);
+        *own = Some(loaded);
         Ok(())
     }
 }
@@ -380,54 +410,65 @@ fn read_passage(
 /// Part of a statement: the changes after one, in their order, up to a number of them.
 const LOG: &str = "@change WHERE space = $1 AND number > $2 ORDER BY number LIMIT $3";
 
-/// Reads what changed after the change `known`; `None` if the log does not reach back that far, or
-/// has another change of that number.
+/// Reads what changed after the change `known`; `None` as for [`Changes::read`].
 async fn changes(session: &Session, space: &Space, known: Change) -> Result<Option<Changes>> {
-    let mut statements = vec![
-        (
-            "SELECT writer FROM @change WHERE space = $1 AND number = $2".to_owned(),
-            values![space, known.number],
-        ),
-        (
-            format!("SELECT number, memory, writer FROM {LOG}"),
-            values![space, known.number, CHANGES_MAX + 1],
-        ),
-    ];
-    statements.extend(Rows::statements(space, Some(known.number)));
+    let statements = Changes::statements(space, known);
     let mut found = session.read_together(&statements).await?.into_iter();
-    let same = found.next().unwrap_or_default();
-    let writer: Option<i64> = same.first().map(|row| row.try_get(0)).transpose()?;
-    if writer != known.writer {
-        return Ok(None);
-    }
-    let log = found.next().unwrap_or_default();
-    let mut changed = Vec::with_capacity(log.len());
-    let mut newest = known;
-    for row in &log {
-        let (number, memory): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
-        if number != newest.number + 1 {
-            return Ok(None);
-        }
-        newest = Change {
-            number,
-            writer: row.try_get(2)?,
-        };
-        changed.push(memory);
-    }
-    if changed.len() as i64 > CHANGES_MAX {
-        return Ok(None);
-    }
-    changed.sort_unstable();
-    changed.dedup();
-    changed.retain(|row| *row > 0);
-    Ok(Some(Changes {
-        newest,
-        changed,
-        rows: Rows::take(&mut found),
-    }))
+    Changes::read(known, &mut found)
 }
 
 impl Changes {
+    /// Returns the statements that read what changed after a change.
+    fn statements(space: &Space, known: Change) -> Vec<Statement> {
+        let mut statements = vec![
+            (
+                "SELECT writer FROM @change WHERE space = $1 AND number = $2".to_owned(),
+                values![space, known.number],
+            ),
+            (
+                format!("SELECT number, memory, writer FROM {LOG}"),
+                values![space, known.number, CHANGES_MAX + 1],
+            ),
+        ];
+        statements.extend(Rows::statements(space, Some(known.number)));
+        statements
+    }
+
+    /// Takes the rows that these statements returned; `None` if the log does not reach back that
+    /// far, or has another change of that number.
+    fn read(known: Change, found: &mut impl Iterator<Item = Vec<Row>>) -> Result<Option<Self>> {
+        let same = found.next().unwrap_or_default();
+        let writer: Option<i64> = same.first().map(|row| row.try_get(0)).transpose()?;
+        if writer != known.writer {
+            return Ok(None);
+        }
+        let log = found.next().unwrap_or_default();
+        let mut changed = Vec::with_capacity(log.len());
+        let mut newest = known;
+        for row in &log {
+            let (number, memory): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+            if number != newest.number + 1 {
+                return Ok(None);
+            }
+            newest = Change {
+                number,
+                writer: row.try_get(2)?,
+            };
+            changed.push(memory);
+        }
+        if changed.len() as i64 > CHANGES_MAX {
+            return Ok(None);
+        }
+        changed.sort_unstable();
+        changed.dedup();
+        changed.retain(|row| *row > 0);
+        Ok(Some(Changes {
+            newest,
+            changed,
+            rows: Rows::take(found),
+        }))
+    }
+
     fn apply(&self, loaded: &mut Loaded) -> Result<(), Error> {
         let index = &mut loaded.index;
         self.rows.models(|row, id| index.add_model(row, id))?;

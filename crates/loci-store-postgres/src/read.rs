@@ -14,7 +14,7 @@ use tokio_postgres::Row;
 use crate::failure::Result;
 use crate::filter::{Conditions, asks_for_places_alone};
 use crate::row::{WHOLE_COLUMNS, WHOLE_TABLES, read_whole};
-use crate::session::Session;
+use crate::session::{Session, Statement};
 use crate::value::{Columns, digest, values};
 
 pub(crate) async fn get_all(
@@ -22,17 +22,46 @@ pub(crate) async fn get_all(
     filter: &Filter,
     ids: &[MemoryId],
 ) -> Result<Vec<Memory>> {
+    let (sql, values) = by_id_statement(filter, ids);
+    let rows = session.query(&sql, &values).await?;
+    Ok(in_order(by_id(&rows)?, ids))
+}
+
+/// Returns the statement that reads the memories with these ids, for [`by_id`].
+pub(crate) fn by_id_statement(filter: &Filter, ids: &[MemoryId]) -> Statement {
     let mut conditions = Conditions::of(filter);
     let wanted = conditions.bind(ids);
+    whole_statement(conditions, &format!("m.id = ANY({wanted})"))
+}
+
+/// Returns the statement that reads the memories of the first `limit` changes after one, for
+/// [`by_id`].
+pub(crate) fn changed_statement(filter: &Filter, after: i64, limit: i64) -> Statement {
+    let mut conditions = Conditions::of(filter);
+    let (after, limit) = (conditions.bind(after), conditions.bind(limit));
+    whole_statement(
+        conditions,
+        &format!(
+            "m.row = ANY(ARRAY(SELECT memory FROM @change \
+             WHERE space = $1 AND number > {after} ORDER BY number LIMIT {limit}))"
+        ),
+    )
+}
+
+fn whole_statement(conditions: Conditions, these: &str) -> Statement {
     let sql = format!(
-        "SELECT {WHOLE_COLUMNS}, ({}) FROM {WHOLE_TABLES} WHERE {} AND m.id = ANY({wanted})",
+        "SELECT {WHOLE_COLUMNS}, ({}) FROM {WHOLE_TABLES} WHERE {} AND {these}",
         conditions.successor, conditions.sql
     );
-    let memories = read_all(session, &sql, &conditions).await?;
-    let by_id = memories
-        .into_iter()
-        .map(|memory| (memory.id.clone(), memory));
-    Ok(in_order(by_id.collect(), ids))
+    (sql, conditions.values)
+}
+
+/// Returns the memories of these rows by their ids.
+pub(crate) fn by_id(rows: &[Row]) -> Result<HashMap<MemoryId, Memory>> {
+    let memories = rows.iter().map(read_whole);
+    memories
+        .map(|memory| memory.map(|memory| (memory.id.clone(), memory)))
+        .collect()
 }
 
 pub(crate) async fn locations_of(
@@ -60,7 +89,7 @@ pub(crate) async fn locations_of(
 }
 
 /// Returns what was found, in the order in which it was asked for, each as often.
-fn in_order<K: Eq + Hash, T: Clone>(found: HashMap<K, T>, asked: &[K]) -> Vec<T> {
+pub(crate) fn in_order<K: Eq + Hash, T: Clone>(found: HashMap<K, T>, asked: &[K]) -> Vec<T> {
     asked
         .iter()
         .filter_map(|key| found.get(key).cloned())

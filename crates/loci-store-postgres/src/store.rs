@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use loci_core::{
     Batch, CandidateQuery, Candidates, FilingOrder, Filter, Location, LocationCount, Memory,
-    MemoryId, ModelId, Page, Partition, Result, Space, StatusCount, Store, StoreSize, Sweep,
-    SweepClock, Timestamp, Touch, Vector, Wiped, Work, check_lease,
+    MemoryId, ModelId, Nearest, Page, Partition, Result, Space, StatusCount, Store, StoreSize,
+    Sweep, SweepClock, Timestamp, Touch, Vector, Wiped, Work, check_lease, nearest_by_parts,
 };
 
 use crate::group::Groups;
@@ -163,6 +163,18 @@ impl Store for PostgresStore {
 
     fn candidates(&self, query: &CandidateQuery<'_>) -> Result<Candidates> {
         self.indexes.search(&self.server, query)
+    }
+
+    fn nearest(
+        &self,
+        filter: &Filter,
+        queries: &[CandidateQuery<'_>],
+        limit: usize,
+    ) -> Result<Nearest> {
+        match self.indexes.nearest(&self.server, filter, queries, limit)? {
+            Some(nearest) => Ok(nearest),
+            None => nearest_by_parts(self, filter, queries, limit),
+        }
     }
 
     fn vectors(&self, space: &Space, id: &MemoryId, model: &ModelId) -> Result<Vec<Vector>> {

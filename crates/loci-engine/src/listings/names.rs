@@ -101,7 +101,8 @@ impl Listings<'_> {
         collection: Option<&str>,
         section: Option<&str>,
     ) -> Result<Option<String>> {
-        if !caller.principal.scopes.allow(Scope::Read) {
+        let has_names = collection.is_some() || section.is_some();
+        if !has_names || !caller.principal.scopes.allow(Scope::Read) {
             return Ok(None);
         }
         let everywhere = self.access.places_filter(caller);

@@ -6,7 +6,7 @@ use loci_core::{Caller, ErrorCode, Filter, Memory, MemoryId, Reader, Result, Sco
 use uuid::Uuid;
 
 use crate::Memories;
-use crate::memories::remember::{Remember, Remembered};
+use crate::memories::remember::{Prepared, Remember, Remembered};
 
 /// The most ids that are tried for one text.
 const IDS_MAX: u32 = 16;
@@ -36,7 +36,6 @@ impl Memories<'_> {
         id_of: &dyn Fn(u32) -> MemoryId,
         request: Remember,
     ) -> Result<Filed> {
-        let since = self.store.version(&caller.space)?;
         let (mut memory, compare_in) = self.requested(caller, request)?;
         // Without the scope `read`, the number of an id would reveal which texts others filed.
         let is_blind = !caller.principal.scopes.allow(Scope::Read);
@@ -59,23 +58,23 @@ impl Memories<'_> {
             taken.extend(held.into_iter().map(|held| held.id));
             let free = ids.iter().find(|id| !taken.contains(*id));
             memory.id = free.cloned().unwrap_or_else(|| id_of(random_number()));
-            let (remembered, passages) = match prepared.take() {
+            let new: Prepared = match prepared.take() {
                 Some(prepared) => prepared,
                 None => self.prepared(caller, memory.clone(), compare_in.clone())?,
             };
-            match self.commit_new(caller, &memory, passages.clone(), since) {
+            match self.commit_new(caller, &memory, new.passages.clone(), new.since) {
                 // Another process may have stored a memory under this id just now, or a
                 // soft-deleted one has it.
                 Err(error) if error.code == ErrorCode::Conflict && free.is_some() => {
                     taken.insert(memory.id.clone());
-                    prepared = Some((remembered, passages));
+                    prepared = Some(new);
                 }
                 outcome => {
                     outcome?;
-                    self.models.embed_soon(&remembered.embedding);
+                    self.models.embed_soon(&new.remembered.embedding);
                     return Ok(Filed::New(Box::new(Remembered {
                         memory,
-                        ..remembered
+                        ..new.remembered
                     })));
                 }
             }

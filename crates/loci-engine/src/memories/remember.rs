@@ -102,6 +102,15 @@ pub enum Embedding {
     Pending(String),
 }
 
+/// A new memory that is ready to be stored.
+pub(crate) struct Prepared {
+    pub(crate) remembered: Remembered,
+    /// Its passages for the index.
+    pub(crate) passages: Vec<Passage>,
+    /// The version of the space before it was compared with others.
+    pub(crate) since: u64,
+}
+
 /// The result of storing a memory; durable when this exists.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Remembered {
@@ -128,10 +137,13 @@ impl Memories<'_> {
     /// the caller may not change it; `conflict` if the caller's data was wiped meanwhile;
     /// `unavailable` if the store cannot be written. Then nothing was stored.
     pub fn remember(&self, caller: &Caller, request: Remember) -> Result<Remembered> {
-        let since = self.store.version(&caller.space)?;
         let once = request.once;
         let (memory, compare_in) = self.requested(caller, request)?;
-        let (mut remembered, passages) = self.prepared(caller, memory, compare_in)?;
+        let Prepared {
+            mut remembered,
+            passages,
+            since,
+        } = self.prepared(caller, memory, compare_in)?;
         if let Some(id) = remembered.duplicate_of.as_ref().filter(|_| once)
             && let Ok(memory) = self.access.readable(caller, id)
         {
@@ -169,38 +181,41 @@ impl Memories<'_> {
         Ok((new_memory(caller, request, self.clock.now()), compare_in))
     }
 
-    /// Embeds and compares a new memory; returns it with the passages for the index.
+    /// Embeds and compares a new memory.
     pub(crate) fn prepared(
         &self,
         caller: &Caller,
         memory: Memory,
         compare_in: Option<CollectionFilter>,
-    ) -> Result<(Remembered, Vec<Passage>)> {
+    ) -> Result<Prepared> {
+        // A caller without the scope `read` must not learn of memories by storing similar ones.
+        let compare_in = compare_in.filter(|_| caller.principal.scopes.allow(Scope::Read));
+        // The comparison reads the version, too.
+        let version = match compare_in {
+            None => Some(self.store.version(&caller.space)?),
+            Some(_) => None,
+        };
         let mut passages = indexed::passages(&memory);
         let (embedding, vectors) =
             self.models
                 .embed_at_once(memory.title.as_deref(), &memory.content, &mut passages);
-        // A caller without the scope `read` must not learn of memories by storing similar ones.
-        let Compared {
-            duplicate,
-            contradicted,
-        } = match compare_in.filter(|_| caller.principal.scopes.allow(Scope::Read)) {
+        let compared = match compare_in {
             Some(collections) => self
                 .search
                 .compared(caller, &memory, collections, &vectors)?,
             None => Compared::default(),
         };
-        let duplicate_of = duplicate.map(|duplicate| duplicate.id);
-        Ok((
-            Remembered {
+        Ok(Prepared {
+            since: version.unwrap_or(compared.version),
+            remembered: Remembered {
                 memory,
-                duplicate_of,
-                contradicted,
+                duplicate_of: compared.duplicate.map(|duplicate| duplicate.id),
+                contradicted: compared.contradicted,
                 embedding,
                 start_overflow: None,
             },
             passages,
-        ))
+        })
     }
 
     /// # Errors

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use loci_core::{
-    Caller, CandidateQuery, CollectionFilter, Filter, Memory, MemoryId, ModelId, QueryVector,
-    Result, Scope, Superseded,
+    Caller, CandidateQuery, CollectionFilter, Filter, Memory, MemoryId, ModelId, Nearest,
+    QueryVector, Result, Scope, Superseded,
 };
 use loci_search::dates;
 use loci_search::query::Query;
@@ -27,8 +27,8 @@ const CANDIDATES: usize = 20;
 const CONTRADICTIONS_MAX: usize = 5;
 /// Bytes of a text whose words find similar memories.
 const WORDS_BYTES_MAX: usize = 2_000;
-/// The number of texts that are read at a time.
-const READ_AT_ONCE: usize = 8;
+/// The number of texts that are read at a time: as many as one query finds.
+const READ_AT_ONCE: usize = 2 * CANDIDATES;
 
 /// The memories that a new one repeats or contradicts.
 #[derive(Debug, Default)]
@@ -37,6 +37,19 @@ pub(crate) struct Compared {
     pub(crate) duplicate: Option<Memory>,
     /// The clearest contradiction first, ties by id.
     pub(crate) contradicted: Vec<Similar>,
+    /// The version of the space before the comparison.
+    pub(crate) version: u64,
+}
+
+/// The memories nearest to a text.
+struct Near {
+    version: u64,
+    /// Each with its highest cosine similarity to a passage of the text.
+    cosines: HashMap<MemoryId, Option<f32>>,
+    /// The first of them by id.
+    first: Vec<Memory>,
+    /// The ids of the others, in order.
+    unread: Vec<MemoryId>,
 }
 
 impl Search<'_> {
@@ -51,41 +64,38 @@ impl Search<'_> {
     ) -> Result<Compared> {
         let mut filter = self.access.filter(caller, collections);
         filter.superseded = Superseded::Hide;
-        let cosines = self.near_in_words_or_meaning(&filter, &memory.content, vectors)?;
+        let near = self.near_in_words_or_meaning(&filter, &memory.content, vectors)?;
         let model: Option<&ModelId> = vectors.first().map(|vector| &vector.model);
-        let mut ids: Vec<MemoryId> = cosines
-            .keys()
-            .filter(|id| Some(*id) != memory.supersedes.as_ref())
-            .cloned()
-            .collect();
-        ids.sort_unstable();
         let judge = Judge::of(&memory.content);
-        let (mut compared, mut contradicted) = (Compared::default(), Vec::new());
-        for ids in ids.chunks(READ_AT_ONCE) {
-            for older in self.store.get_all(&filter, ids)? {
-                if is_same_text(&older, memory) {
-                    let is_first = compared
-                        .duplicate
-                        .as_ref()
-                        .is_none_or(|found| older.created_at < found.created_at);
-                    if is_first && older.location.collection == memory.location.collection {
-                        compared.duplicate = Some(older);
-                    }
-                    continue;
-                }
-                let cosine = cosines.get(&older.id).copied().flatten();
-                let sum = judge.contradiction(&older.content, model.zip(cosine));
-                if sum > 0.0 {
-                    contradicted.push((
-                        sum,
-                        Similar {
-                            cosine: cosine.unwrap_or(0.0),
-                            memory: older,
-                        },
-                    ));
-                }
+        let mut contradicted = Vec::new();
+        let mut compared = Compared {
+            version: near.version,
+            ..Compared::default()
+        };
+        self.each_near(&filter, near.first, &near.unread, |older| {
+            if Some(&older.id) == memory.supersedes.as_ref() {
+                return;
             }
-        }
+            if is_same_text(&older, memory) {
+                let is_first = compared
+                    .duplicate
+                    .as_ref()
+                    .is_none_or(|found| older.created_at < found.created_at);
+                if is_first && older.location.collection == memory.location.collection {
+                    compared.duplicate = Some(older);
+                }
+                return;
+            }
+            let cosine = near.cosines.get(&older.id).copied().flatten();
+            let sum = judge.contradiction(&older.content, model.zip(cosine));
+            if sum > 0.0 {
+                let similar = Similar {
+                    cosine: cosine.unwrap_or(0.0),
+                    memory: older,
+                };
+                contradicted.push((sum, similar));
+            }
+        })?;
         contradicted.sort_by(|a, b| {
             b.0.total_cmp(&a.0)
                 .then_with(|| a.1.memory.id.cmp(&b.1.memory.id))
@@ -122,52 +132,76 @@ impl Search<'_> {
         );
         filter.superseded = Superseded::Hide;
         let near = self.near_in_words_or_meaning(&filter, &memory.content, &[])?;
-        let ids: Vec<MemoryId> = near.into_keys().filter(|id| *id != memory.id).collect();
         let mut same = Vec::new();
-        for ids in ids.chunks(READ_AT_ONCE) {
-            same.extend(
-                self.store
-                    .get_all(&filter, ids)?
-                    .into_iter()
-                    .filter(|other| is_same_text(other, memory)),
-            );
-        }
+        self.each_near(&filter, near.first, &near.unread, |other| {
+            if other.id != memory.id && is_same_text(&other, memory) {
+                same.push(other);
+            }
+        })?;
         Ok(same)
     }
 
-    /// Returns the memories nearest by words and by meaning, each with its highest cosine
-    /// similarity to a passage of the text.
+    /// Returns the memories nearest by words and by meaning.
     fn near_in_words_or_meaning(
         &self,
         filter: &Filter,
         content: &str,
         vectors: &[QueryVector],
-    ) -> Result<HashMap<MemoryId, Option<f32>>> {
+    ) -> Result<Near> {
         let words = content.trim_start();
         let words = &words[..words.floor_char_boundary(WORDS_BYTES_MAX)];
         let terms = Query::parse(words, dates::day(filter.live_at.microseconds())).terms;
-        let mut near: HashMap<MemoryId, Option<f32>> = HashMap::new();
-        let queries = vectors
+        let queries: Vec<CandidateQuery<'_>> = vectors
             .iter()
             .map(Some)
-            .chain(vectors.is_empty().then_some(None));
-        for (at, vector) in queries.enumerate() {
-            let terms: &[String] = if at == 0 { &terms } else { &[] };
-            let query = CandidateQuery {
-                terms,
+            .chain(vectors.is_empty().then_some(None))
+            .enumerate()
+            .map(|(at, vector)| CandidateQuery {
+                terms: if at == 0 { &terms } else { &[] },
                 vector,
                 ..CandidateQuery::of(filter, CANDIDATES)
-            };
-            for hit in self.store.candidates(&query)?.hits {
-                // Rounding makes the cosine of equal vectors slightly greater than 1.
-                let cosine = hit.cosine.map(|cosine| cosine.min(1.0));
-                let nearest = near.entry(hit.id).or_default();
-                if cosine > *nearest {
-                    *nearest = cosine;
-                }
+            })
+            .collect();
+        let nearest = self.store.nearest(filter, &queries, READ_AT_ONCE)?;
+        let mut unread = Nearest::ids(&nearest.candidates);
+        unread.drain(..unread.len().min(READ_AT_ONCE));
+        let mut cosines: HashMap<MemoryId, Option<f32>> = HashMap::new();
+        for hit in nearest
+            .candidates
+            .iter()
+            .flat_map(|candidates| &candidates.hits)
+        {
+            // Rounding makes the cosine of equal vectors slightly greater than 1.
+            let cosine = hit.cosine.map(|cosine| cosine.min(1.0));
+            let highest = cosines.entry(hit.id.clone()).or_default();
+            if cosine > *highest {
+                *highest = cosine;
             }
         }
-        Ok(near)
+        Ok(Near {
+            version: nearest.version,
+            cosines,
+            unread,
+            first: nearest.memories,
+        })
+    }
+
+    /// Passes each of the nearest memories, in the order of their ids.
+    fn each_near(
+        &self,
+        filter: &Filter,
+        first: Vec<Memory>,
+        unread: &[MemoryId],
+        mut take: impl FnMut(Memory),
+    ) -> Result<()> {
+        first.into_iter().for_each(&mut take);
+        for ids in unread.chunks(READ_AT_ONCE) {
+            self.store
+                .get_all(filter, ids)?
+                .into_iter()
+                .for_each(&mut take);
+        }
+        Ok(())
     }
 }
 

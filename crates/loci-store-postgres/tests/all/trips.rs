@@ -42,6 +42,24 @@ fn a_write_costs_two_round_trips_and_a_search_one() {
     assert_eq!(trips(&|| store.commit(replace(&changed, None)).unwrap()), 2);
     assert_eq!(search(), 2, "it brings the index up to date");
     assert_eq!(trips(&|| assert_eq!(search(), 2)), 1);
+    let nearest = || {
+        let filter = filter();
+        let query = CandidateQuery {
+            terms: &words,
+            ..CandidateQuery::of(&filter, 10)
+        };
+        let nearest = store.nearest(&filter, &[query], 10).unwrap();
+        nearest.memories.len()
+    };
+    assert_eq!(trips(&|| assert_eq!(nearest(), 2)), 1);
+    store
+        .commit(put(&memory("c"), vec![passage("word")]))
+        .unwrap();
+    assert_eq!(
+        trips(&|| assert_eq!(nearest(), 3)),
+        1,
+        "the change comes with its text"
+    );
     assert_eq!(
         trips(&|| drop(store.get_all(&filter(), &[memory("a").id]))),
         1

@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use loci_core::limits::LEASE_SECONDS_MAX;
 use loci_core::{
     Access, AuditEntry, AuditQuery, Batch, CandidateQuery, Candidates, Change, Error, Expect, Fact,
-    FactQuery, FactStore, FilingOrder, Filter, Job, Memory, MemoryId, ModelId, NoteFile, Page,
-    QueryVector, Result, SourceStore, Space, Store, Touch, TunnelStore,
+    FactQuery, FactStore, FilingOrder, Filter, Job, Memory, MemoryId, ModelId, Nearest, NoteFile,
+    Page, QueryVector, Result, SourceStore, Space, Store, Touch, TunnelStore,
 };
 
 use super::agreement::check_candidates;
@@ -62,7 +62,13 @@ pub fn give_the_same_candidates(
         let filter = comparison.random.filter();
         let question = comparison.question(filter);
         let candidates = |store: &dyn StoreAndTokens| {
-            let found = store.candidates(&question.query());
+            // Half of them come with their texts, of these half after a write.
+            let found = if number % 4 < 2 {
+                store.candidates(&question.query())
+            } else {
+                let nearest = store.nearest(&question.filter, &[question.query()], 5);
+                nearest.map(|mut nearest| nearest.candidates.remove(0))
+            };
             in_order_of_ids(found.expect("the store can be read"))
         };
         let found = candidates(one);
@@ -435,6 +441,19 @@ impl<'a> Comparison<'a> {
     fn compare_candidates(&mut self, filter: &Filter) {
         let question = self.question(filter.clone());
         let query = question.query();
+        if self.random.chance(50) {
+            let limit = self.random.below(9);
+            let mut nearest = self
+                .store
+                .nearest(filter, std::slice::from_ref(&query), limit)
+                .expect("the store can be read");
+            let mut ids = Nearest::ids(&nearest.candidates);
+            ids.truncate(limit);
+            assert_eq!(Ok(nearest.memories), self.model.get_all(filter, &ids));
+            assert_eq!(Ok(nearest.version), self.store.version(&filter.space));
+            let found = nearest.candidates.pop().expect("one for each query");
+            check_candidates(&self.model, &query, &found);
+        }
         let found = self
             .store
             .candidates(&query)
