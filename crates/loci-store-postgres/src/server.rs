@@ -278,12 +278,20 @@ impl Connect for Connector {
         async move {
             let (client, mut connection) = config.connect(tls).await?;
             let drive = async move {
+                // Warnings of the beginning, as of a collation of another version, come before the
+                // connection waits for the first time, and say nothing of a commit.
+                let mut has_begun = false;
                 loop {
-                    match poll_fn(|context| connection.poll_message(context)).await {
+                    let next = poll_fn(|context| {
+                        let next = connection.poll_message(context);
+                        has_begun |= next.is_pending();
+                        next
+                    });
+                    match next.await {
                         Some(Ok(AsyncMessage::Notice(notice))) => {
                             if notice.code().code().starts_with("01") {
                                 tracing::warn!("PostgreSQL warns: {}", notice.message());
-                                warnings.fetch_add(1, Ordering::SeqCst);
+                                warnings.fetch_add(u64::from(has_begun), Ordering::SeqCst);
                             }
                         }
                         Some(Ok(_)) => {}

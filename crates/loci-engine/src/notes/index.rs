@@ -381,6 +381,10 @@ impl Notes<'_> {
         if changes.is_empty() {
             return Ok(());
         }
+        // A pass over many files takes longer than the lease of the machine lasts.
+        if let Some(folder) = self.folder {
+            self.keep(folder)?;
+        }
         let waits = |change: &Change| match change {
             Change::Put {
                 passages: Some(passages),

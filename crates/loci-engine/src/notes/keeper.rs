@@ -44,7 +44,11 @@ impl Notes<'_> {
         Ok(lock)
     }
 
-    fn keep(&self, folder: &FolderState) -> Result<()> {
+    /// Takes or extends the lease of the machine that keeps the notes.
+    ///
+    /// # Errors
+    /// `unavailable` if another machine keeps them.
+    pub(super) fn keep(&self, folder: &FolderState) -> Result<()> {
         let Some(keeper) = &folder.keeper else {
             return Ok(());
         };

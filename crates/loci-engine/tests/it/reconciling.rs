@@ -1654,3 +1654,30 @@ fn one_machine_keeps_the_notes_of_a_shared_store() {
     is_refused(one.notes().reconcile().map(drop), "other");
     other.memories().forget(&Caller::local(), &note).unwrap();
 }
+
+/// A pass over many files takes longer than the lease lasts.
+#[test]
+fn a_long_pass_extends_the_lease() {
+    const FILES: usize = 600;
+    let vault = vault();
+    let keeper =
+        engine_on(&vault.store, &vault.folder, &vault.clock).with_note_keeper("one:/notes", "1f");
+    for number in 0..FILES {
+        vault
+            .folder
+            .write(&format!("{number}.md"), &format!("note {number}"));
+    }
+    vault.clock.advance(10);
+    let (store, clock) = (vault.store.inner.clone(), vault.clock.clone());
+    vault.store.before(move |method| {
+        if method == "commit_rebuildable" {
+            let now = clock.now();
+            let is_free = store.lease("notes", "two:/notes 2f", now, now.plus_seconds(600));
+            assert_eq!(is_free, Ok(false), "another machine takes the notes");
+            clock.advance(400);
+        }
+        Ok(())
+    });
+    keeper.notes().reconcile().unwrap();
+    assert_eq!(vault.rows().len(), FILES);
+}

@@ -94,6 +94,34 @@ fn a_missing_database_is_named() {
     );
 }
 
+/// The server warns of the other version on each new connection, also while others commit.
+#[test]
+fn a_warning_at_the_beginning_is_none_of_a_commit() {
+    const WRITERS: usize = 4;
+    const ROUNDS: usize = 10;
+    let mut options = Options::new(server_url());
+    let name = format!("aged_{}", std::process::id());
+    run_sql(&options, &format!("CREATE DATABASE {name}"));
+    run_sql(
+        &options,
+        &format!("UPDATE pg_database SET datcollversion = '1.0' WHERE datname = '{name}'"),
+    );
+    let (server, _) = options.url.rsplit_once('/').unwrap();
+    options.url = format!("{server}/{name}");
+    options.allows_unsafe = true;
+    for round in 0..ROUNDS {
+        let store = PostgresStore::open(options.clone()).unwrap();
+        thread::scope(|scope| {
+            for writer in 0..WRITERS {
+                let store = &store;
+                scope.spawn(move || write(store, &format!("{round} {writer}")).unwrap());
+            }
+        });
+    }
+    let drop = format!("DROP DATABASE {name} WITH (FORCE)");
+    run_sql(&Options::new(server_url()), &drop);
+}
+
 #[test]
 fn missing_rights_are_named() {
     let schemas = Schemas::default();

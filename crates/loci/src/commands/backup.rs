@@ -64,7 +64,8 @@ pub fn run(settings: &Settings, arguments: &cli::Backup, output: Output) -> Resu
     let mut writer = ArchiveWriter::new(draft.reopen().map_err(|error| target.unwritable(&error))?);
     let backed_up = InFiles::of(settings, &parts, &target)?;
     // The lock keeps what agents change in the notes and in the snapshot consistent; only the notes
-    // are read under it, since agents wait for it.
+    // are read under it, since agents wait for it. The records of a server, which take minutes, are
+    // older than the notes: after a restore, the files are read again where they differ.
     let is_locked = parts.vault.is_kept && !parts.store.is_read_only();
     let lock = is_locked.then(|| parts.vault.notes().lock()).transpose()?;
     let now = SystemClock.now();
