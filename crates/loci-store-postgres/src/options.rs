@@ -154,6 +154,11 @@ impl Target {
             }
         }
         let (mode, trust) = match mode {
+            None | Some("disable" | "allow" | "prefer") if roots.is_some() => {
+                return Err(invalid(
+                    "names `sslrootcert` without an `sslmode` that uses it; add sslmode=verify-full",
+                ));
+            }
             Some("disable") => (SslMode::Disable, Trust::Anyone),
             None | Some("allow" | "prefer") => (SslMode::Prefer, Trust::Anyone),
             // As in libpq: with certificate authorities at hand, they are used.
@@ -247,6 +252,8 @@ mod tests {
             "mysql://a@b/c",
             "postgres://a@b",
             "postgres://a@b/c?sslmode=strict",
+            "postgres://a@b/c?sslrootcert=/ca.pem",
+            "postgres://a@b/c?sslrootcert=/ca.pem&sslmode=prefer",
             "postgres://a@b/c?nonsense=1",
             "postgres://a@b:port/c",
         ] {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::{Connect, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
@@ -27,6 +27,9 @@ pub(crate) const RETRY_MAX: Duration = Duration::from_secs(10);
 const PAUSE_MAX: Duration = Duration::from_millis(500);
 /// How long a caller waits for a connection of the pool.
 const WAIT_MAX: Duration = Duration::from_secs(10);
+/// How long the end of a store waits until its connections have said that they end. The server logs
+/// a broken connection otherwise.
+const END_MAX: Duration = Duration::from_millis(100);
 /// Threads that drive the connections.
 const THREADS: usize = 2;
 
@@ -43,6 +46,46 @@ pub(crate) struct Server {
     options: Options,
     /// The newest change of each space that this process has committed.
     committed: Mutex<HashMap<String, i64>>,
+    open: Arc<OpenConnections>,
+}
+
+/// The number of connections that the server has not heard the end of.
+#[derive(Debug, Default)]
+struct OpenConnections {
+    number: Mutex<usize>,
+    /// Told when one has ended.
+    ended: Condvar,
+}
+
+impl OpenConnections {
+    fn number(&self) -> MutexGuard<'_, usize> {
+        self.number.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the end of all of them, but not long.
+    fn wait(&self) {
+        let number = self.number();
+        let _ = self
+            .ended
+            .wait_timeout_while(number, END_MAX, |number| *number > 0);
+    }
+}
+
+/// Counts a connection while it lives.
+struct OpenConnection(Arc<OpenConnections>);
+
+impl OpenConnection {
+    fn of(open: &Arc<OpenConnections>) -> Self {
+        *open.number() += 1;
+        OpenConnection(Arc::clone(open))
+    }
+}
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        *self.0.number() -= 1;
+        self.0.ended.notify_all();
+    }
 }
 
 impl fmt::Debug for Server {
@@ -72,9 +115,11 @@ impl Server {
             .build()
             .map_err(|error| unavailable(&error))?;
         let warnings = Arc::new(AtomicU64::new(0));
+        let open = Arc::<OpenConnections>::default();
         let connector = Connector {
             tls: tls::connector(&target.trust)?,
             warnings: Arc::clone(&warnings),
+            open: Arc::clone(&open),
         };
         let recycling = ManagerConfig {
             recycling_method: RecyclingMethod::Fast,
@@ -94,6 +139,7 @@ impl Server {
             preparing: tokio::sync::Mutex::default(),
             options,
             committed: Mutex::default(),
+            open,
         })
     }
 
@@ -209,10 +255,15 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            // Does not wait, since it may be dropped where nothing may block.
-            runtime.shutdown_background();
+        let Some(runtime) = self.runtime.take() else {
+            return;
+        };
+        self.pool.close();
+        // Nothing may block where an asynchronous runtime drops the store.
+        if tokio::runtime::Handle::try_current().is_err() {
+            self.open.wait();
         }
+        runtime.shutdown_background();
     }
 }
 
@@ -266,6 +317,7 @@ fn random_share() -> f64 {
 struct Connector {
     tls: MakeRustlsConnect,
     warnings: Arc<AtomicU64>,
+    open: Arc<OpenConnections>,
 }
 
 impl Connect for Connector {
@@ -275,9 +327,12 @@ impl Connect for Connector {
     ) -> BoxFuture<'_, std::result::Result<(Client, JoinHandle<()>), tokio_postgres::Error>> {
         let (config, tls) = (config.clone(), self.tls.clone());
         let warnings = Arc::clone(&self.warnings);
+        let open = Arc::clone(&self.open);
         async move {
             let (client, mut connection) = config.connect(tls).await?;
+            let open = OpenConnection::of(&open);
             let drive = async move {
+                let _open = open;
                 // Warnings of the beginning, as of a collation of another version, come before the
                 // connection waits for the first time, and say nothing of a commit.
                 let mut has_begun = false;
@@ -303,7 +358,9 @@ impl Connect for Connector {
                     }
                 }
             };
-            Ok((client, tokio::spawn(drive)))
+            // The pool ends the task that it gets, before the server has heard of the end.
+            tokio::spawn(drive);
+            Ok((client, tokio::spawn(async {})))
         }
         .boxed()
     }

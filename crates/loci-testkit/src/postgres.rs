@@ -107,6 +107,12 @@ impl Server {
         server
     }
 
+    /// Returns what the server has logged since its first start.
+    pub fn log(&self) -> String {
+        let file = format!("{}.log", self.folder.display());
+        std::fs::read_to_string(file).expect("the log can be read")
+    }
+
     /// Stops the server, as after a crash if `at_once`, and starts it again at the same place.
     pub fn restart(&self, at_once: bool) {
         let mode = if at_once { "immediate" } else { "fast" };

@@ -816,6 +816,7 @@ mod tests {
                     connections_max: 3,
                     index_bytes_max: 4 << 20,
                     password: Some("p".to_owned()),
+                    password_file: None,
                     migrates: false,
                 },
             }

@@ -53,6 +53,8 @@ pub struct ServerSettings {
     pub index_bytes_max: usize,
     /// The password; none if the server asks for none.
     pub password: Option<String>,
+    /// The file that the password was read from, if it was.
+    pub password_file: Option<PathBuf>,
     /// Whether the tables may be created and upgraded.
     pub migrates: bool,
 }
@@ -103,6 +105,7 @@ impl StoreSettings {
             connections_max,
             index_bytes_max,
             password,
+            password_file: _,
             migrates,
         } = self.server.clone();
         loci_store_postgres::Options {

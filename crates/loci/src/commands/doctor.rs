@@ -104,6 +104,7 @@ fn look(settings: &Settings) -> Vec<Finding> {
     }
     if data.exists() {
         findings.extend(place::permissions(data));
+        findings.extend(place::password_file(settings));
         findings.push(place::backups(settings));
     }
     findings.push(outside::model(settings));

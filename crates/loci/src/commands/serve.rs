@@ -205,7 +205,8 @@ fn announce(
         )),
         Some(OwnersToken::Elsewhere) => {
             status_line(
-                "to connect Claude Code, with a token of yours (`loci token create` makes another):",
+                "this store has a token already, in the file `token` of the data folder where it was made; to connect \
+                 Claude Code with it or with another (`loci token create`):",
             );
         }
     }

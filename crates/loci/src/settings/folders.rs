@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use loci_core::StoreFiles;
 
@@ -87,6 +87,10 @@ impl Values {
                 connections_max: self.get(&STORE_CONNECTIONS)? as usize,
                 index_bytes_max: (self.get(&STORE_INDEX_MEGABYTES)? * MEGABYTE) as usize,
                 password,
+                password_file: match self.text(&STORE_PASSWORD) {
+                    None => self.text(&STORE_PASSWORD_FILE).map(PathBuf::from),
+                    Some(_) => None,
+                },
                 migrates: self.text(&STORE_MIGRATE) != Some("never"),
             },
         };

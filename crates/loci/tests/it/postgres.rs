@@ -324,3 +324,25 @@ fn tools_are_listed_while_the_server_is_away() {
     assert!(doctor.stdout.contains("fail  server"), "{doctor:?}");
     assert_eq!(doctor.code, 4);
 }
+
+/// The server logs a connection that breaks off.
+#[test]
+fn commands_take_leave_of_the_server() {
+    let server = Server::start(&Setup {
+        fsync: true,
+        ..Setup::default()
+    });
+    let place = Place::new().with("LOCI_STORE", &server.url);
+    place.run(&["add", "Tea is at four."]).succeeded();
+    place.run(&["search", "tea"]).succeeded();
+    call(
+        &place,
+        "mememory",
+        &[tool("recall", json!({"query": "tea"}))],
+    );
+    place.run(&["doctor"]).succeeded();
+    let log = server.log();
+    for broken in ["could not receive data", "unexpected EOF"] {
+        assert!(!log.contains(broken), "{log}");
+    }
+}

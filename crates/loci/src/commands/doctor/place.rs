@@ -153,6 +153,27 @@ pub fn open_to_others(data: &Path) -> Vec<(PathBuf, u32)> {
     wrong.collect()
 }
 
+/// Warns if others can read the file with the password of the server. The way out is for the user
+/// to choose: such a file may belong to another program.
+#[cfg(unix)]
+pub fn password_file(settings: &Settings) -> Option<Finding> {
+    use std::os::unix::fs::PermissionsExt;
+    let file = settings.store.server.password_file.as_deref()?;
+    let mode = file.metadata().ok()?.permissions().mode();
+    let why = || {
+        let shown = file.display();
+        format!(
+            "others can read {shown}, which holds the password of the server (`store_password_file`): chmod 600 '{shown}'"
+        )
+    };
+    (mode & 0o077 != 0).then(|| ("permissions", Verdict::Warn, why()))
+}
+
+#[cfg(not(unix))]
+pub fn password_file(_settings: &Settings) -> Option<Finding> {
+    None
+}
+
 #[cfg(not(unix))]
 pub fn open_to_others(_data: &Path) -> Vec<(PathBuf, u32)> {
     Vec::new()
