@@ -325,11 +325,12 @@ fn tools_are_listed_while_the_server_is_away() {
     assert_eq!(doctor.code, 4);
 }
 
-/// The server logs a connection that breaks off.
+/// The server logs a connection that breaks off: with `debug1` always.
 #[test]
 fn commands_take_leave_of_the_server() {
     let server = Server::start(&Setup {
         fsync: true,
+        settings: vec![("log_min_messages".to_owned(), "debug1".to_owned())],
         ..Setup::default()
     });
     let place = Place::new().with("LOCI_STORE", &server.url);
