@@ -6,9 +6,10 @@ use std::path::Path;
 use jsonc_parser::cst::{CstArray, CstNode, CstObject, CstObjectProp};
 use jsonc_parser::json;
 
+use crate::change::{Addition, Change};
 use crate::command::{self, Program};
 use crate::host::Host;
-use crate::settings_file::{self, EditError, Edited};
+use crate::settings_file::{EditError, Edited, edited, parsed};
 
 /// The key of the hooks, in the settings and in each group.
 const HOOKS: &str = "hooks";
@@ -48,20 +49,7 @@ impl Hooks<'_> {
     /// # Errors
     /// The file cannot be changed.
     pub fn install(&self, options: &HookOptions<'_>) -> Result<Edited, EditError> {
-        settings_file::edit(self.file, |whole| {
-            let installed = self.installed_dialect(whole);
-            let dialect = options
-                .dialect
-                .or(installed.as_deref())
-                .unwrap_or(options.default_dialect);
-            let run = command::run_words(
-                self.host.name,
-                Some(dialect),
-                options.is_shared,
-                options.is_verbatim,
-            );
-            self.put(whole, &format!("{} {}", options.command, run.join(" ")))
-        })
+        self.plan_install(options)?.apply()
     }
 
     /// Removes every command of loci for that host.
@@ -69,7 +57,43 @@ impl Hooks<'_> {
     /// # Errors
     /// The file cannot be changed.
     pub fn uninstall(&self) -> Result<Edited, EditError> {
-        settings_file::edit(self.file, |whole| self.remove(whole))
+        Change::plan(self.file, |text| Addition::remove(self, text))?.apply()
+    }
+
+    /// Plans the hooks as [`install`](Self::install) adds them.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has no place for hooks.
+    pub fn plan_install(&self, options: &HookOptions<'_>) -> Result<Change, EditError> {
+        Change::plan(self.file, |text| {
+            edited(text, |whole| self.put(whole, &self.command(whole, options)))
+        })
+    }
+
+    /// Plans the removal of every command of loci for that host. The file is as it was before, if
+    /// nothing else in it has changed; a file that loci made is removed, with the folders below
+    /// `root` that are empty then.
+    ///
+    /// # Errors
+    /// As of [`plan_install`](Self::plan_install).
+    pub fn plan_uninstall(&self, root: &Path) -> Result<Change, EditError> {
+        Change::plan_undo(self.file, self, root)
+    }
+
+    /// Returns the command for these options, but for the event.
+    fn command(&self, whole: &CstObject, options: &HookOptions<'_>) -> String {
+        let installed = self.installed_dialect(whole);
+        let dialect = options
+            .dialect
+            .or(installed.as_deref())
+            .unwrap_or(options.default_dialect);
+        let run = command::run_words(
+            self.host.name,
+            Some(dialect),
+            options.is_shared,
+            options.is_verbatim,
+        );
+        format!("{} {}", options.command, run.join(" "))
     }
 
     /// Replaces loci's command for each event, or adds it after all others.
@@ -78,7 +102,7 @@ impl Hooks<'_> {
             Some(hooks) => hooks,
             None => whole.object_value_or_set(HOOKS),
         };
-        for (event, name) in self.host.events {
+        for (event, name) in self.host.events() {
             let groups = match hooks.get(event) {
                 Some(groups) => groups
                     .array_value()
@@ -158,18 +182,48 @@ impl Hooks<'_> {
 
     /// Returns the dialect of the installed hooks of loci for that host.
     fn installed_dialect(&self, whole: &CstObject) -> Option<String> {
+        let command = self.installed_command(whole)?;
+        self.program.dialect_of(&command, self.host.name)
+    }
+
+    /// Returns the first installed command of loci for that host.
+    fn installed_command(&self, whole: &CstObject) -> Option<String> {
         let events = hooks_of(whole).ok()??.properties();
         let groups = events
             .iter()
             .filter_map(CstObjectProp::array_value)
             .flat_map(|groups| groups.elements());
-        let mut hooks = groups
+        let hooks = groups
             .filter_map(|group| group.as_object()?.array_value(HOOKS))
             .flat_map(|hooks| hooks.elements());
-        hooks.find_map(|hook| {
-            self.program
-                .dialect_of(&command_of(&hook)?.1, self.host.name)
-        })
+        hooks
+            .filter_map(|hook| Some(command_of(&hook)?.1))
+            .find(|command| self.program.is_own(command, self.host.name))
+    }
+}
+
+impl Addition for Hooks<'_> {
+    fn is_in(&self, text: &str) -> Result<bool, String> {
+        let root = parsed(text)?;
+        let whole = root.object_value();
+        Ok(whole.is_some_and(|whole| self.installed_command(&whole).is_some()))
+    }
+
+    fn put_as_in(&self, text: &str, from: &str) -> Result<String, String> {
+        let root = parsed(from)?;
+        let whole = root.object_value();
+        let command = whole.and_then(|whole| self.installed_command(&whole));
+        let Some(command) = command
+            .as_deref()
+            .and_then(|command| command.rsplit_once(' '))
+        else {
+            return Ok(text.to_owned());
+        };
+        edited(text, |whole| self.put(whole, command.0))
+    }
+
+    fn remove(&self, text: &str) -> Result<String, String> {
+        edited(text, |whole| Hooks::remove(self, whole))
     }
 }
 
@@ -209,7 +263,7 @@ mod tests {
 
     use super::*;
     use crate::command::tests::PROGRAM;
-    use crate::settings_file::FORM;
+    use crate::form::JSON_FORM;
 
     const OPTIONS: HookOptions<'_> = HookOptions {
         command: "/bin/loci",
@@ -284,7 +338,7 @@ mod tests {
         let ours = |rest: &str| json!({"Stop": [{"hooks": [{"command": "say"}, {"command": format!("loci hook run {rest}")}]}]});
         let found = |installed: Value, host: &str| {
             let text = json!({"hooks": installed}).to_string();
-            let root = CstRootNode::parse(&text, &FORM).unwrap();
+            let root = CstRootNode::parse(&text, &JSON_FORM).unwrap();
             hooks(host, Path::new("")).installed_dialect(&root.object_value().unwrap())
         };
         let engram = ours("--host codex --dialect engram --event stop");

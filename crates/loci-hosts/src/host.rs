@@ -1,38 +1,194 @@
 //! The form of the data of a host.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// A program that runs agents and calls loci at the events of their sessions. Its file of hooks has
-/// the form that [`Hooks`](crate::Hooks) edits.
+use serde_json::Value;
+
+use crate::form::Form;
+use crate::machine::{Folder, Machine, joined};
+
+/// The environment variable from which hosts take the token for a server over HTTP.
+pub const TOKEN_VARIABLE: &str = "LOCI_TOKEN";
+
+/// A program that runs agents.
 #[derive(Debug)]
 pub struct Host {
     /// The name of the host in the command line of loci.
     pub name: &'static str,
-    /// The environment variable with the folder of its settings.
-    pub folder_variable: &'static str,
-    /// The folder of its settings in the home folder, for a variable that is not set.
-    pub folder: &'static str,
-    /// The name of the file of hooks in that folder.
+    /// The name that its makers give it.
+    pub title: &'static str,
+    /// The folder of its settings.
+    pub folder: Folder,
+    /// The programs that it brings, by which it is found on the path.
+    pub programs: &'static [&'static str],
+    /// Its MCP servers.
+    pub servers: Servers,
+    /// The files in which its agents read instructions.
+    pub instructions: Instructions,
+    /// Its hooks, if it has a file of the form that [`Hooks`](crate::Hooks) edits.
+    pub hooks: Option<HookFile>,
+    /// Its own command that lists MCP servers.
+    pub list: Option<List>,
+    /// The advice for a user whose connection has changed.
+    pub advice: &'static str,
+    /// Makes the link that installs a server of that name with that entry.
+    pub link: Option<fn(name: &str, entry: &Value) -> String>,
+}
+
+/// The MCP servers in the settings of a host.
+#[derive(Debug)]
+pub struct Servers {
+    /// The form of the files.
+    pub form: Form,
+    /// The key under which the file has an entry for each server, by name.
+    pub key: &'static str,
+    /// The folder of the user's file, if it is not the folder of the settings.
+    pub folder: Option<Folder>,
+    /// The names of the user's file, in the order in which the host prefers them. The first is made
+    /// if there is none.
+    pub user: &'static [&'static str],
+    /// The paths of a project's file in the folder of the project, in the same order; empty if
+    /// projects have none.
+    pub project: &'static [&'static str],
+    /// Makes the entry of a server that the host starts.
+    pub stdio: fn(name: &str, program: &str, arguments: &[String]) -> Value,
+    /// The entry of a server over HTTP.
+    pub http: Http,
+}
+
+/// The way in which a host connects to a server over HTTP.
+#[derive(Debug, Clone, Copy)]
+pub enum Http {
+    /// The host takes the token from [`TOKEN_VARIABLE`]. The function makes the entry.
+    Variable(fn(name: &str, url: &str) -> Value),
+    /// The host keeps the token itself in its file. The function makes the entry, with a word in
+    /// the place of the token.
+    Written(fn(name: &str, url: &str) -> Value),
+    /// The host knows no servers over HTTP in its files, for this reason.
+    Unsupported(&'static str),
+}
+
+/// The files in which the agents of a host read instructions.
+#[derive(Debug, Clone, Copy)]
+pub struct Instructions {
+    /// The user's file in the folder of settings.
+    pub user: Option<&'static str>,
+    /// A project's file in the folder of the project.
+    pub project: Option<&'static str>,
+}
+
+/// The file of hooks of a host.
+#[derive(Debug, Clone, Copy)]
+pub struct HookFile {
+    /// The name of the file in the folder of settings.
     pub file: &'static str,
-    /// The events at which it calls loci, each with the host's own name for it.
+    /// The events at which the host calls loci, each with the host's own name for it.
     pub events: &'static [(&'static str, Event)],
     /// The advice for a user whose hooks have changed.
     pub advice: Option<&'static str>,
 }
 
-impl Host {
-    /// Returns the file in which the host keeps its hooks; `None` if there is no home folder.
-    pub fn hooks_file(&self) -> Option<PathBuf> {
-        let home = || directories::BaseDirs::new().map(|dirs| dirs.home_dir().join(self.folder));
-        let folder = std::env::var_os(self.folder_variable)
-            .filter(|path| !path.is_empty())
-            .map(PathBuf::from)
-            .or_else(home);
-        folder.map(|folder| folder.join(self.file))
+/// The command of a host that lists its MCP servers, a line for each.
+#[derive(Debug, Clone, Copy)]
+pub struct List {
+    /// The name of the program, which is on the path.
+    pub program: &'static str,
+    /// The arguments.
+    pub arguments: &'static [&'static str],
+    /// The word in the line of a server that is in order.
+    pub word: &'static str,
+    /// True if the host connects to the servers before it lists them.
+    pub connects: bool,
+}
+
+/// The extent of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Every session of the user.
+    User,
+    /// The sessions in one project.
+    Project,
+}
+
+impl Scope {
+    /// Every scope.
+    pub const ALL: [Scope; 2] = [Scope::User, Scope::Project];
+
+    /// Returns the name of the scope in the command line of loci.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Scope::User => "user",
+            Scope::Project => "project",
+        }
+    }
+
+    /// Returns the scope with that name; `None` if there is none.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Scope::ALL.into_iter().find(|scope| scope.name() == name)
     }
 }
 
+impl Host {
+    /// Returns true if the host seems to be installed: its folder or its file of servers is there,
+    /// or one of its programs is on the path.
+    pub fn is_installed(&self, machine: &Machine) -> bool {
+        machine.folder(&self.folder).is_dir()
+            || self
+                .servers_file(machine, Scope::User, Path::new(""))
+                .is_some_and(|file| file.is_file())
+            || self
+                .programs
+                .iter()
+                .any(|name| machine.program(name).is_some())
+    }
+
+    /// Returns the file of MCP servers; `None` if the host has none in that scope. Of several
+    /// names, it is the first file that is there.
+    pub fn servers_file(&self, machine: &Machine, scope: Scope, project: &Path) -> Option<PathBuf> {
+        let (folder, names) = match scope {
+            Scope::User => {
+                let folder = self.servers.folder.as_ref().unwrap_or(&self.folder);
+                (machine.folder(folder), self.servers.user)
+            }
+            Scope::Project => (project.to_owned(), self.servers.project),
+        };
+        let mut files = names.iter().map(|name| joined(&folder, name));
+        let first = files.next()?;
+        if first.exists() {
+            return Some(first);
+        }
+        Some(files.find(|file| file.exists()).unwrap_or(first))
+    }
+
+    /// Returns the file of instructions; `None` if the host has none in that scope.
+    pub fn instructions_file(
+        &self,
+        machine: &Machine,
+        scope: Scope,
+        project: &Path,
+    ) -> Option<PathBuf> {
+        match scope {
+            Scope::User => {
+                let name = self.instructions.user?;
+                Some(joined(&machine.folder(&self.folder), name))
+            }
+            Scope::Project => Some(joined(project, self.instructions.project?)),
+        }
+    }
+
+    /// Returns the file in which the host keeps its hooks; `None` if it has no hooks, or there is
+    /// no home folder.
+    pub fn hooks_file(&self) -> Option<PathBuf> {
+        let folder = Machine::here()?.folder(&self.folder);
+        Some(folder.join(self.hooks?.file))
+    }
+
+    /// Returns the events at which the host calls loci; none if it has no hooks.
+    pub(crate) fn events(&self) -> &'static [(&'static str, Event)] {
+        self.hooks.map_or(&[], |hooks| hooks.events)
+    }
+}
 /// An event in the session of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {

@@ -1,8 +1,9 @@
 //! The hosts: programs such as Claude Code and Codex that run agents, and the hooks by which they
 //! call loci.
 //!
-//! Each host has a module of its own with its data, a [`Host`], and a place in [`HOSTS`]. [`Hooks`]
-//! adds the hooks of loci to the settings of a host and removes them; every other byte of the file
+//! Each host has a module of its own with its data, a [`Host`], and a place in [`HOSTS`].
+//! [`Connection`] adds loci to the MCP servers of a host and its instructions to the files that
+//! agents read, and removes them; [`Hooks`] does this with the hooks. Every other byte of a file
 //! stays. [`Input`] and [`Reply`] are the JSON that a host and a hook exchange. Nothing here prints
 //! or reads the settings of loci.
 //!
@@ -29,25 +30,56 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod claude_code;
-mod codex;
+mod change;
+mod check;
 mod command;
+mod connection;
+mod entry;
 mod exchange;
+mod form;
 mod hooks;
 mod host;
+mod instructions;
+mod known;
+mod machine;
 mod settings_file;
 mod shell;
 
-pub use claude_code::CLAUDE_CODE;
-pub use codex::CODEX;
+pub use change::Change;
 pub use command::{HookRun, Program, build_folder, shell_command};
+pub use connection::{ConnectError, Connection, token_advice};
+pub use entry::{OwnEntry, Target};
 pub use exchange::{Input, Reply};
+pub use form::Form;
 pub use hooks::{HookOptions, Hooks};
-pub use host::{Event, Host};
+pub use host::{Event, HookFile, Host, Http, Instructions, List, Scope, Servers, TOKEN_VARIABLE};
+pub use instructions::InstructionBlock;
+pub use known::{
+    CLAUDE_CODE, CLAUDE_DESKTOP, CLINE, CODEX, CURSOR, GEMINI_CLI, GOOSE, OPENCODE, VSCODE,
+    WINDSURF, ZED,
+};
+pub use machine::{Base, Folder, Machine, System};
 pub use settings_file::{EditError, Edited, replace_file};
 
-/// Every host whose hooks loci knows, in the order of the documentation.
-pub static HOSTS: [&Host; 2] = [&CLAUDE_CODE, &CODEX];
+/// Every host that loci knows, in the order of the documentation.
+pub static HOSTS: [&Host; 11] = [
+    &CLAUDE_CODE,
+    &CLAUDE_DESKTOP,
+    &CODEX,
+    &CURSOR,
+    &VSCODE,
+    &GEMINI_CLI,
+    &OPENCODE,
+    &ZED,
+    &WINDSURF,
+    &CLINE,
+    &GOOSE,
+];
+
+/// Returns the hosts whose hooks loci knows, in the same order.
+pub fn hosts_with_hooks() -> impl Iterator<Item = &'static Host> {
+    HOSTS.into_iter().filter(|host| host.hooks.is_some())
+}
 
 /// Returns the host with that name; `None` if there is none.
 pub fn host(name: &str) -> Option<&'static Host> {
@@ -62,10 +94,8 @@ mod tests {
 
     #[test]
     fn every_host_has_a_limit_for_the_start_of_a_session() {
-        assert_eq!(
-            HOSTS.map(|host| host.name),
-            SESSION_START_HOSTS.map(|(name, _)| name)
-        );
+        let names: Vec<_> = hosts_with_hooks().map(|host| host.name).collect();
+        assert_eq!(names, SESSION_START_HOSTS.map(|(name, _)| name));
     }
 
     #[test]

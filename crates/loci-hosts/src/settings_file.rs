@@ -5,23 +5,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
-use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstObject, CstRootNode};
 use loci_mine::plain_file::{self, Links};
 
-/// The form of settings: JSON, in which hosts allow comments and trailing commas.
-pub const FORM: ParseOptions = ParseOptions {
-    allow_comments: true,
-    allow_trailing_commas: true,
-    allow_loose_object_property_names: false,
-    allow_missing_commas: false,
-    allow_single_quoted_strings: false,
-    allow_hexadecimal_numbers: false,
-    allow_unary_plus_numbers: false,
-    allow_bare_decimal_point_numbers: false,
-    allow_non_finite_numbers: false,
-    allow_extended_string_escapes: false,
-};
+use crate::form::JSON_FORM;
+
 /// The largest size of a settings file, in bytes.
 const FILE_BYTES_MAX: u64 = 8 << 20;
 
@@ -77,62 +65,73 @@ impl Error for EditError {
     }
 }
 
-/// Changes a settings file, with a copy of the old file. Every other byte of the file stays,
-/// comments too. Writes nothing if nothing changes.
+/// Changes a text of settings. Every other byte stays, but a text that changes ends with a new line.
 ///
 /// # Errors
-/// [`EditError::Refused`] if the file is no JSON object in UTF-8, is a link to nothing, is
-/// read-only, or `change` returns a problem; it is unchanged then. [`EditError::Failed`] if it
-/// cannot be read, copied or written.
-pub fn edit(
-    file: &Path,
+/// A problem of the text: it is no JSON object, or the one that `change` returns.
+pub fn edited(
+    text: &str,
     change: impl FnOnce(&CstObject) -> Result<(), String>,
-) -> Result<Edited, EditError> {
-    let failed = |step: &'static str, error: io::Error| EditError::Failed {
-        file: file.to_owned(),
-        step,
-        error,
-    };
-    let refused = |problem: String| EditError::Refused {
-        file: file.to_owned(),
-        problem,
-    };
+) -> Result<String, String> {
+    let root = parsed(text)?;
+    let whole = root.object_value().ok_or("it holds no JSON object")?;
+    let before = root.to_string();
+    change(&whole)?;
+    let mut new = root.to_string();
+    if new == before {
+        return Ok(text.to_owned());
+    }
+    if !new.ends_with('\n') {
+        new.push('\n');
+    }
+    Ok(new)
+}
+
+/// Parses a text of settings; an empty text is an empty object.
+///
+/// # Errors
+/// A problem of the text: it is no JSON.
+pub fn parsed(text: &str) -> Result<CstRootNode, String> {
+    let text = if text.trim().is_empty() { "{}" } else { text };
+    CstRootNode::parse(text, &JSON_FORM).map_err(|error| format!("it is no JSON ({error})"))
+}
+
+/// Returns the file to write and its text; no text if there is no file.
+///
+/// # Errors
+/// [`EditError::Refused`] if it is not text in UTF-8 or is a link to nothing. [`EditError::Failed`]
+/// if it cannot be read, is not a plain file or is too large.
+pub fn read(file: &Path) -> Result<(PathBuf, Option<String>), EditError> {
+    let (failed, refused) = (failed(file), refused(file));
     let real = real(file).map_err(|error| failed("read", error))?;
     let real = real.ok_or_else(|| refused("it is a link to what is not there".to_owned()))?;
-    let before = match plain_file::read(&real, Links::Refused, FILE_BYTES_MAX) {
+    let text = match plain_file::read(&real, Links::Refused, FILE_BYTES_MAX) {
         Ok(bytes) => Some(
             String::from_utf8(bytes).map_err(|_| refused("it is not text in UTF-8".to_owned()))?,
         ),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(failed("read", error)),
     };
-    let text = before
-        .as_deref()
-        .filter(|text| !text.trim().is_empty())
-        .unwrap_or("{}");
-    let root = CstRootNode::parse(text, &FORM)
-        .map_err(|error| refused(format!("it is no JSON ({error})")))?;
-    let whole = root
-        .object_value()
-        .ok_or_else(|| refused("it holds no JSON object".to_owned()))?;
-    change(&whole).map_err(refused)?;
-    let mut new = root.to_string();
-    let has_changed = new != text;
-    let mut backup = None;
-    if has_changed {
-        if !new.ends_with('\n') {
-            new.push('\n');
-        }
-        if before.is_some() {
-            writable(&real).map_err(|error| refused(format!("it cannot be written ({error})")))?;
-            backup = Some(back_up(&real).map_err(|error| failed("backed up", error))?);
-        }
-        replace_file(&real, &new).map_err(|error| failed("written", error))?;
+    Ok((real, text))
+}
+
+/// Makes failures of a step with that file.
+pub fn failed(file: &Path) -> impl Fn(&'static str, io::Error) -> EditError {
+    let file = file.to_owned();
+    move |step, error| EditError::Failed {
+        file: file.clone(),
+        step,
+        error,
     }
-    Ok(Edited {
-        has_changed,
-        backup,
-    })
+}
+
+/// Makes refusals of that file.
+pub fn refused(file: &Path) -> impl Fn(String) -> EditError {
+    let file = file.to_owned();
+    move |problem| EditError::Refused {
+        file: file.clone(),
+        problem,
+    }
 }
 
 /// Returns the file to write, which is the target of a link; `None` if that does not exist.
@@ -147,7 +146,7 @@ fn real(file: &Path) -> io::Result<Option<PathBuf>> {
 }
 
 /// Fails if the file is read-only, which a rename would ignore.
-fn writable(file: &Path) -> io::Result<()> {
+pub fn writable(file: &Path) -> io::Result<()> {
     // A privileged user may open a read-only file, too.
     if fs::metadata(file)?.permissions().readonly() {
         return Err(io::ErrorKind::PermissionDenied.into());
@@ -156,11 +155,9 @@ fn writable(file: &Path) -> io::Result<()> {
 }
 
 /// Copies a file beside itself, under a free name.
-fn back_up(file: &Path) -> io::Result<PathBuf> {
+pub fn back_up(file: &Path) -> io::Result<PathBuf> {
     for number in 1_u32.. {
-        let mut name = file.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".loci-backup-{number}"));
-        let copy = file.with_file_name(name);
+        let copy = backup(file, number);
         match fs::File::create_new(&copy) {
             Ok(_) => {
                 fs::copy(file, &copy)?;
@@ -171,6 +168,22 @@ fn back_up(file: &Path) -> io::Result<PathBuf> {
         }
     }
     Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Returns the copies that [`back_up`] made beside a file, the last first.
+pub fn backups(file: &Path) -> Vec<PathBuf> {
+    let mut copies: Vec<_> = (1_u32..=u32::MAX)
+        .map(|number| backup(file, number))
+        .take_while(|copy| copy.is_file())
+        .collect();
+    copies.reverse();
+    copies
+}
+
+fn backup(file: &Path, number: u32) -> PathBuf {
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".loci-backup-{number}"));
+    file.with_file_name(name)
 }
 
 /// Replaces a file atomically by a text, with its former permissions. Makes its folder if there is

@@ -2,6 +2,7 @@
 //! [`crate::settings`].
 
 mod common;
+mod connect;
 
 use std::path::PathBuf;
 
@@ -10,10 +11,11 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use loci_core::Scope;
 use loci_dialects::{DIALECTS, mememory};
-use loci_hosts::{Event, HOSTS, Host};
+use loci_hosts::{Event, Host};
 
 pub use self::common::Common;
 use self::common::given;
+pub use self::connect::Connect;
 use crate::exit::Exit;
 use crate::settings::{self, Flags};
 
@@ -44,6 +46,12 @@ pub enum Command {
         #[arg(value_parser = dialects())]
         dialect: String,
     },
+    /// Connect the hosts on this machine to loci: Claude Code, Codex, Cursor and others
+    ///
+    /// Adds loci to the MCP servers in the settings of each host, which then starts it by itself,
+    /// over stdio and without a token. Every other byte of the file stays, and a copy of the old
+    /// file lies beside it. Twice is once.
+    Connect(Connect),
     /// Store a memory
     Add(Add),
     /// Store many memories from a file of JSON lines, or bring an export back
@@ -624,7 +632,7 @@ fn dialects() -> PossibleValuesParser {
 }
 
 fn hosts() -> impl TypedValueParser<Value = &'static Host> {
-    PossibleValuesParser::new(HOSTS.map(|host| host.name))
+    PossibleValuesParser::new(loci_hosts::hosts_with_hooks().map(|host| host.name))
         .try_map(|name| loci_hosts::host(&name).ok_or("there is no host with this name"))
 }
 

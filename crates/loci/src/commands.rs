@@ -6,6 +6,7 @@ pub mod backup;
 pub mod bootstrap;
 pub mod completions;
 pub mod config;
+pub mod connect;
 pub mod doctor;
 pub mod export;
 pub mod forget;

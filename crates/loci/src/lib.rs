@@ -20,6 +20,7 @@ mod former_models;
 mod machine;
 pub mod models;
 pub mod output;
+mod own_program;
 mod panics;
 pub mod progress;
 pub mod secret;
@@ -125,6 +126,7 @@ fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(),
     match command {
         Command::Serve(arguments) => commands::serve::run(settings, arguments, output),
         Command::Mcp { dialect } => commands::mcp::run(settings, dialect),
+        Command::Connect(arguments) => commands::connect::run(settings, arguments, output),
         Command::Add(arguments) => commands::add::run(settings, arguments, output),
         Command::Import(arguments) => commands::import::run(settings, arguments, output),
         Command::Search(arguments) => commands::search::run(settings, arguments, output),

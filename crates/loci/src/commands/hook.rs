@@ -9,6 +9,7 @@ use loci_filing::hook::{HookError, Session};
 use loci_filing::trust::Trust;
 use loci_hosts::{HookRun, Input};
 
+pub use self::install::parse;
 use crate::cli::Hook;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, notice, print};

@@ -191,6 +191,10 @@ fn announce(
     });
     let command = format!("claude mcp add --scope user --transport http loci {url}{header}");
     status_line(format_args!("listening on {scheme}://{address}"));
+    status_line(format_args!(
+        "run `loci connect` to connect the hosts on this machine without a server and a token, \
+         `loci connect --http {base}` to connect them to this one"
+    ));
     match token {
         None => status_line("no token is asked for (--no-auth); to connect Claude Code:"),
         Some(OwnersToken::New(_)) => {

@@ -6,6 +6,8 @@ mod archive;
 mod audit;
 mod backup;
 mod commands;
+#[cfg(unix)]
+mod connect;
 mod doctor;
 mod faults;
 mod import;

@@ -100,6 +100,11 @@ fn the_first_start_makes_a_token_and_prints_the_line() {
         server.line,
         format!("claude mcp add --scope user --transport http loci {url} {header}\n")
     );
+    assert!(
+        server.said.contains("run `loci connect`"),
+        "{}",
+        server.said
+    );
     #[cfg(unix)]
     assert_eq!(crate::program::mode(&file), 0o600);
 

@@ -3,8 +3,6 @@
 #[cfg(test)]
 mod tests;
 
-use std::ffi::OsStr;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
@@ -15,6 +13,7 @@ use serde_json::json;
 use crate::cli::{Cli, Command, Hook, HookInstall, HookSettings};
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, status_line};
+use crate::own_program::{self, OwnProgram};
 use crate::settings::Settings;
 
 pub fn install(
@@ -28,17 +27,8 @@ pub fn install(
         shared,
         verbatim,
     } = arguments;
-    let unknown = |subject: &str, error: io::Error| {
-        Failure::new(
-            Exit::Failure,
-            format!("{subject} of loci is unknown: {error}"),
-        )
-    };
-    let executable = std::env::current_exe().map_err(|error| unknown("the path", error))?;
-    let places = settings
-        .named_places()
-        .map_err(|error| unknown("a path", error))?;
-    let command = loci_hosts::shell_command(&executable, &places);
+    let program = OwnProgram::new(settings)?;
+    let command = loci_hosts::shell_command(&program.file, &program.places);
     let options = HookOptions {
         command: &command,
         dialect: dialect.as_deref(),
@@ -56,17 +46,11 @@ pub fn install(
     };
     let sentence = format!("loci's hooks for {host} {said} {shown}");
     report(&edited, host, &file, output, &sentence)?;
-    if let Some(advice) = place.host.advice.filter(|_| edited.has_changed) {
+    let advice = place.host.hooks.and_then(|hooks| hooks.advice);
+    if let Some(advice) = advice.filter(|_| edited.has_changed) {
         status_line(advice);
     }
-    if let Some(folder) = loci_hosts::build_folder(&executable) {
-        status_line(format_args!(
-            "warning: these hooks call {}, which `cargo clean` or the next build in {} removes; copy the program to a \
-             folder that stays, such as ~/.local/bin, and install the hooks with that copy",
-            executable.display(),
-            folder.display()
-        ));
-    }
+    program.warn_of_build_folder("these hooks");
     Ok(())
 }
 
@@ -101,12 +85,11 @@ fn edit(
     file: &Path,
     change: impl FnOnce(Hooks<'_>) -> Result<Edited, EditError>,
 ) -> Result<Edited, Failure> {
-    let executable = std::env::current_exe().ok();
-    let file_name = executable
-        .as_deref()
-        .and_then(Path::file_name)
-        .and_then(OsStr::to_str);
-    let program = Program { file_name, parse };
+    let file_name = own_program::file_name();
+    let program = Program {
+        file_name: file_name.as_deref(),
+        parse,
+    };
     let hooks = Hooks {
         host: arguments.host,
         file,
@@ -122,7 +105,7 @@ fn edit(
 }
 
 /// Parses the words of `loci hook run` in the settings of a host.
-fn parse(words: &[String]) -> Option<HookRun> {
+pub fn parse(words: &[String]) -> Option<HookRun> {
     match Cli::try_parse_from(words).ok()?.command {
         Command::Hook(Hook::Run {
             dialect,

@@ -1,0 +1,326 @@
+//! Tests of the connection of every host.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::*;
+use crate::form::Form;
+use crate::machine::System;
+use crate::{CLAUDE_CODE, CLAUDE_DESKTOP, CODEX, CURSOR, HOSTS, OPENCODE, VSCODE, ZED};
+
+const OWN: OwnEntry<'_> = OwnEntry {
+    file_name: None,
+    dialects: &["mememory", "vault"],
+};
+const BLOCK: InstructionBlock<'_> = InstructionBlock {
+    server: "loci",
+    recall: "recall",
+    remember: "remember",
+};
+
+fn machine(home: &Path) -> Machine {
+    Machine {
+        system: System::Linux,
+        home: home.to_owned(),
+        variable: |_| None,
+    }
+}
+
+fn connection<'a>(host: &'static Host, machine: &'a Machine, scope: Scope) -> Connection<'a> {
+    Connection {
+        host,
+        machine,
+        scope,
+        project: &machine.home,
+        name: "loci",
+        own: OWN,
+    }
+}
+
+fn stdio(dialect: &str) -> Target {
+    let arguments = ["--data", "/a b", "mcp", dialect].map(str::to_owned);
+    Target::Stdio {
+        program: "/usr/local/bin/loci".to_owned(),
+        arguments: arguments.to_vec(),
+    }
+}
+
+fn http(dialect: &str) -> Target {
+    Target::Http {
+        url: format!("http://127.0.0.1:7821/mcp/{dialect}"),
+    }
+}
+
+/// A file of a host with comments and servers of others.
+fn with_others(host: &Host) -> String {
+    let key = host.servers.key;
+    match host.servers.form {
+        Form::Json => format!(
+            "// mine\n{{\n\t\"theme\": \"dark\", // of mine\n\t\"{key}\": {{\n\t\t\"other\": {{\"command\": \"x\"}}, \n\t}},\n}}"
+        ),
+        Form::Toml => format!(
+            "# mine\nmodel = 'm' # of mine\n\n[{key}.other]\ncommand = \"x\"\n\n[last]\na = 1"
+        ),
+        Form::Yaml => format!(
+            "# mine\nmodel: m # of mine\n{key}:\n  other:\n    cmd: x\n    args:\n    - a\n\n# last\nlast: 1"
+        ),
+    }
+}
+
+fn everything(folder: &Path) -> Vec<(PathBuf, Option<Vec<u8>>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.push((path.clone(), None));
+            found.extend(everything(&path));
+        } else {
+            let bytes = fs::read(&path).unwrap();
+            found.push((path, Some(bytes)));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn every_host_is_connected_once_and_undone_to_the_byte() {
+    let mut tried = 0;
+    for host in HOSTS {
+        for scope in Scope::ALL {
+            for before in [None, Some(String::new()), Some(with_others(host))] {
+                for target in [stdio("mememory"), http("vault")] {
+                    let home = tempfile::tempdir().unwrap();
+                    let machine = machine(home.path());
+                    let connection = connection(host, &machine, scope);
+                    let Ok(file) = connection.file() else {
+                        continue;
+                    };
+                    if let Some(text) = &before {
+                        fs::create_dir_all(file.parent().unwrap()).unwrap();
+                        fs::write(&file, text).unwrap();
+                    }
+                    let found = everything(home.path());
+                    let Ok(change) = connection.connect(&target) else {
+                        assert!(matches!(target, Target::Http { .. }), "{}", host.name);
+                        continue;
+                    };
+                    change.apply().unwrap();
+                    let connected = everything(home.path());
+                    let entry = connection.entry().unwrap().unwrap();
+                    assert_eq!(Target::of(&entry), Some(target.clone()), "{entry}");
+                    assert!(
+                        !connection
+                            .connect(&target)
+                            .unwrap()
+                            .apply()
+                            .unwrap()
+                            .has_changed
+                    );
+                    assert_eq!(everything(home.path()), connected, "twice is once");
+                    connection.disconnect().unwrap().apply().unwrap();
+                    assert_eq!(everything(home.path()), found, "{} {before:?}", host.name);
+                    assert!(!connection.disconnect().unwrap().has_changed());
+                    tried += 1;
+                }
+            }
+        }
+    }
+    assert!(tried >= 3 * (11 + 7 + 8), "{tried}");
+}
+
+#[test]
+fn a_connection_that_changes_is_still_undone_to_the_byte() {
+    for host in HOSTS {
+        let home = tempfile::tempdir().unwrap();
+        let machine = machine(home.path());
+        let connection = connection(host, &machine, Scope::User);
+        let file = connection.file().unwrap();
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, with_others(host)).unwrap();
+        let found = everything(home.path());
+        for target in [
+            stdio("mememory"),
+            stdio("vault"),
+            http("vault"),
+            stdio("vault"),
+        ] {
+            if let Ok(change) = connection.connect(&target) {
+                change.apply().unwrap();
+            }
+        }
+        assert_eq!(connection.dialect().unwrap().as_deref(), Some("vault"));
+        connection.disconnect().unwrap().apply().unwrap();
+        assert_eq!(everything(home.path()), found, "{}", host.name);
+    }
+}
+
+#[test]
+fn what_a_host_or_a_person_wrote_since_stays() {
+    for host in HOSTS {
+        let home = tempfile::tempdir().unwrap();
+        let machine = machine(home.path());
+        let connection = connection(host, &machine, Scope::User);
+        let file = connection.file().unwrap();
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, with_others(host)).unwrap();
+        connection
+            .connect(&stdio("mememory"))
+            .unwrap()
+            .apply()
+            .unwrap();
+        let text = fs::read_to_string(&file).unwrap();
+        fs::write(&file, text.replace("mine", "ours")).unwrap();
+        connection.disconnect().unwrap().apply().unwrap();
+        let left = fs::read_to_string(&file).unwrap();
+        assert!(!left.contains("loci"), "{left}");
+        for kept in ["ours", "other", "of ours"] {
+            assert!(left.contains(kept), "{left}");
+        }
+    }
+}
+
+#[test]
+fn an_entry_of_another_program_is_not_replaced() {
+    let home = tempfile::tempdir().unwrap();
+    let machine = machine(home.path());
+    let connection = connection(&CURSOR, &machine, Scope::User);
+    let file = connection.file().unwrap();
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let text = json!({"mcpServers": {"loci": {"command": "other", "args": []}}}).to_string();
+    fs::write(&file, &text).unwrap();
+    let refused = connection
+        .connect(&stdio("mememory"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        refused.contains("not of loci") && refused.contains("--name"),
+        "{refused}"
+    );
+    assert!(!connection.disconnect().unwrap().has_changed());
+    assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    let named = Connection {
+        name: "memory",
+        ..connection
+    };
+    named.connect(&stdio("mememory")).unwrap().apply().unwrap();
+    assert!(fs::read_to_string(&file).unwrap().contains("\"memory\""));
+}
+
+#[test]
+fn no_token_is_written() {
+    let home = tempfile::tempdir().unwrap();
+    let machine = machine(home.path());
+    let refusal = |host| {
+        let connection = connection(host, &machine, Scope::User);
+        connection
+            .connect(&http("mememory"))
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(refusal(&ZED).contains("without --http"));
+    assert!(refusal(&CLAUDE_DESKTOP).contains("Connectors"));
+    let printed = connection(&ZED, &machine, Scope::User).printed(&http("mememory"));
+    assert!(printed.unwrap().contains("Bearer TOKEN"));
+    for host in HOSTS {
+        if let Http::Variable(entry) = host.servers.http {
+            assert!(
+                entry("loci", "u").to_string().contains(TOKEN_VARIABLE),
+                "{}",
+                host.name
+            );
+        }
+    }
+}
+
+#[test]
+fn a_host_without_a_place_says_so() {
+    let home = tempfile::tempdir().unwrap();
+    let machine = machine(home.path());
+    let of_project = connection(&CLAUDE_DESKTOP, &machine, Scope::Project);
+    let refused = of_project
+        .connect(&stdio("mememory"))
+        .unwrap_err()
+        .to_string();
+    assert!(refused.contains("--scope user"), "{refused}");
+    let refused = connection(&CURSOR, &machine, Scope::User).instruct(&BLOCK);
+    assert!(refused.unwrap_err().to_string().contains("--scope project"));
+}
+
+#[test]
+fn instructions_are_undone_to_the_byte() {
+    for host in HOSTS {
+        for scope in Scope::ALL {
+            for before in [None, Some("# Mine\n\nText without an end"), Some("")] {
+                let home = tempfile::tempdir().unwrap();
+                let machine = machine(home.path());
+                let connection = connection(host, &machine, scope);
+                let Some(file) = host.instructions_file(&machine, scope, home.path()) else {
+                    continue;
+                };
+                if let Some(text) = before {
+                    fs::create_dir_all(file.parent().unwrap()).unwrap();
+                    fs::write(&file, text).unwrap();
+                }
+                let found = everything(home.path());
+                connection.instruct(&BLOCK).unwrap().apply().unwrap();
+                assert!(!connection.instruct(&BLOCK).unwrap().has_changed());
+                connection.uninstruct().unwrap().apply().unwrap();
+                assert_eq!(everything(home.path()), found, "{}", host.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_file_that_is_there_is_changed() {
+    let home = tempfile::tempdir().unwrap();
+    let machine = machine(home.path());
+    let connection = connection(&OPENCODE, &machine, Scope::User);
+    assert!(connection.file().unwrap().ends_with("opencode.jsonc"));
+    let plain = home.path().join(".config/opencode/opencode.json");
+    fs::create_dir_all(plain.parent().unwrap()).unwrap();
+    fs::write(&plain, "{}").unwrap();
+    assert_eq!(connection.file().unwrap(), plain);
+}
+
+#[test]
+fn hosts_are_found_by_what_they_leave() {
+    let home = tempfile::tempdir().unwrap();
+    let machine = machine(home.path());
+    for host in HOSTS {
+        assert!(!host.is_installed(&machine), "{}", host.name);
+    }
+    fs::write(home.path().join(".claude.json"), "{}").unwrap();
+    assert!(CLAUDE_CODE.is_installed(&machine));
+    fs::create_dir(home.path().join(".codex")).unwrap();
+    assert!(CODEX.is_installed(&machine));
+}
+
+#[test]
+fn links_hold_the_entry() {
+    let home = tempfile::tempdir().unwrap();
+    let machine = machine(home.path());
+    let link = |host| {
+        let connection = connection(host, &machine, Scope::User);
+        connection.link(&stdio("mememory")).unwrap()
+    };
+    let cursor = link(&CURSOR).unwrap();
+    let (_, config) = cursor.split_once("&config=").unwrap();
+    let config = percent_encoding::percent_decode_str(config)
+        .decode_utf8()
+        .unwrap();
+    let decoded = data_encoding::BASE64.decode(config.as_bytes()).unwrap();
+    let entry: Value = serde_json::from_slice(&decoded).unwrap();
+    assert_eq!(Target::of(&entry), Some(stdio("mememory")));
+    let vscode = link(&VSCODE).unwrap();
+    let (_, query) = vscode.split_once('?').unwrap();
+    let query = percent_encoding::percent_decode_str(query)
+        .decode_utf8()
+        .unwrap();
+    let entry: Value = serde_json::from_str(&query).unwrap();
+    assert_eq!(entry["name"], "loci");
+    assert_eq!(Target::of(&entry), Some(stdio("mememory")));
+    assert_eq!(link(&CODEX), None);
+}

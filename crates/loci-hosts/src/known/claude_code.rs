@@ -1,0 +1,54 @@
+//! Claude Code, of Anthropic.
+
+use serde_json::json;
+
+use crate::form::Form;
+use crate::host::{Event, HookFile, Host, Http, Instructions, List, Servers};
+use crate::machine::Folder;
+
+/// The data of Claude Code.
+pub static CLAUDE_CODE: Host = Host {
+    name: "claude-code",
+    title: "Claude Code",
+    folder: Folder::home(".claude").or_variable("CLAUDE_CONFIG_DIR"),
+    programs: &["claude"],
+    servers: Servers {
+        form: Form::Json,
+        key: "mcpServers",
+        folder: Some(Folder::home("").or_variable("CLAUDE_CONFIG_DIR")),
+        user: &[".claude.json"],
+        project: &[".mcp.json"],
+        // It holds tools back until the model looks for them, unless a server is always loaded.
+        stdio: |_, program, arguments| json!({"type": "stdio", "command": program, "args": arguments, "alwaysLoad": true}),
+        http: Http::Variable(|_, url| {
+            json!({
+                "type": "http",
+                "url": url,
+                "headers": {"Authorization": "Bearer ${LOCI_TOKEN}"},
+                "alwaysLoad": true,
+            })
+        }),
+    },
+    instructions: Instructions {
+        user: Some("CLAUDE.md"),
+        project: Some("CLAUDE.md"),
+    },
+    hooks: Some(HookFile {
+        file: "settings.json",
+        events: &[
+            ("SessionStart", Event::SessionStart),
+            ("Stop", Event::Stop),
+            ("PreCompact", Event::PreCompact),
+            ("SessionEnd", Event::SessionEnd),
+        ],
+        advice: None,
+    }),
+    list: Some(List {
+        program: "claude",
+        arguments: &["mcp", "list"],
+        word: "Connected",
+        connects: true,
+    }),
+    advice: "sessions of Claude Code that begin from now on have loci",
+    link: None,
+};

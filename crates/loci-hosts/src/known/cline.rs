@@ -1,0 +1,35 @@
+//! Cline, the command line of Cline Bot.
+
+use serde_json::json;
+
+use crate::form::Form;
+use crate::host::{Host, Http, Instructions, Servers};
+use crate::machine::Folder;
+
+/// The data of Cline.
+pub static CLINE: Host = Host {
+    name: "cline",
+    title: "Cline",
+    folder: Folder::home(".cline"),
+    programs: &["cline"],
+    servers: Servers {
+        form: Form::Json,
+        key: "mcpServers",
+        folder: None,
+        user: &["data/settings/cline_mcp_settings.json"],
+        project: &[],
+        stdio: |_, program, arguments| json!({"transport": {"type": "stdio", "command": program, "args": arguments}}),
+        http: Http::Written(|_, url| {
+            let headers = json!({"Authorization": "Bearer TOKEN"});
+            json!({"transport": {"type": "streamableHttp", "url": url, "headers": headers}})
+        }),
+    },
+    instructions: Instructions {
+        user: None,
+        project: Some(".clinerules/loci.md"),
+    },
+    hooks: None,
+    list: None,
+    advice: "sessions of Cline that begin from now on have loci",
+    link: None,
+};

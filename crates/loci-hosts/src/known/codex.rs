@@ -1,0 +1,49 @@
+//! Codex, of OpenAI. Its file of hooks has the form of the settings of Claude Code.
+
+use serde_json::json;
+
+use crate::entry;
+use crate::form::Form;
+use crate::host::{Event, HookFile, Host, Http, Instructions, List, Servers, TOKEN_VARIABLE};
+use crate::machine::Folder;
+
+/// The data of Codex.
+pub static CODEX: Host = Host {
+    name: "codex",
+    title: "Codex",
+    folder: Folder::home(".codex").or_variable("CODEX_HOME"),
+    programs: &["codex"],
+    servers: Servers {
+        form: Form::Toml,
+        key: "mcp_servers",
+        folder: None,
+        user: &["config.toml"],
+        project: &[".codex/config.toml"],
+        stdio: entry::command_and_args,
+        http: Http::Variable(|_, url| json!({"url": url, "bearer_token_env_var": TOKEN_VARIABLE})),
+    },
+    instructions: Instructions {
+        user: Some("AGENTS.md"),
+        project: Some("AGENTS.md"),
+    },
+    hooks: Some(HookFile {
+        file: "hooks.json",
+        events: &[
+            ("SessionStart", Event::SessionStart),
+            ("Stop", Event::Stop),
+            ("PreCompact", Event::PreCompact),
+            ("SessionEnd", Event::SessionEnd),
+        ],
+        advice: Some(
+            "Codex runs new or changed hooks only after you have trusted them: review them with /hooks in Codex",
+        ),
+    }),
+    list: Some(List {
+        program: "codex",
+        arguments: &["mcp", "list"],
+        word: "enabled",
+        connects: false,
+    }),
+    advice: "sessions of Codex that begin from now on have loci; it reads the file of a project only if you trust the project",
+    link: None,
+};

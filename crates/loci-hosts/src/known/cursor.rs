@@ -1,0 +1,43 @@
+//! Cursor, of Anysphere.
+
+use data_encoding::BASE64;
+use serde_json::{Value, json};
+
+use crate::entry;
+use crate::form::Form;
+use crate::host::{Host, Http, Instructions, Servers};
+use crate::machine::Folder;
+
+/// The data of Cursor.
+pub static CURSOR: Host = Host {
+    name: "cursor",
+    title: "Cursor",
+    folder: Folder::home(".cursor"),
+    programs: &["cursor", "cursor-agent"],
+    servers: Servers {
+        form: Form::Json,
+        key: "mcpServers",
+        folder: None,
+        user: &["mcp.json"],
+        project: &[".cursor/mcp.json"],
+        stdio: entry::command_and_args,
+        http: Http::Variable(
+            |_, url| json!({"url": url, "headers": {"Authorization": "Bearer ${env:LOCI_TOKEN}"}}),
+        ),
+    },
+    // The user's rules are in its settings, not in a file.
+    instructions: Instructions {
+        user: None,
+        project: Some("AGENTS.md"),
+    },
+    hooks: None,
+    list: None,
+    advice: "switch loci on in the settings of Cursor, under MCP, if it is off there",
+    link: Some(link),
+};
+
+fn link(name: &str, entry: &Value) -> String {
+    let config = entry::query_value(&BASE64.encode(entry.to_string().as_bytes()));
+    let name = entry::query_value(name);
+    format!("cursor://anysphere.cursor-deeplink/mcp/install?name={name}&config={config}")
+}

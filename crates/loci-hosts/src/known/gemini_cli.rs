@@ -1,0 +1,40 @@
+//! Gemini CLI, of Google.
+
+use serde_json::json;
+
+use crate::entry;
+use crate::form::Form;
+use crate::host::{Host, Http, Instructions, List, Servers};
+use crate::machine::Folder;
+
+/// The data of Gemini CLI.
+pub static GEMINI_CLI: Host = Host {
+    name: "gemini-cli",
+    title: "Gemini CLI",
+    folder: Folder::home(".gemini"),
+    programs: &["gemini"],
+    servers: Servers {
+        form: Form::Json,
+        key: "mcpServers",
+        folder: None,
+        user: &["settings.json"],
+        project: &[".gemini/settings.json"],
+        stdio: entry::command_and_args,
+        http: Http::Variable(
+            |_, url| json!({"httpUrl": url, "headers": {"Authorization": "Bearer $LOCI_TOKEN"}}),
+        ),
+    },
+    instructions: Instructions {
+        user: Some("GEMINI.md"),
+        project: Some("GEMINI.md"),
+    },
+    hooks: None,
+    list: Some(List {
+        program: "gemini",
+        arguments: &["mcp", "list"],
+        word: "Connected",
+        connects: true,
+    }),
+    advice: "sessions of Gemini CLI that begin from now on have loci; it connects servers only in folders that you trust",
+    link: None,
+};

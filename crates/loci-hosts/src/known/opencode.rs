@@ -1,0 +1,57 @@
+//! opencode, of Anomaly.
+
+use serde_json::{Value, json};
+
+use crate::form::Form;
+use crate::host::{Host, Http, Instructions, List, Servers};
+use crate::machine::{Base, Folder};
+
+/// The data of opencode.
+pub static OPENCODE: Host = Host {
+    name: "opencode",
+    title: "opencode",
+    folder: Folder {
+        variable: None,
+        linux: Base::Config("opencode"),
+        macos: Base::Config("opencode"),
+        windows: Base::Config("opencode"),
+    },
+    programs: &["opencode"],
+    servers: Servers {
+        form: Form::Json,
+        key: "mcp",
+        folder: None,
+        // Of both files, opencode lets the one with comments win.
+        user: &["opencode.jsonc", "opencode.json"],
+        project: &["opencode.jsonc", "opencode.json"],
+        stdio: |_, program, arguments| {
+            let words: Vec<Value> = std::iter::once(program)
+                .chain(arguments.iter().map(String::as_str))
+                .map(Value::from)
+                .collect();
+            json!({"type": "local", "command": words, "enabled": true})
+        },
+        http: Http::Variable(|_, url| {
+            json!({
+                "type": "remote",
+                "url": url,
+                "headers": {"Authorization": "Bearer {env:LOCI_TOKEN}"},
+                "oauth": false,
+                "enabled": true,
+            })
+        }),
+    },
+    instructions: Instructions {
+        user: Some("AGENTS.md"),
+        project: Some("AGENTS.md"),
+    },
+    hooks: None,
+    list: Some(List {
+        program: "opencode",
+        arguments: &["mcp", "list"],
+        word: "connected",
+        connects: true,
+    }),
+    advice: "sessions of opencode that begin from now on have loci",
+    link: None,
+};
