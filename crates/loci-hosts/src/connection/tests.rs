@@ -324,3 +324,51 @@ fn links_hold_the_entry() {
     assert_eq!(Target::of(&entry), Some(stdio("mememory")));
     assert_eq!(link(&CODEX), None);
 }
+
+#[test]
+fn every_host_has_a_page_that_says_what_is_written() {
+    let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/hosts");
+    let overview = fs::read_to_string(pages.join("README.md")).unwrap();
+    for host in HOSTS {
+        let page = fs::read_to_string(pages.join(format!("{}.md", host.name))).unwrap();
+        let machine = |system| Machine {
+            system,
+            home: PathBuf::from("~"),
+            variable: |_| None,
+        };
+        let linux = machine(System::Linux);
+        let connection = connection(host, &linux, Scope::User);
+        let mut facts = vec![
+            format!("# {}\n", host.title),
+            format!("loci connect {}\n", host.name),
+        ];
+        for system in [System::Linux, System::MacOs, System::Windows] {
+            for scope in Scope::ALL {
+                let (machine, project) = (machine(system), Path::new(""));
+                let servers = host.servers_file(&machine, scope, project);
+                let instructions = host.instructions_file(&machine, scope, project);
+                let files = servers.into_iter().chain(instructions);
+                facts.extend(files.map(|file| format!("`{}`", file.display()).replace('\\', "/")));
+            }
+        }
+        let program = Target::Stdio {
+            program: "/usr/local/bin/loci".to_owned(),
+            arguments: ["mcp", "mememory"].map(str::to_owned).to_vec(),
+        };
+        facts.extend([program, http("mememory")].iter().filter_map(|target| {
+            let printed = connection.printed(target).ok()?;
+            Some(format!("\n{printed}```\n"))
+        }));
+        if let Some(list) = host.list {
+            facts.push(format!("`{} {}`", list.program, list.arguments.join(" ")));
+        }
+        if let Some(hooks) = host.hooks {
+            let file = linux.folder(&host.folder).join(hooks.file);
+            facts.push(format!("`{}`", file.display()));
+        }
+        for fact in facts {
+            assert!(page.contains(&fact), "{}.md does not say {fact}", host.name);
+        }
+        assert!(overview.contains(&format!("[{}]({}.md)", host.title, host.name)));
+    }
+}
