@@ -10,7 +10,7 @@ import install
 
 # In the order of the table in docs/hosts.md, each with what it means there.
 FEATURES = {
-    "setup": "The line that README shows for it adds loci.",
+    "setup": "The line that README shows for it adds loci; where `loci connect` knows it, that does, too, and leaves no trace.",
     "stdio": "It starts `loci mcp` by itself and is shown every tool of every tool set.",
     "HTTP": "It connects to `loci serve` with a token and is shown every tool of every tool set.",
     "calls": "It stores something and finds it again through every tool set, and hands on what loci says.",

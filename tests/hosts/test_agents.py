@@ -275,6 +275,51 @@ class Agent(HostTests):
             self.assertIn(sentence, model.results[1])
 
 
+class Connected(HostTests):
+    """Tests of a host that `loci connect` knows under the name of the client."""
+
+    def files(self):
+        """Every file and folder in the home, but what loci stores."""
+        left_out = [self.host.home / "bin", self.host.home / ".local" / "share" / "loci"]
+        paths = sorted(self.host.home.rglob("*"))
+        kept = [path for path in paths if not any(path.is_relative_to(folder) for folder in left_out)]
+        return {str(path): path.read_bytes() if path.is_file() else None for path in kept}
+
+    @feature("setup")
+    def test_loci_connect(self):
+        # The hooks that other tests of this host begin with.
+        self.host.loci("connect", self.client, "--undo")
+        before = self.files()
+        self.host.loci("connect", self.client, "--hooks", "--instructions")
+        once = self.files()
+        self.assertNotEqual(once, before)
+        self.host.loci("connect", self.client, "--hooks", "--instructions")
+        self.assertEqual(self.files(), once)
+        self.host.loci("connect", self.client, "--undo")
+        self.assertEqual(self.files(), before)
+
+        self.host.loci("connect", self.client)
+        self.check_connected({"loci": "mememory"})
+        checked = self.host.loci("connect", self.client, "--check")
+        self.assertIn(f"{self.client}: connected", checked)
+        if self.host.listed_pattern is not None:
+            self.assertIn(" mcp list`", checked)
+        self.host.loci("connect", self.client, "--undo")
+        if (listed := self.host.mcp_list()) is not None:
+            self.assertEqual(listed, [])
+        with self.assertRaises(Failed):
+            self.host.loci("connect", self.client, "--check")
+
+    @feature("HTTP")
+    def test_loci_connect_over_http(self):
+        with support.data_folder() as data, support.Server(data) as server:
+            self.host.environment["LOCI_TOKEN"] = server.token()
+            self.host.loci("connect", self.client, "--http", server.url)
+            self.check_connected({"loci": "mememory"})
+            holding = [path for path, text in self.files().items() if text and server.token().encode() in text]
+            self.assertEqual(holding, [])
+
+
 class Conversations(HostTests):
     """Tests of the messages that are filed."""
 
@@ -353,7 +398,7 @@ class Hooks(Conversations):
         self.check_filed(self.QUESTION, self.ANSWER, self.SECOND_QUESTION, self.SECOND_ANSWER)
 
 
-class ClaudeCodeTest(Agent, Hooks, unittest.TestCase):
+class ClaudeCodeTest(Agent, Connected, Hooks, unittest.TestCase):
     client = "claude-code"
     host_class = ClaudeCode
 
@@ -376,12 +421,12 @@ class ClaudeCodeTest(Agent, Hooks, unittest.TestCase):
             self.check_filed(self.QUESTION, "Done.", self.SECOND_QUESTION, "Done.")
 
 
-class CodexTest(Agent, Hooks, unittest.TestCase):
+class CodexTest(Agent, Connected, Hooks, unittest.TestCase):
     client = "codex"
     host_class = Codex
 
 
-class GeminiCliTest(Agent, Conversations, unittest.TestCase):
+class GeminiCliTest(Agent, Connected, Conversations, unittest.TestCase):
     client = "gemini-cli"
     host_class = GeminiCli
 
@@ -395,7 +440,7 @@ class GeminiCliTest(Agent, Conversations, unittest.TestCase):
             self.check_filed(self.QUESTION, self.ANSWER, self.SECOND_QUESTION, self.SECOND_ANSWER)
 
 
-class OpencodeTest(Agent, unittest.TestCase):
+class OpencodeTest(Agent, Connected, unittest.TestCase):
     client = "opencode"
     host_class = Opencode
 
