@@ -1,17 +1,18 @@
-//! The server as this process reaches it: a pool of connections, driven by a runtime of its own, so
-//! that the methods of the store block.
+//! The server as this process reaches it: a pool of connections, driven by a runtime of its own on the
+//! threads of the callers, so that the methods of the store block.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::{Connect, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use loci_core::Error;
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_postgres::{AsyncMessage, Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -30,8 +31,6 @@ const WAIT_MAX: Duration = Duration::from_secs(10);
 /// How long the end of a store waits until its connections have said that they end. The server logs
 /// a broken connection otherwise.
 const END_MAX: Duration = Duration::from_millis(100);
-/// Threads that drive the connections.
-const THREADS: usize = 2;
 
 /// The server of a store.
 pub(crate) struct Server {
@@ -52,22 +51,17 @@ pub(crate) struct Server {
 /// The number of connections that the server has not heard the end of.
 #[derive(Debug, Default)]
 struct OpenConnections {
-    number: Mutex<usize>,
-    /// Told when one has ended.
-    ended: Condvar,
+    number: AtomicU64,
+    /// Told when the last one has ended.
+    none: Notify,
 }
 
 impl OpenConnections {
-    fn number(&self) -> MutexGuard<'_, usize> {
-        self.number.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits for the end of all of them, but not long.
-    fn wait(&self) {
-        let number = self.number();
-        let _ = self
-            .ended
-            .wait_timeout_while(number, END_MAX, |number| *number > 0);
+    /// Waits for the end of all of them.
+    async fn wait(&self) {
+        while self.number.load(Ordering::SeqCst) > 0 {
+            self.none.notified().await;
+        }
     }
 }
 
@@ -76,15 +70,16 @@ struct OpenConnection(Arc<OpenConnections>);
 
 impl OpenConnection {
     fn of(open: &Arc<OpenConnections>) -> Self {
-        *open.number() += 1;
+        open.number.fetch_add(1, Ordering::SeqCst);
         OpenConnection(Arc::clone(open))
     }
 }
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        *self.0.number() -= 1;
-        self.0.ended.notify_all();
+        if self.0.number.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.0.none.notify_one();
+        }
     }
 }
 
@@ -108,9 +103,9 @@ impl Server {
         let unavailable = |error: &dyn fmt::Display| {
             Error::unavailable(format!("connections cannot be set up: {error}"))
         };
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(THREADS)
-            .thread_name("loci-postgres")
+        // The thread that waits for the server drives the connections, its own and those of others:
+        // a thread for that alone would cost two changes of threads for each round trip.
+        let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(|error| unavailable(&error))?;
@@ -181,7 +176,7 @@ impl Server {
     /// Waits for the end of work on the server.
     pub(crate) fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
         match &self.runtime {
-            Some(runtime) => runtime.handle().block_on(work),
+            Some(runtime) => runtime.block_on(work),
             None => unreachable!("the runtime goes with the server"),
         }
     }
@@ -231,6 +226,8 @@ impl Server {
 
     /// Returns a connection, whatever the schema is.
     pub(crate) async fn connect(&self) -> Result<Session> {
+        // Takes in what came while no thread drove the connections, such as their ends.
+        tokio::task::yield_now().await;
         Ok(Session::new(
             self.pool.get().await?,
             Arc::clone(&self.shared),
@@ -261,7 +258,9 @@ impl Drop for Server {
         self.pool.close();
         // Nothing may block where an asynchronous runtime drops the store.
         if tokio::runtime::Handle::try_current().is_err() {
-            self.open.wait();
+            let open = Arc::clone(&self.open);
+            let _ =
+                runtime.block_on(async move { tokio::time::timeout(END_MAX, open.wait()).await });
         }
         runtime.shutdown_background();
     }

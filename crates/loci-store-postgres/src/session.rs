@@ -204,6 +204,16 @@ impl Session {
     /// Sends a statement before it waits for anything; returns its rows and how many rows it
     /// concerned.
     async fn run(&self, prepared: &Prepared<'_>) -> Result<(Vec<Row>, u64)> {
+        let mut rows = Box::pin(self.send(prepared).await?);
+        let mut found = Vec::new();
+        while let Some(row) = rows.next().await {
+            found.push(row?);
+        }
+        Ok((found, RowStream::rows_affected(&rows).unwrap_or_default()))
+    }
+
+    /// Sends a statement before it waits for anything; returns its rows as they arrive.
+    async fn send(&self, prepared: &Prepared<'_>) -> Result<RowStream> {
         let Prepared {
             sql,
             parsed,
@@ -211,17 +221,12 @@ impl Session {
         } = prepared;
         self.shared.observe(sql, values);
         let client = self.client();
-        let mut rows = Box::pin(if let Some(parsed) = parsed {
+        Ok(if let Some(parsed) = parsed {
             client.query_raw(parsed, *values).await?
         } else {
             let typed = values.iter().map(|value| (value, value.kind()));
             client.query_typed_raw(sql, typed).await?
-        });
-        let mut found = Vec::new();
-        while let Some(row) = rows.next().await {
-            found.push(row?);
-        }
-        Ok((found, RowStream::rows_affected(&rows).unwrap_or_default()))
+        })
     }
 
     /// Runs statements without parameters and without rows.
@@ -285,18 +290,47 @@ impl Session {
     }
 
     /// Runs statements that read as of one moment, in one round trip. Passes each row with the number
-    /// of its statement: all rows of one before those of the next.
+    /// of its statement as it arrives: all rows of one before those of the next.
     pub(crate) async fn read_each(
         &self,
         statements: &[Statement],
         mut take: impl FnMut(usize, Row) -> Result<()>,
     ) -> Result<()> {
-        let read = self.read_together(statements).await?;
-        for (number, rows) in read.into_iter().enumerate() {
-            for row in rows {
-                take(number, row)?;
+        self.in_transaction.store(true, Ordering::Relaxed);
+        self.shared.trips.fetch_add(1, Ordering::Relaxed);
+        let statements = self.prepare_all(statements).await?;
+        let client = self.client();
+        let mut begin = Box::pin(maybe_done(client.batch_execute(SNAPSHOT)));
+        let mut sent: Vec<_> = statements
+            .iter()
+            .map(|prepared| Box::pin(maybe_done(self.send(prepared))))
+            .collect();
+        let mut end = Box::pin(maybe_done(client.batch_execute("COMMIT")));
+        // The first poll of each sends it.
+        poll_fn(|context| {
+            let _ = begin.as_mut().poll(context);
+            for statement in &mut sent {
+                let _ = statement.as_mut().poll(context);
+            }
+            let _ = end.as_mut().poll(context);
+            Poll::Ready(())
+        })
+        .await;
+        begin.as_mut().await;
+        begin.as_mut().take_output().transpose()?;
+        for (number, mut statement) in sent.into_iter().enumerate() {
+            statement.as_mut().await;
+            let Some(rows) = statement.as_mut().take_output().transpose()? else {
+                continue;
+            };
+            let mut rows = Box::pin(rows);
+            while let Some(row) = rows.next().await {
+                take(number, row?)?;
             }
         }
+        end.as_mut().await;
+        end.as_mut().take_output().transpose()?;
+        self.in_transaction.store(false, Ordering::Relaxed);
         Ok(())
     }
 

@@ -32,8 +32,8 @@ impl PostgresStore {
     /// exist, so that a process starts while its server is away.
     ///
     /// # Errors
-    /// `invalid_argument` if the URL or the schema is invalid; `unavailable` if no threads can be
-    /// started.
+    /// `invalid_argument` if the URL or the schema is invalid; `unavailable` if connections cannot be
+    /// set up.
     pub fn open(options: Options) -> Result<Self> {
         let indexes = Indexes::new(options.index_bytes_max);
         Ok(PostgresStore {

@@ -110,7 +110,7 @@ impl Server {
     /// Returns what the server has logged since its first start.
     pub fn log(&self) -> String {
         let file = format!("{}.log", self.folder.display());
-        std::fs::read_to_string(file).expect("the log can be read")
+        fs::read_to_string(file).expect("the log can be read")
     }
 
     /// Stops the server, as after a crash if `at_once`, and starts it again at the same place.
