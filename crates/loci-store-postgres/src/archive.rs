@@ -7,6 +7,7 @@ use tokio_postgres::Row;
 
 use crate::failure::{self, Failure};
 use crate::row::{WHOLE_COLUMNS, WHOLE_TABLES, read_whole};
+use crate::scope::Scope;
 use crate::server::Server;
 use crate::session::Session;
 use crate::value::values;
@@ -23,10 +24,10 @@ pub(crate) fn all(
     now: Timestamp,
     visit: &mut dyn FnMut(Archived) -> Result<()>,
 ) -> Result<()> {
-    for space in server.read(read::spaces)? {
+    for space in server.read(Scope::AllSpaces, read::spaces)? {
         // No second attempt: what was passed cannot be taken back.
         let session = server.block_on(async {
-            let session = server.session().await?;
+            let session = server.session((&space).into()).await?;
             session.begin(BEGIN, &[]).await?;
             Ok::<_, Failure>(session)
         })?;

@@ -12,7 +12,9 @@ use crate::counts;
 use crate::definitions::{self, Definition, DefinitionKind};
 use crate::failure::Result;
 use crate::row::{WHOLE_COLUMNS, WHOLE_TABLES, read_whole};
+use crate::row_security::{POLICY, Wall};
 use crate::rules::{RULES, Remedy, Rule};
+use crate::scope::Scope;
 use crate::server::Server;
 use crate::session::Session;
 use crate::transaction::check_analysis;
@@ -25,7 +27,9 @@ pub(crate) const PAGE: usize = 200;
 
 /// Returns the problems of the store; with `words`, texts are analysed again.
 pub(crate) fn check(server: &Server, words: bool) -> Result<Vec<Problem>, Error> {
-    let mut problems = server.read(async |session| definitions(session, server).await)?;
+    let mut problems = server.read(Scope::Store, async |session| {
+        definitions(session, server).await
+    })?;
     if problems
         .iter()
         .any(|problem| problem.kind == ProblemKind::Damaged)
@@ -33,7 +37,9 @@ pub(crate) fn check(server: &Server, words: bool) -> Result<Vec<Problem>, Error>
         return Ok(problems);
     }
     for space in spaces(server)? {
-        let found = server.read_snapshot(async |session| check_space(session, &space, words).await);
+        let found = server.read_snapshot(&space, async |session| {
+            check_space(session, &space, words).await
+        });
         match found {
             Ok(found) => problems.extend(found),
             // A page of the database that fails its checksum, say.
@@ -50,7 +56,7 @@ pub(crate) fn check(server: &Server, words: bool) -> Result<Vec<Problem>, Error>
 
 /// Returns the spaces of the store, in order.
 pub(crate) fn spaces(server: &Server) -> Result<Vec<Space>, Error> {
-    let names = server.read(async |session| {
+    let names = server.read(Scope::AllSpaces, async |session| {
         let sql = "SELECT space FROM @space WHERE space <> '' ORDER BY space";
         let rows = session.query(sql, &[]).await?;
         let names = rows.iter().map(|row| Ok(row.try_get::<_, String>(0)?));
@@ -94,6 +100,17 @@ async fn definitions(session: &Session, server: &Server) -> Result<Vec<Problem>>
             "statistics are kept on the column space of the table {table}, which makes statements slow"
         )));
     }
+    let wall = Wall::look(session, schema).await?;
+    for table in &wall.without_policy {
+        problems.push(derived(format!(
+            "the table {table} lacks the policy of row security"
+        )));
+    }
+    for table in wall.gaps() {
+        problems.push(derived(format!(
+            "row security is off in the table {table}, and on in others"
+        )));
+    }
     problems.extend(foreign(session, schema).await?);
     if is_complete && definitions::lacks_secret(session).await? {
         problems.push(damaged(
@@ -133,6 +150,13 @@ async fn foreign(session: &Session, schema: &str) -> Result<Vec<Problem>> {
         let (name, table): (String, String) = (row.try_get(0)?, row.try_get(1)?);
         let remedy = format!("DROP TRIGGER \"{name}\" ON \"{schema}\".\"{table}\"");
         name_foreign("trigger", &name, remedy);
+    }
+    let sql = "SELECT p.polname::text, c.relname::text FROM pg_policy AS p JOIN pg_class AS c ON c.oid = p.polrelid \
+        JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND p.polname <> $2 ORDER BY 1, 2";
+    for row in session.query(sql, &values![schema, POLICY]).await? {
+        let (name, table): (String, String) = (row.try_get(0)?, row.try_get(1)?);
+        let remedy = format!("DROP POLICY \"{name}\" ON \"{schema}\".\"{table}\"");
+        name_foreign("policy", &name, remedy);
     }
     Ok(problems)
 }

@@ -1,8 +1,8 @@
 //! The tables and indexes that the migrations make, compared with those of the server.
 
 use crate::failure::Result;
+use crate::migrations::MIGRATIONS;
 use crate::options::Options;
-use crate::schema::MIGRATIONS;
 use crate::session::Session;
 use crate::value::values;
 
@@ -30,6 +30,17 @@ pub(crate) fn all() -> Vec<Definition> {
         .map(|line| line.split_once(" -- ").map_or(line, |(code, _)| code))
         .collect();
     sql.join("\n").split(';').filter_map(read).collect()
+}
+
+/// Returns the policies that the migrations make: the table of each, and the statement that makes it.
+pub(crate) fn policies() -> Vec<(String, String)> {
+    let lines = MIGRATIONS.iter().flat_map(|migration| migration.lines());
+    let policies = lines.filter_map(|line| {
+        let (_, rest) = line.strip_prefix("CREATE POLICY ")?.split_once(" ON @")?;
+        let (table, _) = rest.split_once(' ')?;
+        Some((table.to_owned(), line.to_owned()))
+    });
+    policies.collect()
 }
 
 fn read(statement: &str) -> Option<Definition> {
@@ -146,6 +157,13 @@ mod tests {
         };
         count(DefinitionKind::Table, "CREATE TABLE @");
         count(DefinitionKind::Index, "INDEX ");
+        let tables = all
+            .iter()
+            .filter(|definition| definition.kind == DefinitionKind::Table)
+            .map(|definition| definition.name.clone());
+        let tables: Vec<_> = ["migration".to_owned()].into_iter().chain(tables).collect();
+        let policies: Vec<_> = policies().into_iter().map(|(table, _)| table).collect();
+        assert_eq!(policies, tables, "every table has a policy");
         let index = all
             .iter()
             .find(|definition| definition.name == "memory_position");

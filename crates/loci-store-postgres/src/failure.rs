@@ -76,6 +76,17 @@ impl Failure {
             })
     }
 
+    /// Returns true if the tables keep the spaces apart and the transaction declared no scope: row
+    /// security was turned on after this process looked.
+    pub(crate) fn is_undeclared(&self) -> bool {
+        let Failure::Database(error) = self else {
+            return false;
+        };
+        error.as_db_error().is_some_and(|told| {
+            *told.code() == SqlState::UNDEFINED_OBJECT && told.message().contains("loci.space")
+        })
+    }
+
     /// Returns the name of the constraint that the rows of a statement broke, if they did.
     pub(crate) fn constraint(&self) -> Option<&str> {
         let Failure::Database(error) = self else {
@@ -129,7 +140,7 @@ fn describe(error: &tokio_postgres::Error) -> Error {
         "check the user in the setting `store` and the password in PGPASSWORD or `store_password_file`"
     } else if *state == SqlState::INVALID_CATALOG_NAME {
         "create the database, or name another one in the setting `store`"
-    } else if *state == SqlState::INSUFFICIENT_PRIVILEGE {
+    } else if *state == SqlState::INSUFFICIENT_PRIVILEGE && !reason.contains("row-level security") {
         "grant the role of loci the rights that docs/postgres.md lists; a role that may not create tables needs \
          `store_migrate` = `never`"
     } else if *state == SqlState::TOO_MANY_CONNECTIONS {

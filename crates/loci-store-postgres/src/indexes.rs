@@ -189,7 +189,7 @@ impl SpaceIndex {
         if server.newest_committed(space.as_str()) > change.number {
             return Ok(None);
         }
-        let newest = server.read(async |session| newest_change(session, space).await)?;
+        let newest = server.read(space, async |session| newest_change(session, space).await)?;
         let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have brought it further meanwhile.
         let is_current = |loaded: &&Loaded| {
@@ -216,7 +216,9 @@ impl SpaceIndex {
     fn follow(&self, server: &Server, space: &Space, known: Option<Change>) -> Result<(), Error> {
         let since = Instant::now();
         let changes = match known {
-            Some(known) => server.read(async |session| changes(session, space, known).await)?,
+            Some(known) => {
+                server.read(space, async |session| changes(session, space, known).await)?
+            }
             None => None,
         };
         if let Some(changes) = changes
@@ -227,7 +229,7 @@ impl SpaceIndex {
         // The old one goes first, so that there are never two.
         *self.write() = None;
         server.forget_committed(space.as_str());
-        let read = || server.read(async |session| Loading::read(session, space).await);
+        let read = || server.read(space, async |session| Loading::read(session, space).await);
         let mut loading = read()?;
         if loading.is_outdated() {
             let memories = renew(server, space)?.memories;

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use loci_core::{
-    ClockJump, FailedJob, Job, JobCounts, MemoryId, Space, SweepClock, Timestamp, check_texts,
-    lease_end_max,
+    ClockJump, Error, FailedJob, Job, JobCounts, MemoryId, Space, SweepClock, Timestamp,
+    check_texts, lease_end_max,
 };
 
 use crate::failure::Result;
+use crate::scope::Scope;
+use crate::server::Server;
 use crate::session::Session;
 use crate::value::{Columns, values};
 
@@ -16,50 +18,80 @@ const IS_DUE: &str =
     "due_at <= $1 AND (leased_until IS NULL OR leased_until <= $1 OR leased_until > $2)";
 
 /// Leases jobs of any space, those that wait longest first.
-pub(crate) async fn lease_jobs(
-    session: &Session,
+pub(crate) fn lease_jobs(
+    server: &Server,
     now: Timestamp,
     until: Timestamp,
     lease: &str,
     limit: usize,
-) -> Result<Vec<Job>> {
+) -> Result<Vec<Job>, Error> {
+    let due = server.read(Scope::AllSpaces, async |session| {
+        due(session, now, limit).await
+    })?;
+    let mut leased = Vec::new();
+    for (space, memories) in due {
+        leased.extend(server.read(&space, async |session| {
+            lease_in(session, &space, &memories, (now, until), lease).await
+        })?);
+    }
+    leased.sort_by_key(|(due_at, _)| *due_at);
+    Ok(leased.into_iter().map(|(_, job)| job).collect())
+}
+
+/// Returns the memories whose jobs are due, by space.
+async fn due(session: &Session, now: Timestamp, limit: usize) -> Result<BTreeMap<Space, Vec<i64>>> {
     let end_max = lease_end_max(now);
     // Over all spaces.
     let sql =
         format!("SELECT space, memory, due_at FROM @job WHERE {IS_DUE} ORDER BY due_at LIMIT $3");
     let rows = session.query(&sql, &values![now, end_max, limit]).await?;
-    let mut by_space: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+    let mut by_space: BTreeMap<Space, Vec<i64>> = BTreeMap::new();
     for row in &rows {
         by_space
-            .entry(row.try_get(0)?)
+            .entry(read_space(row.try_get(0)?)?)
             .or_default()
             .push(row.try_get(1)?);
     }
+    Ok(by_space)
+}
+
+/// Leases the jobs of these memories of a space that are due still; returns them with their times.
+async fn lease_in(
+    session: &Session,
+    space: &Space,
+    memories: &[i64],
+    (now, until): (Timestamp, Timestamp),
+    lease: &str,
+) -> Result<Vec<(i64, Job)>> {
+    // The condition is checked again under the lock of the row: each job is given once.
+    let sql = format!(
+        "UPDATE @job AS j SET lease = $5, leased_until = $6, attempts = attempts + 1 \
+         WHERE j.space = $3 AND j.memory = ANY($4) AND {IS_DUE} \
+         RETURNING j.due_at, j.attempts, (SELECT m.id FROM @memory AS m WHERE m.space = $3 AND m.row = j.memory)"
+    );
+    let values = values![
+        now,
+        lease_end_max(now),
+        space,
+        memories.to_vec(),
+        lease,
+        until
+    ];
     let mut leased = Vec::new();
-    for (space, memories) in by_space {
-        // The condition is checked again under the lock of the row: each job is given once.
-        let sql = format!(
-            "UPDATE @job AS j SET lease = $5, leased_until = $6, attempts = attempts + 1 \
-             WHERE j.space = $3 AND j.memory = ANY($4) AND {IS_DUE} \
-             RETURNING j.due_at, j.attempts, (SELECT m.id FROM @memory AS m WHERE m.space = $3 AND m.row = j.memory)"
-        );
-        let values = values![now, end_max, &space, memories, lease, until];
-        for row in session.query(&sql, &values).await? {
-            let mut columns = Columns::of(&row);
-            let (due_at, attempts): (i64, i64) = (columns.take()?, columns.take()?);
-            if let Some(memory) = columns.id()? {
-                let job = Job {
-                    space: read_space(&space)?,
-                    memory,
-                    attempts: u32::try_from(attempts).unwrap_or(u32::MAX),
-                    lease: lease.to_owned(),
-                };
-                leased.push((due_at, job));
-            }
+    for row in session.write(&sql, &values).await? {
+        let mut columns = Columns::of(&row);
+        let (due_at, attempts): (i64, i64) = (columns.take()?, columns.take()?);
+        if let Some(memory) = columns.id()? {
+            let job = Job {
+                space: space.clone(),
+                memory,
+                attempts: u32::try_from(attempts).unwrap_or(u32::MAX),
+                lease: lease.to_owned(),
+            };
+            leased.push((due_at, job));
         }
     }
-    leased.sort_by_key(|(due_at, _)| *due_at);
-    Ok(leased.into_iter().map(|(_, job)| job).collect())
+    Ok(leased)
 }
 
 fn read_space(name: &str) -> Result<Space> {
@@ -103,27 +135,35 @@ async fn counts_by_space(session: &Session) -> Result<Vec<(Space, JobCounts)>> {
 }
 
 /// Returns parked jobs of all spaces.
-pub(crate) async fn failed(session: &Session, limit: usize) -> Result<Vec<FailedJob>> {
+pub(crate) fn failed(server: &Server, limit: usize) -> Result<Vec<FailedJob>, Error> {
+    let mut failed = Vec::new();
+    for (space, counts) in server.read(Scope::AllSpaces, counts_by_space)? {
+        let left = limit.saturating_sub(failed.len());
+        if left > 0 && counts.failed > 0 {
+            failed.extend(server.read(&space, async |session| {
+                failed_in(session, &space, left).await
+            })?);
+        }
+    }
+    Ok(failed)
+}
+
+async fn failed_in(session: &Session, space: &Space, limit: usize) -> Result<Vec<FailedJob>> {
     let sql = "SELECT m.id, j.attempts, coalesce(j.problem, '') \
         FROM @job AS j JOIN @memory AS m ON m.space = $1 AND m.row = j.memory \
         WHERE j.space = $1 AND j.due_at IS NULL ORDER BY m.id LIMIT $2";
-    let mut failed = Vec::new();
-    for (space, counts) in counts_by_space(session).await? {
-        let left = limit.saturating_sub(failed.len());
-        if left == 0 || counts.failed == 0 {
-            continue;
-        }
-        for row in session.query(sql, &values![&space, left]).await? {
-            let mut columns = Columns::of(&row);
-            failed.push(FailedJob {
+    let rows = session.query(sql, &values![space, limit]).await?;
+    rows.iter()
+        .map(|row| {
+            let mut columns = Columns::of(row);
+            Ok(FailedJob {
                 space: space.clone(),
                 memory: MemoryId::new(columns.take::<String>()?),
                 attempts: u32::try_from(columns.take::<i64>()?).unwrap_or(u32::MAX),
                 problem: columns.take()?,
-            });
-        }
-    }
-    Ok(failed)
+            })
+        })
+        .collect()
 }
 
 /// Takes a lease, unless another holder has it.
@@ -139,7 +179,7 @@ pub(crate) async fn lease(
         ON CONFLICT (space, name) DO UPDATE SET holder = excluded.holder, until = excluded.until \
         WHERE l.holder = excluded.holder OR l.until <= $4 OR l.until > $5 RETURNING 1";
     let values = values![name, holder, until, now, lease_end_max(now)];
-    Ok(!session.query(sql, &values).await?.is_empty())
+    Ok(!session.write(sql, &values).await?.is_empty())
 }
 
 /// Returns the holder of a named lease.
@@ -189,7 +229,7 @@ pub(crate) async fn put_sweep_clock(session: &Session, clock: &SweepClock) -> Re
         ON CONFLICT (space, name) DO UPDATE SET holder = excluded.holder, until = excluded.until";
     let jump = clock.jump.map(jump).unwrap_or_default();
     session
-        .query(sql, &values![CLOCK, jump, clock.trusted])
+        .write(sql, &values![CLOCK, jump, clock.trusted])
         .await?;
     Ok(())
 }

@@ -139,7 +139,7 @@ pub(crate) fn touch(server: &Server, touches: &[Touch]) -> Result<(), Error> {
             .filter(|touch| touch.space == *space)
             .map(|touch| touch.id.clone())
             .collect();
-        server.read(async |session| {
+        server.read(space, async |session| {
             // The lock keeps the memories from being removed meanwhile. All take it in one order.
             let find = (
                 "SELECT id, row FROM @memory WHERE space = $1 AND id = ANY($2) ORDER BY row FOR KEY SHARE"

@@ -32,6 +32,9 @@ pub struct Options {
     pub index_bytes_max: usize,
     /// Whether a schema of an older version is brought to the current one.
     pub migrates: bool,
+    /// Whether row security is turned on in the tables, if it is off: the server then keeps the spaces
+    /// apart as well. Where it is on, a store declares its scopes whatever this says.
+    pub row_security: bool,
     /// Whether a server may acknowledge commits that are not on its disk. For tests.
     pub allows_unsafe: bool,
     /// Is told what is sent. For tests.
@@ -49,6 +52,7 @@ impl Options {
             connect_timeout: Duration::from_secs(5),
             index_bytes_max: 1 << 30,
             migrates: true,
+            row_security: false,
             allows_unsafe: false,
             observer: None,
         }

@@ -13,7 +13,9 @@ use crate::failure::{Failure, Result};
 use crate::memories::{delete_passages, insert_passages};
 use crate::removal::set_bounds;
 use crate::row::read_whole;
+use crate::row_security;
 use crate::rules::{RULES, Remedy, Rule};
+use crate::scope::Scope;
 use crate::server::Server;
 use crate::session::Session;
 use crate::transaction::{Needs, Transaction};
@@ -30,8 +32,14 @@ pub(crate) fn repair(server: &Server) -> Result<Repair, Error> {
         .iter()
         .any(|problem| problem.kind == ProblemKind::Damaged);
     if !is_damaged {
-        let mended =
-            server.read(async |session| definitions::mend(session, server.options()).await)?;
+        let mended = server.read(Scope::Store, async |session| {
+            definitions::mend(session, server.options()).await
+        })?;
+        done.extend(mended.into_iter().map(Ok));
+        let schema = &server.options().schema;
+        let mended = server.read(Scope::Store, async |session| {
+            row_security::mend(session, schema).await
+        })?;
         done.extend(mended.into_iter().map(Ok));
         for space in spaces(server)? {
             repair_space(server, &space, &mut done)?;
@@ -167,8 +175,9 @@ async fn raise_numbers(transaction: &mut Transaction<'_>) -> Result<()> {
 /// Rebuilds all indexes of the database, all counts, passages and words; with `embeddings`, first
 /// drops all vectors.
 pub(crate) fn reindex(server: &Server, embeddings: bool) -> Result<Reindexed, Error> {
-    let indexes =
-        server.read(async |session| definitions::reindex(session, server.options()).await)?;
+    let indexes = server.read(Scope::Store, async |session| {
+        definitions::reindex(session, server.options()).await
+    })?;
     let mut done = Reindexed {
         indexes,
         memories: 0,

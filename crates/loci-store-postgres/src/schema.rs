@@ -4,15 +4,15 @@ use loci_core::Error;
 use loci_search::analysis;
 
 use crate::failure::Result;
+use crate::migrations::{LOCK, MIGRATIONS, VERSION};
 use crate::options::Options;
+use crate::row_security::{self, COLUMNS, TABLES, Wall};
 use crate::session::Session;
 use crate::value::values;
 
-/// Every migration that was ever released, oldest first.
-pub(crate) const MIGRATIONS: [&str; 1] = [include_str!("../migrations/V1__store.sql")];
-
-/// The version that this build reads and writes.
-pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
+/// The oldest version of the tables that a loci must know to use these: what came later has no effect on
+/// it, unless row security is on, which refuses every statement of it.
+const READABLE_FROM: i64 = 1;
 
 /// The oldest version of PostgreSQL that works, as `server_version_num`.
 pub(crate) const SERVER_MIN: i32 = 15_00_00;
@@ -20,15 +20,12 @@ pub(crate) const SERVER_MIN: i32 = 15_00_00;
 /// The only encoding of a database that holds every text.
 pub(crate) const UTF8: &str = "UTF8";
 
-/// The key of the lock under which one process at a time changes the tables: "loci" in ASCII.
-const LOCK: i64 = 0x6c6f_6369;
-
 /// Returns true if a pooler lies between, which may give each transaction another connection to the
 /// server. It is told by a value that belongs to a connection: either another client finds it, or
 /// its own client does not find it while the other one is in a transaction. Chance may hide a busy
 /// pooler once, and statements with names would then be taken for others.
 pub(crate) async fn is_pooled(one: &Session, other: &Session) -> Result<bool> {
-    const TRIES: usize = 4;
+    const TRIES: usize = 8;
     for _ in 0..TRIES {
         if shares_connections(one, other).await? {
             return Ok(true);
@@ -58,12 +55,13 @@ async fn shares_connections(one: &Session, other: &Session) -> Result<bool> {
 /// Checks the server, and creates or migrates the tables if the options allow it.
 pub(crate) async fn prepare(session: &Session, options: &Options) -> Result<()> {
     check_server(session, options).await?;
-    let found = version(session).await?;
+    let (found, wall) = look(session, &options.schema).await?;
     if found == Some(VERSION) {
-        return Ok(());
+        return row_security::prepare(session, options, &wall).await;
     }
     if let Some(found) = found.filter(|found| *found > VERSION) {
-        return check_readable(session, found).await;
+        check_readable(session, found).await?;
+        return row_security::prepare(session, options, &wall).await;
     }
     if !options.migrates {
         let state = found.map_or("has no tables".to_owned(), |found| {
@@ -119,18 +117,24 @@ fn check_age(number: i32, shown: &str) -> Result<()> {
     .into())
 }
 
-/// Returns the version of the tables; `None` if there are none.
-pub(crate) async fn version(session: &Session) -> Result<Option<i64>> {
-    let sql = "SELECT to_regclass($1)::text";
+/// Returns the version of the tables, `None` if there are none, and how far they keep the spaces
+/// apart. From then on transactions declare their scopes if the tables ask for it.
+pub(crate) async fn look(session: &Session, schema: &str) -> Result<(Option<i64>, Wall)> {
+    let sql = format!("SELECT to_regclass($2)::text, {COLUMNS} FROM {TABLES}");
     let table = session.qualify("@migration");
-    let row = session.query_one(sql, &values![&table]).await?;
-    let is_there: Option<String> = row.map(|row| row.try_get(0)).transpose()?.flatten();
+    let Some(row) = session.query_one(&sql, &values![schema, &table]).await? else {
+        return Ok((None, Wall::default()));
+    };
+    let wall = Wall::read(&row, 1)?;
+    session.note_wall(wall.is_on);
+    let is_there: Option<String> = row.try_get(0)?;
     if is_there.is_none() {
-        return Ok(None);
+        return Ok((None, wall));
     }
     let sql = "SELECT max(version) FROM @migration WHERE space = ''";
     let row = session.query_one(sql, &[]).await?;
-    Ok(row.map(|row| row.try_get(0)).transpose()?.flatten())
+    let version = row.map(|row| row.try_get(0)).transpose()?.flatten();
+    Ok((version, wall))
 }
 
 /// Fails if tables of a newer version are none that this build may use beside the newer loci.
@@ -181,7 +185,8 @@ async fn migrate_in_transaction(session: &Session, options: &Options) -> Result<
              PRIMARY KEY (space, version))",
         )
         .await?;
-    let found = version(session).await?.unwrap_or(0);
+    let (found, _) = look(session, schema).await?;
+    let found = found.unwrap_or(0);
     for (number, migration) in (1..).zip(MIGRATIONS).filter(|(number, _)| *number > found) {
         session.batch(migration).await?;
         session.batch(&without_statistics(migration)).await?;
@@ -195,11 +200,17 @@ async fn migrate_in_transaction(session: &Session, options: &Options) -> Result<
         ))
     })?;
     let sql = "INSERT INTO @installation (space, secret, readable_from) VALUES ('', $1, $2) ON CONFLICT DO NOTHING";
-    session.query(sql, &values![secret, VERSION]).await?;
+    session.query(sql, &values![secret, READABLE_FROM]).await?;
     let sql = "INSERT INTO @space (space, analysis) VALUES ('', $1) ON CONFLICT DO NOTHING";
     session
         .query(sql, &values![i64::from(analysis::VERSION)])
         .await?;
+    // A table that is new gets what the others have.
+    let wall = Wall::look(session, schema).await?;
+    if options.row_security || wall.is_on {
+        session.batch(&wall.closing()).await?;
+        session.note_wall(true);
+    }
     Ok(())
 }
 

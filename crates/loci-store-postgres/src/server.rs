@@ -19,6 +19,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::failure::{Failure, Result};
 use crate::options::{Options, Target, prefix};
+use crate::scope::Scope;
 use crate::session::{Session, Shared, random};
 use crate::{schema, tls};
 
@@ -181,19 +182,20 @@ impl Server {
         }
     }
 
-    /// Returns a connection to a store with a current schema.
-    pub(crate) async fn session(&self) -> Result<Session> {
+    /// Returns a connection to a store with a current schema, for work in a scope.
+    pub(crate) async fn session(&self, scope: Scope<'_>) -> Result<Session> {
         if !self.is_ready.load(Ordering::Acquire) {
             let _alone = self.preparing.lock().await;
             if !self.is_ready.load(Ordering::Acquire) {
-                let session = self.connect().await?;
+                // A migration may change the rows of every space.
+                let session = self.connect(Scope::AllSpaces).await?;
                 schema::prepare(&session, &self.options).await?;
                 self.is_ready.store(true, Ordering::Release);
                 self.look_for_pooler();
-                return Ok(session);
+                return Ok(session.with_scope(scope));
             }
         }
-        self.connect().await
+        self.connect(scope).await
     }
 
     /// Finds out beside the calls whether a pooler lies between. Until that is known, statements
@@ -207,8 +209,8 @@ impl Server {
             None,
         ));
         let look = async move {
-            let one = Session::new(pool.get().await?, Arc::clone(&own));
-            let other = Session::new(pool.get().await?, own);
+            let one = Session::new(pool.get().await?, Arc::clone(&own), Scope::Store);
+            let other = Session::new(pool.get().await?, own, Scope::Store);
             schema::is_pooled(&one, &other).await
         };
         let note = async move {
@@ -225,28 +227,56 @@ impl Server {
     }
 
     /// Returns a connection, whatever the schema is.
-    pub(crate) async fn connect(&self) -> Result<Session> {
+    pub(crate) async fn connect(&self, scope: Scope<'_>) -> Result<Session> {
         // Takes in what came while no thread drove the connections, such as their ends.
         tokio::task::yield_now().await;
         Ok(Session::new(
             self.pool.get().await?,
             Arc::clone(&self.shared),
+            scope,
         ))
     }
 
-    /// Reads by one statement or several, each as of its own moment. Begins again if the connection
-    /// is lost meanwhile.
-    pub(crate) fn read<T>(&self, work: impl AsyncFn(&Session) -> Result<T>) -> Result<T, Error> {
-        let attempt = async || work(&self.session().await?).await;
-        Ok(self.block_on(Retry::until_done(attempt))?)
-    }
-
-    /// Reads as of one moment.
-    pub(crate) fn read_snapshot<T>(
+    /// Reads in a scope by one statement or several, each as of its own moment. Begins again if the
+    /// connection is lost meanwhile.
+    pub(crate) fn read<'a, T>(
         &self,
+        scope: impl Into<Scope<'a>>,
         work: impl AsyncFn(&Session) -> Result<T>,
     ) -> Result<T, Error> {
-        self.read(async |session| session.snapshot(&work).await)
+        let scope = scope.into();
+        let attempt = async || work(&self.session(scope).await?).await;
+        Ok(self.block_on(self.until_done(attempt))?)
+    }
+
+    /// Reads in a scope as of one moment.
+    pub(crate) fn read_snapshot<'a, T>(
+        &self,
+        scope: impl Into<Scope<'a>>,
+        work: impl AsyncFn(&Session) -> Result<T>,
+    ) -> Result<T, Error> {
+        self.read(scope, async |session| session.snapshot(&work).await)
+    }
+
+    /// Waits before the next attempt. Returns the failure if there shall be none.
+    pub(crate) async fn pause(&self, retry: &mut Retry, failure: Failure) -> Result<()> {
+        if failure.is_undeclared() && !retry.has_looked_again {
+            // Another process has turned row security on.
+            retry.has_looked_again = true;
+            self.is_ready.store(false, Ordering::Release);
+            return Ok(());
+        }
+        retry.pause(failure).await
+    }
+
+    async fn until_done<T>(&self, attempt: impl AsyncFn() -> Result<T>) -> Result<T> {
+        let mut retry = Retry::new();
+        loop {
+            match attempt().await {
+                Ok(value) => return Ok(value),
+                Err(failure) => self.pause(&mut retry, failure).await?,
+            }
+        }
     }
 }
 
@@ -271,6 +301,8 @@ pub(crate) struct Retry {
     since: Instant,
     attempts: u32,
     was_lost: bool,
+    /// Whether the schema was looked at again.
+    has_looked_again: bool,
 }
 
 impl Retry {
@@ -279,11 +311,12 @@ impl Retry {
             since: Instant::now(),
             attempts: 0,
             was_lost: false,
+            has_looked_again: false,
         }
     }
 
     /// Waits before the next attempt. Returns the failure if there shall be none.
-    pub(crate) async fn pause(&mut self, failure: Failure) -> Result<()> {
+    async fn pause(&mut self, failure: Failure) -> Result<()> {
         // A server that cannot be reached is waited for only if it was there a moment ago.
         let is_away = self.was_lost && matches!(failure, Failure::Unreachable(_));
         self.was_lost |= failure.is_lost();
@@ -294,16 +327,6 @@ impl Retry {
         let ceiling = PAUSE_MAX.min(Duration::from_millis(5) * 2_u32.pow(self.attempts.min(10)));
         tokio::time::sleep(ceiling.mul_f64(random_share())).await;
         Ok(())
-    }
-
-    async fn until_done<T>(attempt: impl AsyncFn() -> Result<T>) -> Result<T> {
-        let mut retry = Retry::new();
-        loop {
-            match attempt().await {
-                Ok(value) => return Ok(value),
-                Err(failure) => retry.pause(failure).await?,
-            }
-        }
     }
 }
 

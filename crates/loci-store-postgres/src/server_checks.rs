@@ -5,7 +5,10 @@ use loci_core::CheckOutcome::{self, Doubtful, Faulty, Sound};
 use loci_core::{Error, ServerCheck, Timestamp};
 
 use crate::failure::Result;
-use crate::schema::{self, SERVER_MIN, UTF8, VERSION, wrong_encoding};
+use crate::migrations::VERSION;
+use crate::row_security::Wall;
+use crate::schema::{self, SERVER_MIN, UTF8, wrong_encoding};
+use crate::scope::Scope;
 use crate::server::Server;
 use crate::session::Session;
 use crate::value::values;
@@ -17,8 +20,8 @@ const CLOCK_SECONDS_MAX: i64 = 5;
 /// Returns the findings; only the reason if the server cannot be reached.
 pub(crate) fn check(server: &Server, now: Timestamp) -> Vec<ServerCheck> {
     let checks = server.block_on(async {
-        let session = server.connect().await?;
-        let other = server.connect().await?;
+        let session = server.connect(Scope::Store).await?;
+        let other = server.connect(Scope::Store).await?;
         look(&session, &other, server, now).await
     });
     checks.unwrap_or_else(|failure| {
@@ -42,6 +45,7 @@ async fn look(
     now: Timestamp,
 ) -> Result<Vec<ServerCheck>> {
     let options = server.options();
+    let (found, wall) = schema::look(session, &options.schema).await?;
     Ok(vec![
         version(session, &options.shown()).await?,
         encryption(session).await?,
@@ -53,7 +57,8 @@ async fn look(
         connections(session, options.connections_max).await?,
         pooler(session, other).await?,
         clock(session, now).await?,
-        tables(session, &options.schema, options.migrates).await?,
+        tables(found, &options.schema, options.migrates),
+        row_security(session, found, &wall).await?,
     ])
 }
 
@@ -259,9 +264,9 @@ async fn clock(session: &Session, now: Timestamp) -> Result<ServerCheck> {
     })
 }
 
-async fn tables(session: &Session, name: &str, migrates: bool) -> Result<ServerCheck> {
+fn tables(found: Option<i64>, name: &str, migrates: bool) -> ServerCheck {
     const WHAT: &str = "tables";
-    Ok(match schema::version(session).await? {
+    match found {
         Some(found) if found == VERSION => finding(
             WHAT,
             Sound,
@@ -293,5 +298,32 @@ async fn tables(session: &Session, name: &str, migrates: bool) -> Result<ServerC
                 format!("the schema {name} {state}: {remedy}"),
             )
         }
+    }
+}
+
+/// Says whether the server keeps the spaces apart as well.
+async fn row_security(session: &Session, found: Option<i64>, wall: &Wall) -> Result<ServerCheck> {
+    const WHAT: &str = "row security";
+    if found.is_none() || !wall.is_on {
+        let text = "off: the statements of loci alone keep the spaces apart (`store_row_security`)";
+        return Ok(finding(WHAT, Sound, text));
+    }
+    if !wall.open.is_empty() {
+        let text = format!(
+            "it is on, and off in these tables: {}; run `loci doctor --fix` as their owner",
+            wall.open.join(", ")
+        );
+        return Ok(finding(WHAT, Faulty, text));
+    }
+    let sql = "SELECT current_user::text FROM pg_roles WHERE rolname = current_user AND (rolsuper OR rolbypassrls)";
+    Ok(match session.query_one(sql, &[]).await? {
+        Some(row) => {
+            let user: String = row.try_get(0)?;
+            let text = format!(
+                "it is on, and does not bind {user}, a superuser or a role with BYPASSRLS: use another role every day"
+            );
+            finding(WHAT, Doubtful, text)
+        }
+        None => finding(WHAT, Sound, "the server keeps the spaces apart as well"),
     })
 }

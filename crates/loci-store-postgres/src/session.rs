@@ -1,5 +1,6 @@
 //! A connection of the pool, and the statements on it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use tokio_postgres::{Row, RowStream};
 
 use crate::failure::Result;
 use crate::options::Observer;
+use crate::scope::Scope;
 use crate::value::Value;
 
 /// What all connections of a store have in common.
@@ -24,6 +26,9 @@ pub(crate) struct Shared {
     /// Whether statements have names, so that the server parses each once for a connection. Not
     /// behind a pooler that gives each transaction another connection, nor before that is known.
     pub(crate) is_named: AtomicBool,
+    /// Whether the tables keep the spaces apart by themselves, so that transactions declare their
+    /// scopes.
+    is_walled: AtomicBool,
     /// The round trips so far.
     pub(crate) trips: AtomicU64,
     /// The warnings so far.
@@ -41,6 +46,7 @@ impl Shared {
         Shared {
             prefix,
             is_named: AtomicBool::new(false),
+            is_walled: AtomicBool::new(false),
             trips: AtomicU64::new(0),
             warnings,
             observer,
@@ -65,6 +71,8 @@ pub(crate) struct Session {
     /// Whether its statements have names. It stays so for a session: a statement that is parsed
     /// between others that are sent together would come after them.
     is_named: bool,
+    /// The statement that declares the scope of its work.
+    declaration: String,
     in_transaction: AtomicBool,
 }
 
@@ -85,6 +93,8 @@ const PARSED_MAX: usize = 512;
 /// The most statements that are sent at once where their number has no other bound.
 pub(crate) const PIPELINED_MAX: usize = 256;
 
+/// Begins a transaction that reads, each statement as of its own moment.
+const READ: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY";
 /// Begins a transaction that reads as of one moment.
 const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
@@ -100,13 +110,40 @@ struct Prepared<'a> {
 }
 
 impl Session {
-    pub(crate) fn new(client: Object, shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(client: Object, shared: Arc<Shared>, scope: Scope<'_>) -> Self {
         let is_named = shared.is_named.load(Ordering::Relaxed);
         Session {
             client: Some(client),
             shared,
             is_named,
+            declaration: scope.declaration(),
             in_transaction: AtomicBool::new(false),
+        }
+    }
+
+    /// Returns the session for work in another scope.
+    pub(crate) fn with_scope(mut self, scope: Scope<'_>) -> Self {
+        self.declaration = scope.declaration();
+        self
+    }
+
+    /// Notes whether the tables keep the spaces apart by themselves.
+    pub(crate) fn note_wall(&self, is_on: bool) {
+        self.shared.is_walled.store(is_on, Ordering::Relaxed);
+    }
+
+    /// Returns true if a statement needs a transaction around it, which declares the scope.
+    fn needs_declaration(&self) -> bool {
+        self.shared.is_walled.load(Ordering::Relaxed)
+            && !self.in_transaction.load(Ordering::Relaxed)
+    }
+
+    /// Returns the beginning of a transaction that declares the scope, where that is needed.
+    fn declared<'a>(&self, begin: &'a str) -> Cow<'a, str> {
+        if self.shared.is_walled.load(Ordering::Relaxed) {
+            format!("{begin}; {}", self.declaration).into()
+        } else {
+            begin.into()
         }
     }
 
@@ -130,11 +167,44 @@ impl Session {
         qualified
     }
 
-    /// Runs a statement; returns its rows.
+    /// Runs a statement that reads, or one within a transaction; returns its rows.
     pub(crate) async fn query(&self, sql: &str, values: &[Value]) -> Result<Vec<Row>> {
+        self.query_in(READ, sql, values).await
+    }
+
+    /// Runs a statement that writes and is a transaction by itself; returns its rows.
+    pub(crate) async fn write(&self, sql: &str, values: &[Value]) -> Result<Vec<Row>> {
+        self.query_in("BEGIN READ WRITE", sql, values).await
+    }
+
+    async fn query_in(&self, begin: &str, sql: &str, values: &[Value]) -> Result<Vec<Row>> {
         self.shared.trips.fetch_add(1, Ordering::Relaxed);
         let prepared = self.prepare(sql, values).await?;
-        Ok(self.run(&prepared).await?.0)
+        let run = self.run(&prepared);
+        let (rows, _) = if self.needs_declaration() {
+            self.enclose(begin, run).await?
+        } else {
+            run.await?
+        };
+        Ok(rows)
+    }
+
+    /// Runs work in a transaction of its own, in one round trip: the work sends all of its statements
+    /// before it waits.
+    async fn enclose<T>(&self, begin: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
+        self.in_transaction.store(true, Ordering::Relaxed);
+        let (begin, client) = (self.declared(begin), self.client());
+        let (begin, end) = (client.batch_execute(&begin), client.batch_execute("COMMIT"));
+        // They are polled in this order.
+        let (begun, done, ended) = join3(begin, work, end).await;
+        // If the work failed, the server has taken the commit for a rollback.
+        if ended.is_ok() {
+            self.in_transaction.store(false, Ordering::Relaxed);
+        }
+        begun?;
+        let done = done?;
+        ended?;
+        Ok(done)
     }
 
     /// Runs a statement that returns at most one row.
@@ -142,14 +212,19 @@ impl Session {
         Ok(self.query(sql, values).await?.pop())
     }
 
-    /// Runs statements in one round trip; returns of each its rows and how many rows it concerned.
+    /// Runs statements in one round trip, such that read if no transaction is open; returns of each its rows and how many rows it concerned.
     pub(crate) async fn pipeline(&self, statements: &[Statement]) -> Result<Vec<(Vec<Row>, u64)>> {
         if statements.is_empty() {
             return Ok(Vec::new());
         }
         self.shared.trips.fetch_add(1, Ordering::Relaxed);
         let statements = self.prepare_all(statements).await?;
-        self.run_all(&statements).await
+        let run = self.run_all(&statements);
+        if self.needs_declaration() {
+            self.enclose(READ, run).await
+        } else {
+            run.await
+        }
     }
 
     /// Returns the SQL of a statement, and the statement that the server has parsed, once for a
@@ -244,7 +319,8 @@ impl Session {
         self.in_transaction.store(true, Ordering::Relaxed);
         self.shared.trips.fetch_add(1, Ordering::Relaxed);
         let statements = self.prepare_all(statements).await?;
-        let begin = self.client().batch_execute(begin);
+        let begin = self.declared(begin);
+        let begin = self.client().batch_execute(&begin);
         let (begun, rows) = join(begin, self.run_all(&statements)).await;
         begun?;
         rows
@@ -273,19 +349,9 @@ impl Session {
 
     /// Runs statements that read as of one moment, in one round trip; returns the rows of each.
     pub(crate) async fn read_together(&self, statements: &[Statement]) -> Result<Vec<Vec<Row>>> {
-        self.in_transaction.store(true, Ordering::Relaxed);
         self.shared.trips.fetch_add(1, Ordering::Relaxed);
         let statements = self.prepare_all(statements).await?;
-        let client = self.client();
-        let (begin, end) = (
-            client.batch_execute(SNAPSHOT),
-            client.batch_execute("COMMIT"),
-        );
-        let (begun, read, ended) = join3(begin, self.run_all(&statements), end).await;
-        begun?;
-        let read = read?;
-        ended?;
-        self.in_transaction.store(false, Ordering::Relaxed);
+        let read = self.enclose(SNAPSHOT, self.run_all(&statements)).await?;
         Ok(read.into_iter().map(|(rows, _)| rows).collect())
     }
 
@@ -299,8 +365,8 @@ impl Session {
         self.in_transaction.store(true, Ordering::Relaxed);
         self.shared.trips.fetch_add(1, Ordering::Relaxed);
         let statements = self.prepare_all(statements).await?;
-        let client = self.client();
-        let mut begin = Box::pin(maybe_done(client.batch_execute(SNAPSHOT)));
+        let (client, snapshot) = (self.client(), self.declared(SNAPSHOT));
+        let mut begin = Box::pin(maybe_done(client.batch_execute(&snapshot)));
         let mut sent: Vec<_> = statements
             .iter()
             .map(|prepared| Box::pin(maybe_done(self.send(prepared))))

@@ -12,6 +12,7 @@ use loci_core::{
 use crate::group::Groups;
 use crate::indexes::Indexes;
 use crate::options::Options;
+use crate::scope::Scope;
 use crate::server::Server;
 use crate::session::Session;
 use crate::transaction::Needs;
@@ -55,7 +56,13 @@ impl PostgresStore {
     pub fn destroy(self) -> Result<()> {
         let schema = &self.server.options().schema;
         let sql = format!("DROP SCHEMA IF EXISTS \"{schema}\" CASCADE");
-        let drop = async { self.server.connect().await?.batch(&sql).await };
+        let drop = async {
+            self.server
+                .connect(Scope::AllSpaces)
+                .await?
+                .batch(&sql)
+                .await
+        };
         Ok(self.server.block_on(drop)?)
     }
 
@@ -78,12 +85,12 @@ impl PostgresStore {
             if partitions.len() == limit {
                 break;
             }
+            let space = Space::parse("space", &name);
+            let space = space.map_err(|_| loci_index::codec::damaged())?;
             if self
                 .server
-                .read(async |session| has_work(session, &name).await)?
+                .read(&space, async |session| has_work(session, &name).await)?
             {
-                let space = Space::parse("space", &name);
-                let space = space.map_err(|_| loci_index::codec::damaged())?;
                 partitions.push(Partition::Space(space));
             }
         }
@@ -107,33 +114,39 @@ impl Store for PostgresStore {
     }
 
     fn get_all(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<Memory>> {
-        self.server
-            .read(async |session| read::get_all(session, filter, ids).await)
+        self.server.read(&filter.space, async |session| {
+            read::get_all(session, filter, ids).await
+        })
     }
 
     fn locations_of(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<(MemoryId, Location)>> {
-        self.server
-            .read(async |session| read::locations_of(session, filter, ids).await)
+        self.server.read(&filter.space, async |session| {
+            read::locations_of(session, filter, ids).await
+        })
     }
 
     fn ids_with(&self, filter: &Filter, part: &str, limit: usize) -> Result<Vec<MemoryId>> {
-        self.server
-            .read(async |session| read::ids_with(session, filter, part, limit).await)
+        self.server.read(&filter.space, async |session| {
+            read::ids_with(session, filter, part, limit).await
+        })
     }
 
     fn attribute_values(&self, filter: &Filter, name: &str) -> Result<Vec<(String, u64)>> {
-        self.server
-            .read(async |session| read::attribute_values(session, filter, name).await)
+        self.server.read(&filter.space, async |session| {
+            read::attribute_values(session, filter, name).await
+        })
     }
 
     fn revisions(&self, filter: &Filter, limit: usize) -> Result<Vec<(MemoryId, u64)>> {
-        self.server
-            .read(async |session| read::revisions(session, filter, limit).await)
+        self.server.read(&filter.space, async |session| {
+            read::revisions(session, filter, limit).await
+        })
     }
 
     fn list(&self, filter: &Filter, page: Page) -> Result<Vec<Memory>> {
-        self.server
-            .read(async |session| read::list(session, filter, page).await)
+        self.server.read(&filter.space, async |session| {
+            read::list(session, filter, page).await
+        })
     }
 
     fn list_by_insertion(
@@ -142,18 +155,21 @@ impl Store for PostgresStore {
         order: FilingOrder,
         page: Page,
     ) -> Result<Vec<Memory>> {
-        self.server
-            .read(async |session| read::list_by_insertion(session, filter, order, page).await)
+        self.server.read(&filter.space, async |session| {
+            read::list_by_insertion(session, filter, order, page).await
+        })
     }
 
     fn count_by_location(&self, filter: &Filter) -> Result<Vec<LocationCount>> {
-        self.server
-            .read(async |session| read::count_by_location(session, filter).await)
+        self.server.read(&filter.space, async |session| {
+            read::count_by_location(session, filter).await
+        })
     }
 
     fn count_uncached(&self, filter: &Filter) -> Result<Vec<LocationCount>> {
-        self.server
-            .read(async |session| read::count_uncached(session, filter).await)
+        self.server.read(&filter.space, async |session| {
+            read::count_uncached(session, filter).await
+        })
     }
 
     fn reload(&self) -> Result<()> {
@@ -178,8 +194,9 @@ impl Store for PostgresStore {
     }
 
     fn vectors(&self, space: &Space, id: &MemoryId, model: &ModelId) -> Result<Vec<Vector>> {
-        self.server
-            .read(async |session| vectors::of_memory(session, space, id, model).await)
+        self.server.read(space, async |session| {
+            vectors::of_memory(session, space, id, model).await
+        })
     }
 
     fn passage_range(
@@ -188,8 +205,9 @@ impl Store for PostgresStore {
         id: &MemoryId,
         passage: u32,
     ) -> Result<Option<Range<usize>>> {
-        self.server
-            .read(async |session| read::passage_range(session, space, id, passage).await)
+        self.server.read(space, async |session| {
+            read::passage_range(session, space, id, passage).await
+        })
     }
 
     fn partition_of(&self, space: &Space) -> Partition {
@@ -207,9 +225,9 @@ impl Store for PostgresStore {
         }
         match work {
             Work::Embed(model) => {
-                let spaces = self
-                    .server
-                    .read(async |session| vectors::spaces_to_embed(session, model).await)?;
+                let spaces = self.server.read(Scope::AllSpaces, async |session| {
+                    vectors::spaces_to_embed(session, model).await
+                })?;
                 self.partitions(spaces, after, limit, async |session, name| {
                     let version = vectors::version(session, name).await?;
                     let order = FilingOrder::FirstFirst;
@@ -223,17 +241,17 @@ impl Store for PostgresStore {
                 })
             }
             Work::Retire(model) => {
-                let spaces = self
-                    .server
-                    .read(async |session| vectors::spaces_with(session, model).await)?;
+                let spaces = self.server.read(Scope::AllSpaces, async |session| {
+                    vectors::spaces_with(session, model).await
+                })?;
                 self.partitions(spaces, after, limit, async |session, name| {
                     vectors::has_any(session, name, model).await
                 })
             }
             Work::Sweep(sweep) => {
-                let spaces = self
-                    .server
-                    .read(async |session| removal::spaces_to_sweep(session, sweep).await)?;
+                let spaces = self.server.read(Scope::AllSpaces, async |session| {
+                    removal::spaces_to_sweep(session, sweep).await
+                })?;
                 self.partitions(spaces, after, limit, async |session, name| {
                     removal::needs_sweep(session, name, sweep).await
                 })
@@ -254,31 +272,36 @@ impl Store for PostgresStore {
         limit: usize,
     ) -> Result<Vec<(Space, MemoryId)>> {
         let space = space_of(partition)?;
-        let ids = self.server.read(async |session| {
+        let ids = self.server.read(space, async |session| {
             vectors::without(session, space.as_str(), model, order, limit).await
         })?;
         Ok(ids.into_iter().map(|id| (space.clone(), id)).collect())
     }
 
     fn pending_embeddings(&self, model: &ModelId, count_max: usize) -> Result<usize> {
-        self.server.read(async |session| {
-            let mut pending = 0;
-            for space in vectors::spaces_to_embed(session, model).await? {
-                if pending >= count_max {
-                    break;
-                }
-                let (order, left) = (FilingOrder::FirstFirst, count_max - pending);
-                pending += vectors::without(session, &space, model, order, left)
-                    .await?
-                    .len();
+        let spaces = self.server.read(Scope::AllSpaces, async |session| {
+            vectors::spaces_to_embed(session, model).await
+        })?;
+        let mut pending = 0;
+        for name in spaces {
+            if pending >= count_max {
+                break;
             }
-            Ok(pending)
-        })
+            let space = Space::parse("space", &name);
+            let space = space.map_err(|_| loci_index::codec::damaged())?;
+            let (order, left) = (FilingOrder::FirstFirst, count_max - pending);
+            let ids = self.server.read(&space, async |session| {
+                vectors::without(session, &name, model, order, left).await
+            })?;
+            pending += ids.len();
+        }
+        Ok(pending)
     }
 
     fn models(&self) -> Result<Vec<(ModelId, u64)>> {
-        self.server
-            .read(async |session| vectors::models(session).await)
+        self.server.read(Scope::AllSpaces, async |session| {
+            vectors::models(session).await
+        })
     }
 
     fn retire_model(&self, partition: &Partition, model: &ModelId, limit: usize) -> Result<usize> {
@@ -296,9 +319,9 @@ impl Store for PostgresStore {
         model: &ModelId,
         dimensions: usize,
     ) -> Result<bool> {
-        let space = space_of(partition)?.as_str();
-        self.server.read(async |session| {
-            vectors::has_other_dimensions(session, space, model, dimensions).await
+        let space = space_of(partition)?;
+        self.server.read(space, async |session| {
+            vectors::has_other_dimensions(session, space.as_str(), model, dimensions).await
         })
     }
 
@@ -318,18 +341,21 @@ impl Store for PostgresStore {
     }
 
     fn made_from(&self, space: &Space, owner: &str, sources: &[MemoryId]) -> Result<Vec<MemoryId>> {
-        self.server
-            .read(async |session| read::made_from(session, space, owner, sources).await)
+        self.server.read(space, async |session| {
+            read::made_from(session, space, owner, sources).await
+        })
     }
 
     fn thread_end(&self, space: &Space, owner: &str, thread: &str) -> Result<u64> {
-        self.server
-            .read(async |session| read::thread_end(session, space, owner, thread).await)
+        self.server.read(space, async |session| {
+            read::thread_end(session, space, owner, thread).await
+        })
     }
 
     fn accesses(&self, space: &Space, ids: &[MemoryId]) -> Result<Vec<u64>> {
-        self.server
-            .read(async |session| read::accesses(session, space, ids).await)
+        self.server.read(space, async |session| {
+            read::accesses(session, space, ids).await
+        })
     }
 
     fn touch(&self, touches: &[Touch]) -> Result<()> {
@@ -342,8 +368,9 @@ impl Store for PostgresStore {
         owner: &str,
         now: Timestamp,
     ) -> Result<Vec<StatusCount>> {
-        self.server
-            .read(async |session| read::count_by_status(session, space, owner, now).await)
+        self.server.read(space, async |session| {
+            read::count_by_status(session, space, owner, now).await
+        })
     }
 
     fn wipe(
@@ -369,13 +396,15 @@ impl Store for PostgresStore {
 
     fn lease(&self, name: &str, holder: &str, now: Timestamp, until: Timestamp) -> Result<bool> {
         check_lease(now, until)?;
-        self.server
-            .read(async |session| jobs::lease(session, name, holder, now, until).await)
+        self.server.read(Scope::Store, async |session| {
+            jobs::lease(session, name, holder, now, until).await
+        })
     }
 
     fn lease_holder(&self, name: &str, now: Timestamp) -> Result<Option<String>> {
-        self.server
-            .read(async |session| jobs::lease_holder(session, name, now).await)
+        self.server.read(Scope::Store, async |session| {
+            jobs::lease_holder(session, name, now).await
+        })
     }
 
     fn sweep(&self, partition: &Partition, sweep: &Sweep, limit: usize) -> Result<usize> {
@@ -388,30 +417,32 @@ impl Store for PostgresStore {
     }
 
     fn sweep_clock(&self) -> Result<Option<SweepClock>> {
-        self.server
-            .read(async |session| jobs::sweep_clock(session).await)
+        self.server.read(Scope::Store, async |session| {
+            jobs::sweep_clock(session).await
+        })
     }
 
     fn put_sweep_clock(&self, clock: &SweepClock) -> Result<()> {
-        self.server
-            .read(async |session| jobs::put_sweep_clock(session, clock).await)
+        self.server.read(Scope::Store, async |session| {
+            jobs::put_sweep_clock(session, clock).await
+        })
     }
 
     fn secret(&self) -> Result<[u8; 32]> {
         self.server
-            .read(async |session| read::secret(session).await)
+            .read(Scope::Store, async |session| read::secret(session).await)
     }
 
     fn version(&self, space: &Space) -> Result<u64> {
         self.server
-            .read(async |session| read::version(session, space).await)
+            .read(space, async |session| read::version(session, space).await)
     }
 
     fn size(&self) -> Result<StoreSize> {
         let schema = &self.server.options().schema;
-        let size = self
-            .server
-            .read(async |session| read::size(session, schema).await)?;
+        let size = self.server.read(Scope::AllSpaces, async |session| {
+            read::size(session, schema).await
+        })?;
         Ok(StoreSize {
             index_bytes: self.indexes.bytes(),
             ..size

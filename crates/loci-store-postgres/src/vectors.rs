@@ -135,7 +135,7 @@ pub(crate) async fn note_embedded(
 ) -> Result<()> {
     let sql = "UPDATE @space SET embedded = $2 WHERE space = $1 AND version = $3";
     session
-        .query(sql, &values![space, model.as_str(), version])
+        .write(sql, &values![space, model.as_str(), version])
         .await?;
     Ok(())
 }

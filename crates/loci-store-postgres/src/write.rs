@@ -3,6 +3,7 @@
 use loci_core::{Error, Space};
 
 use crate::failure::{Failure, Result};
+use crate::scope::Scope;
 use crate::server::{Retry, Server};
 use crate::session::Session;
 use crate::transaction::{BEGIN, Commit, Needs, Transaction, create_space_statement};
@@ -17,7 +18,7 @@ impl Server {
         needs: &Needs,
         work: impl AsyncFn(&mut Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
-        self.block_on(self.write_async(space.as_str(), needs, work))
+        self.block_on(self.write_async(space.into(), needs, work))
     }
 
     /// Runs a transaction on what belongs to the whole store.
@@ -25,23 +26,23 @@ impl Server {
         &self,
         work: impl AsyncFn(&mut Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
-        self.block_on(self.write_async("", &Needs::default(), work))
+        self.block_on(self.write_async(Scope::Store, &Needs::default(), work))
     }
 
     async fn write_async<T>(
         &self,
-        name: &str,
+        scope: Scope<'_>,
         needs: &Needs,
         work: impl AsyncFn(&mut Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
         let mut retry = Retry::new();
         loop {
-            match self.attempt(name, needs, &work).await {
+            match self.attempt(scope, needs, &work).await {
                 Ok(value) => return Ok(value),
-                Err(Attempt::Failed(failure)) => retry.pause(failure).await?,
+                Err(Attempt::Failed(failure)) => self.pause(&mut retry, failure).await?,
                 Err(Attempt::Unknown(value, commit, failure)) => {
                     if self
-                        .was_committed(name, &commit, &mut retry, failure)
+                        .was_committed(scope, &commit, &mut retry, failure)
                         .await?
                     {
                         return Ok(value);
@@ -53,11 +54,11 @@ impl Server {
 
     async fn attempt<T>(
         &self,
-        name: &str,
+        scope: Scope<'_>,
         needs: &Needs,
         work: &impl AsyncFn(&mut Transaction<'_>) -> Result<T>,
     ) -> Result<T, Attempt<T>> {
-        let session = self.session().await?;
+        let (session, name) = (self.session(scope).await?, scope.name());
         let mut transaction = match Transaction::begin(&session, name, needs).await {
             Ok(transaction) => transaction,
             Err(failure) => return Err(session.give_up(failure).await.into()),
@@ -85,28 +86,28 @@ impl Server {
     /// Finds out whether a transaction was committed, by the number that it wrote.
     async fn was_committed(
         &self,
-        name: &str,
+        scope: Scope<'_>,
         commit: &Commit,
         retry: &mut Retry,
         mut failure: Failure,
     ) -> Result<bool> {
         loop {
-            if retry.pause(failure).await.is_err() {
+            if self.pause(retry, failure).await.is_err() {
                 return Err(Error::unavailable(
                     "the connection to PostgreSQL was lost while it stored this, and the server has not come back; \
                      look whether it is there before you try again",
                 )
                 .into());
             }
-            match self.look_for(name, commit).await {
+            match self.look_for(scope, commit).await {
                 Ok(found) => return Ok(found),
                 Err(next) => failure = next,
             }
         }
     }
 
-    async fn look_for(&self, name: &str, commit: &Commit) -> Result<bool> {
-        let session = self.session().await?;
+    async fn look_for(&self, scope: Scope<'_>, commit: &Commit) -> Result<bool> {
+        let (session, name) = (self.session(scope).await?, scope.name());
         // Both wait for the end of the transaction, should the server still work on it: the first for
         // one that creates the row of its space, the lock for any other.
         let create = create_space_statement(name);

@@ -13,6 +13,11 @@ pub const URL_VARIABLE: &str = "LOCI_TEST_POSTGRES";
 /// The variable with the folder of the programs of a server that tests start.
 pub const PROGRAMS_VARIABLE: &str = "LOCI_TEST_POSTGRES_BIN";
 
+/// The variable with which the stores of tests have row security, as a role that it binds.
+pub const ROW_SECURITY_VARIABLE: &str = "LOCI_TEST_ROW_SECURITY";
+/// The role that owns the database of the tests and is no superuser.
+pub const PLAIN_ROLE: &str = "loci_plain";
+
 /// How long a server may take to start.
 const START_MAX: Duration = Duration::from_mins(1);
 /// The user and the group as which a server runs, where the tests run as root: it refuses root.
@@ -30,6 +35,33 @@ pub fn server_url() -> &'static str {
             .url
             .clone(),
     })
+}
+
+/// Returns that URL for the role that is no superuser.
+pub fn plain_server_url() -> String {
+    plain(server_url())
+}
+
+/// Returns true if the stores of this run shall have row security.
+pub fn has_row_security() -> bool {
+    std::env::var(ROW_SECURITY_VARIABLE).is_ok_and(|value| value == "1")
+}
+
+/// Returns the URL and whether row security is on for a store of this run, on a server.
+pub fn chosen(url: &str) -> (String, bool) {
+    if has_row_security() {
+        (plain(url), true)
+    } else {
+        (url.to_owned(), false)
+    }
+}
+
+/// Puts the role that is no superuser in the place of the user of a URL.
+fn plain(url: &str) -> String {
+    match (url.split_once("://"), url.split_once('@')) {
+        (Some((scheme, _)), Some((_, place))) => format!("{scheme}://{PLAIN_ROLE}@{place}"),
+        _ => panic!("the URL of the server names no user"),
+    }
 }
 
 /// How a server is set up.
@@ -101,9 +133,12 @@ impl Server {
             keeper,
         };
         server.wait_until_ready();
+        run(Command::new(server.programs.join("createuser"))
+            .args(server.place())
+            .arg(PLAIN_ROLE));
         run(Command::new(server.programs.join("createdb"))
             .args(server.place())
-            .arg("loci"));
+            .args(["--owner", PLAIN_ROLE, "loci"]));
         server
     }
 
@@ -160,6 +195,8 @@ impl Drop for Server {
 pub struct Pooler {
     /// The URL of the database of the server, by way of the pooler.
     pub url: String,
+    /// The same for the role that is no superuser.
+    pub plain_url: String,
     /// A shell that stops the pooler when its standard input is closed.
     keeper: Child,
 }
@@ -172,12 +209,13 @@ impl Pooler {
             return None;
         }
         let port = free_port();
+        let port_of_server = server.port;
         let settings = server.folder.join(format!("pooler-{port}.ini"));
         let content = format!(
-            "[databases]\nloci = host={HOST} port={} dbname=loci user=loci\n\
+            "[databases]\nloci = host={HOST} port={port_of_server} dbname=loci user=loci\n\
+             plain = host={HOST} port={port_of_server} dbname=loci user={PLAIN_ROLE}\n\
              [pgbouncer]\nlisten_addr = {HOST}\nlisten_port = {port}\nunix_socket_dir =\nauth_type = any\n\
-             pool_mode = transaction\nmax_client_conn = 1000\ndefault_pool_size = {connections}\n",
-            server.port
+             pool_mode = transaction\nmax_client_conn = 1000\ndefault_pool_size = {connections}\n"
         );
         fs::write(&settings, content).expect("the folder can be written");
         give(&settings);
@@ -197,6 +235,7 @@ impl Pooler {
         }
         Some(Pooler {
             url: format!("postgres://loci@{HOST}:{port}/loci"),
+            plain_url: format!("postgres://{PLAIN_ROLE}@{HOST}:{port}/plain"),
             keeper,
         })
     }

@@ -127,6 +127,8 @@ pub enum ValueType {
         /// The largest value.
         max: f64,
     },
+    /// `true` or `false`.
+    Boolean,
     /// An array of strings.
     List,
     /// One of these strings.
@@ -750,7 +752,7 @@ mod tests {
     #[test]
     fn the_file_sets_everything() {
         let file = "data = \"d\"\nstore = \"s\"\nstore_schema = \"t\"\nstore_password = \"p\"\nstore_password_file = \"f\"\n\
-                    store_connections = 3\nstore_index_megabytes = 4\nstore_migrate = \"never\"\nvault = \"v\"\nvault_file_mode = \"640\"\nidempotency_hours = 2\nlog = \"debug\"\nredact_secrets = \"all\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
+                    store_connections = 3\nstore_index_megabytes = 4\nstore_migrate = \"never\"\nstore_row_security = true\nvault = \"v\"\nvault_file_mode = \"640\"\nidempotency_hours = 2\nlog = \"debug\"\nredact_secrets = \"all\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
                     allowed_origins = [\"https://a:1\", \"https://b:*\"]\nallowed_hosts = []\ntrusted_authors = [\"ann\"]\n\
                     public_url = \"https://m.example\"\ntrusted_proxies = [\"10.0.0.7\", \"10.1.0.0/16\"]\n\
                     maintenance_seconds = 5\nindex_file_memories = 13\nbusy_timeout_seconds = 6\nreply_tokens = 1234\n\
@@ -818,6 +820,7 @@ mod tests {
                     password: Some("p".to_owned()),
                     password_file: None,
                     migrates: false,
+                    row_security: true,
                 },
             }
         );
@@ -933,7 +936,7 @@ mod tests {
 
     #[test]
     fn wrong_values_are_refused_by_name_and_origin() {
-        let rows: [(&str, &[_], &str); 22] = [
+        let rows: [(&str, &[_], &str); 24] = [
             ("log = \"loud\"\n", &[], "`log` (file "),
             ("search = 1\n", &[], "line 1: `search` must be a string"),
             (
@@ -952,6 +955,16 @@ mod tests {
                 "maintenance_seconds = \"5\"\n",
                 &[],
                 "must be a whole number",
+            ),
+            (
+                "store_row_security = \"true\"\n",
+                &[],
+                "`store_row_security` must be true or false",
+            ),
+            (
+                "",
+                &[("LOCI_STORE_ROW_SECURITY", "on")],
+                "`store_row_security` (env LOCI_STORE_ROW_SECURITY) is `on`; give true or false",
             ),
             (
                 "allowed_hosts = \"a\"\n",

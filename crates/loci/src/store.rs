@@ -57,6 +57,8 @@ pub struct ServerSettings {
     pub password_file: Option<PathBuf>,
     /// Whether the tables may be created and upgraded.
     pub migrates: bool,
+    /// Whether row security is turned on in the tables.
+    pub row_security: bool,
 }
 
 /// Without the password.
@@ -107,6 +109,7 @@ impl StoreSettings {
             password,
             password_file: _,
             migrates,
+            row_security,
         } = self.server.clone();
         loci_store_postgres::Options {
             password,
@@ -115,6 +118,7 @@ impl StoreSettings {
             connect_timeout: self.busy_timeout.clamp(CONNECT_MIN, CONNECT_MAX),
             index_bytes_max,
             migrates,
+            row_security,
             ..loci_store_postgres::Options::new(url)
         }
     }

@@ -11,7 +11,7 @@ use loci_dialects::DIALECTS;
 use loci_store_postgres::PostgresStore;
 use loci_store_sqlite::SqliteStore;
 use loci_testkit::NaiveStore;
-use loci_testkit::postgres::server_url;
+use loci_testkit::postgres::{chosen, server_url};
 
 use crate::case::{self, carrier::Direct};
 
@@ -95,11 +95,13 @@ pub(crate) struct Schema(loci_store_postgres::Options);
 impl Schema {
     /// Names a schema, whose name ends so.
     pub(crate) fn new(name: &str) -> Self {
+        let (url, row_security) = chosen(server_url());
         Schema(loci_store_postgres::Options {
             schema: format!("case_{}_{name}", std::process::id()),
             connections_max: 4,
             allows_unsafe: true,
-            ..loci_store_postgres::Options::new(server_url())
+            row_security,
+            ..loci_store_postgres::Options::new(url)
         })
     }
 

@@ -78,7 +78,7 @@ impl Look<'_> {
             (STATE.to_owned(), values![space]),
             by_id_statement(self.filter, &ids),
         ];
-        let (newest, texts) = self.server.read(async |session| {
+        let (newest, texts) = self.server.read(space, async |session| {
             let found = session.read_together(&statements).await?;
             let state = found.first().and_then(|rows| rows.first());
             let texts = found.get(1).map_or(&[][..], Vec::as_slice);
@@ -105,7 +105,7 @@ impl Look<'_> {
             known.number,
             CHANGED_TEXTS_MAX,
         ));
-        let found = self.server.read(async |session| {
+        let found = self.server.read(&self.filter.space, async |session| {
             let mut found = session.read_together(&statements).await?.into_iter();
             let Some(changes) = Changes::read(known, &mut found)? else {
                 return Ok(None);
@@ -161,7 +161,7 @@ impl Look<'_> {
             .collect();
         if !missing.is_empty() {
             let read = async |session: &_| get_all(session, self.filter, &missing).await;
-            let memories = self.server.read(read)?.into_iter();
+            let memories = self.server.read(&self.filter.space, read)?.into_iter();
             texts.extend(memories.map(|memory| (memory.id.clone(), memory)));
         }
         Ok(())

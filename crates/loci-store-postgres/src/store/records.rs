@@ -9,6 +9,7 @@ use loci_core::{
 };
 
 use super::PostgresStore;
+use crate::scope::Scope;
 use crate::transaction::Needs;
 use crate::{
     archive, audit, cache_entries, decisions, facts, jobs, notes, replies, settings, source_files,
@@ -38,23 +39,23 @@ impl JobStore for PostgresStore {
         limit: usize,
     ) -> Result<Vec<Job>> {
         check_lease(now, until)?;
-        self.server
-            .read(async |session| jobs::lease_jobs(session, now, until, lease, limit).await)
+        jobs::lease_jobs(&self.server, now, until, lease, limit)
     }
 
     fn next_job_at(&self, now: Timestamp) -> Result<Option<Timestamp>> {
-        self.server
-            .read(async |session| jobs::next_at(session, now).await)
+        self.server.read(Scope::AllSpaces, async |session| {
+            jobs::next_at(session, now).await
+        })
     }
 
     fn job_counts(&self) -> Result<JobCounts> {
-        self.server
-            .read(async |session| jobs::counts(session).await)
+        self.server.read(Scope::AllSpaces, async |session| {
+            jobs::counts(session).await
+        })
     }
 
     fn failed_jobs(&self, limit: usize) -> Result<Vec<FailedJob>> {
-        self.server
-            .read(async |session| jobs::failed(session, limit).await)
+        jobs::failed(&self.server, limit)
     }
 }
 
@@ -77,7 +78,7 @@ impl CacheStore for PostgresStore {
         now: Timestamp,
         limit: usize,
     ) -> Result<Vec<(CacheEntry, f32)>> {
-        self.server.read_snapshot(async |session| {
+        self.server.read_snapshot(space, async |session| {
             cache_entries::nearest(session, space, owner, query, vector, now, limit).await
         })
     }
@@ -88,8 +89,9 @@ impl CacheStore for PostgresStore {
         owner: &str,
         now: Timestamp,
     ) -> Result<Vec<(MemoryId, String)>> {
-        self.server
-            .read(async |session| cache_entries::queries(session, space, owner, now).await)
+        self.server.read(space, async |session| {
+            cache_entries::queries(session, space, owner, now).await
+        })
     }
 
     fn delete_cache_entries(&self, space: &Space, owner: &str, ids: &[MemoryId]) -> Result<u64> {
@@ -120,8 +122,9 @@ impl DecisionStore for PostgresStore {
         key: &str,
         now: Timestamp,
     ) -> Result<Option<Decision>> {
-        self.server
-            .read(async |session| decisions::get(session, space, owner, key, now).await)
+        self.server.read(space, async |session| {
+            decisions::get(session, space, owner, key, now).await
+        })
     }
 }
 
@@ -134,30 +137,33 @@ impl IdempotencyStore for PostgresStore {
         key: &str,
         now: Timestamp,
     ) -> Result<Option<IdempotentReply>> {
-        self.server
-            .read(async |session| replies::find(session, space, owner, operation, key, now).await)
+        self.server.read(space, async |session| {
+            replies::find(session, space, owner, operation, key, now).await
+        })
     }
 }
 
 impl NoteStore for PostgresStore {
     fn note_files(&self, space: &Space) -> Result<Vec<NoteFile>> {
         self.server
-            .read(async |session| notes::all(session, space).await)
+            .read(space, async |session| notes::all(session, space).await)
     }
 
     fn note_file_of(&self, space: &Space, memory: &MemoryId) -> Result<Option<NoteFile>> {
-        self.server
-            .read(async |session| notes::of_memory(session, space, memory).await)
+        self.server.read(space, async |session| {
+            notes::of_memory(session, space, memory).await
+        })
     }
 
     fn notes_among(&self, filter: &Filter, limit: usize) -> Result<Vec<MemoryId>> {
-        self.server
-            .read(async |session| notes::among(session, filter, limit).await)
+        self.server.read(&filter.space, async |session| {
+            notes::among(session, filter, limit).await
+        })
     }
 
     fn note_folder(&self, space: &Space) -> Result<Option<String>> {
         self.server
-            .read(async |session| notes::folder(session, space).await)
+            .read(space, async |session| notes::folder(session, space).await)
     }
 
     fn commit_rebuildable(&self, batch: Batch) -> Result<()> {
@@ -167,27 +173,30 @@ impl NoteStore for PostgresStore {
 
 impl FactStore for PostgresStore {
     fn facts(&self, query: &FactQuery) -> Result<Vec<Fact>> {
-        self.server
-            .read(async |session| facts::find(session, query).await)
+        self.server.read(&query.space, async |session| {
+            facts::find(session, query).await
+        })
     }
 
     fn fact_counts(&self, space: &Space, now: Timestamp) -> Result<FactCounts> {
-        self.server
-            .read(async |session| facts::counts(session, space, now).await)
+        self.server.read(space, async |session| {
+            facts::counts(session, space, now).await
+        })
     }
 }
 
 impl TunnelStore for PostgresStore {
     fn tunnels(&self, space: &Space) -> Result<Vec<Tunnel>> {
         self.server
-            .read(async |session| tunnels::all(session, space).await)
+            .read(space, async |session| tunnels::all(session, space).await)
     }
 }
 
 impl SettingStore for PostgresStore {
     fn setting(&self, space: &Space, owner: Option<&str>, name: &str) -> Result<Option<String>> {
-        self.server
-            .read(async |session| settings::find(session, space, owner, name).await)
+        self.server.read(space, async |session| {
+            settings::find(session, space, owner, name).await
+        })
     }
 }
 
@@ -199,14 +208,15 @@ impl SourceStore for PostgresStore {
         collection: Option<&str>,
         path: &str,
     ) -> Result<Option<SourceFile>> {
-        self.server.read(async |session| {
+        self.server.read(space, async |session| {
             source_files::find(session, space, machine, collection, path).await
         })
     }
 
     fn sources_at(&self, space: &Space, machine: &str, path: &str) -> Result<Vec<SourceFile>> {
-        self.server
-            .read(async |session| source_files::at(session, space, machine, path).await)
+        self.server.read(space, async |session| {
+            source_files::at(session, space, machine, path).await
+        })
     }
 
     fn source_files(
@@ -215,7 +225,7 @@ impl SourceStore for PostgresStore {
         machine: &str,
         collection: Option<&str>,
     ) -> Result<Vec<SourceFile>> {
-        self.server.read(async |session| {
+        self.server.read(space, async |session| {
             source_files::of_collection(session, space, machine, collection).await
         })
     }
@@ -226,8 +236,9 @@ impl SourceStore for PostgresStore {
         machine: &str,
         limit: usize,
     ) -> Result<Vec<SourceFile>> {
-        self.server
-            .read(async |session| source_files::pending(session, space, machine, limit).await)
+        self.server.read(space, async |session| {
+            source_files::pending(session, space, machine, limit).await
+        })
     }
 }
 
@@ -237,13 +248,15 @@ impl AuditStore for PostgresStore {
     }
 
     fn audit(&self, query: &AuditQuery) -> Result<Vec<(u64, AuditEntry)>> {
-        self.server
-            .read_snapshot(async |session| audit::read(session, query).await)
+        self.server.read_snapshot(&query.space, async |session| {
+            audit::read(session, query).await
+        })
     }
 
     fn audited_spaces(&self) -> Result<Vec<Space>> {
-        self.server
-            .read(async |session| audit::spaces(session).await)
+        self.server.read(Scope::AllSpaces, async |session| {
+            audit::spaces(session).await
+        })
     }
 }
 
@@ -255,12 +268,14 @@ impl TokenStore for PostgresStore {
     }
 
     fn tokens(&self) -> Result<Vec<Token>> {
-        self.server.read(async |session| tokens::all(session).await)
+        self.server
+            .read(Scope::Store, async |session| tokens::all(session).await)
     }
 
     fn token_by_hash(&self, hash: &TokenHash) -> Result<Option<Token>> {
-        self.server
-            .read(async |session| tokens::by_hash(session, hash).await)
+        self.server.read(Scope::Store, async |session| {
+            tokens::by_hash(session, hash).await
+        })
     }
 
     fn revoke_token(&self, id: &str, now: Timestamp) -> Result<()> {

@@ -19,7 +19,7 @@ use crate::{Schemas, run_sql, with_client};
 
 /// Fails unless the store is unavailable and says all of these.
 #[track_caller]
-fn assert_says<T: std::fmt::Debug>(outcome: Result<T, Error>, parts: &[&str]) {
+pub(crate) fn assert_says<T: std::fmt::Debug>(outcome: Result<T, Error>, parts: &[&str]) {
     let error = outcome.unwrap_err();
     assert!(error.is_unavailable(), "{error:?}");
     for part in parts {
@@ -32,10 +32,12 @@ fn assert_says<T: std::fmt::Debug>(outcome: Result<T, Error>, parts: &[&str]) {
 }
 
 /// Returns the options with a user and a place of the same server.
-fn as_user(options: &Options, user: &str) -> Options {
-    let mut options = options.clone();
-    options.url = options.url.replace("//loci@", &format!("//{user}@"));
-    options
+pub(crate) fn as_user(options: &Options, user: &str) -> Options {
+    let (_, place) = options.url.split_once('@').unwrap();
+    Options {
+        url: format!("postgres://{user}@{place}"),
+        ..options.clone()
+    }
 }
 
 fn reach(options: Options) -> Result<u64, Error> {
@@ -161,7 +163,10 @@ fn tables_of_another_version_are_named() {
     fixed.migrates = false;
     assert_says(reach(fixed.clone()), &["has no tables", "`store_migrate`"]);
     reach(options.clone()).unwrap();
-    run_sql(&options, "UPDATE @migration SET version = 0");
+    run_sql(
+        &options,
+        "DELETE FROM @migration WHERE version > 1; UPDATE @migration SET version = 0",
+    );
     assert_says(reach(fixed.clone()), &["version 0", "`store_migrate`"]);
     run_sql(&options, "UPDATE @migration SET version = 99");
     assert_eq!(
@@ -301,7 +306,7 @@ fn a_silent_holder_of_the_lock_is_ended() {
     let mut silent = Idle::connect(&options);
     silent.run(
         "BEGIN; SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '5s'; \
-         SELECT 1 FROM @space WHERE space = 'main' FOR UPDATE",
+         SET LOCAL loci.space = 'space:main'; SELECT 1 FROM @space WHERE space = 'main' FOR UPDATE",
     );
     let begin = Instant::now();
     let others = memory("b");
@@ -360,13 +365,13 @@ fn a_full_disk_refuses_writes_and_loses_none() {
 }
 
 /// A role of the server, which is removed when this value is dropped.
-struct Role<'a> {
+pub(crate) struct Role<'a> {
     options: &'a Options,
     name: &'a str,
 }
 
 impl<'a> Role<'a> {
-    fn create(options: &'a Options, name: &'a str, rights: &str) -> Self {
+    pub(crate) fn create(options: &'a Options, name: &'a str, rights: &str) -> Self {
         run_sql(options, &format!("CREATE ROLE {name} LOGIN {rights}"));
         Role { options, name }
     }

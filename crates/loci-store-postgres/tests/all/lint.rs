@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use loci_core::Store;
 use loci_store_postgres::{Options, PostgresStore};
 use loci_testkit::contract::{memory, put};
-use loci_testkit::postgres::server_url;
+use loci_testkit::postgres::{PLAIN_ROLE, has_row_security, server_url};
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 use crate::{Schemas, keep_most_promises, named, while_connections_are_cut, with_client};
@@ -298,7 +298,9 @@ impl Tables {
     async fn create(client: &Client, schemas: &Schemas) -> Self {
         let sources = richest(client, schemas).await;
         let schema = schemas.options().schema;
-        let mut sql = format!("CREATE SCHEMA {schema};");
+        // The table of the versions comes before the migrations.
+        let mut sql =
+            format!("CREATE SCHEMA {schema}; CREATE TABLE {schema}.migration (space text);");
         let mut migrations = files(&folder("migrations"));
         migrations.sort();
         for migration in migrations {
@@ -319,6 +321,17 @@ impl Tables {
                      ALTER TABLE {table}_p{part} ALTER space SET STATISTICS 0;"
                 );
             }
+        }
+        if has_row_security() {
+            for (table, _) in &sources {
+                sql += &format!(
+                    "ALTER TABLE {schema}.{table} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;"
+                );
+            }
+            sql += &format!(
+                "GRANT USAGE ON SCHEMA {schema} TO {PLAIN_ROLE}; \
+                 GRANT ALL ON ALL TABLES IN SCHEMA {schema} TO {PLAIN_ROLE};"
+            );
         }
         client.batch_execute(&sql).await.unwrap();
         Tables { schema, sources }
@@ -397,9 +410,15 @@ impl Tables {
                 continue;
             }
             let values = list(types.iter().map(|kind| value(kind, number)).collect());
+            // A superuser would not be bound by policies.
+            let role = if has_row_security() {
+                PLAIN_ROLE
+            } else {
+                "NONE"
+            };
             let explain = format!(
-                "SET plan_cache_mode = {mode}; PREPARE one {kinds} AS {qualified}; \
-                 EXPLAIN (COSTS OFF) EXECUTE one {values}; DEALLOCATE one"
+                "SET ROLE {role}; SET plan_cache_mode = {mode}; PREPARE one {kinds} AS {qualified}; \
+                 EXPLAIN (COSTS OFF) EXECUTE one {values}; DEALLOCATE one; RESET ROLE"
             );
             let messages = client.simple_query(&explain).await;
             let messages = messages.unwrap_or_else(|error| panic!("{error:?}: {explain}"));

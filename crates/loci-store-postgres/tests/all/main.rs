@@ -9,6 +9,7 @@ mod lint;
 mod maintenance;
 mod pooler;
 mod processes;
+mod row_security;
 mod seeds;
 mod trips;
 
@@ -19,7 +20,7 @@ use std::time::Duration;
 
 use loci_store_postgres::{Options, PostgresStore};
 use loci_testkit::contract::{PROMISES, keep};
-use loci_testkit::postgres::server_url;
+use loci_testkit::postgres::{chosen, server_url};
 
 /// The schemas of a test, which are removed at its end.
 #[derive(Debug, Default)]
@@ -29,7 +30,9 @@ impl Schemas {
     /// Returns the options of a store in a new schema.
     fn options(&self) -> Options {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let mut options = Options::new(server_url());
+        let (url, row_security) = chosen(server_url());
+        let mut options = Options::new(url);
+        options.row_security = row_security;
         options.schema = format!(
             "test_{}_{}",
             std::process::id(),

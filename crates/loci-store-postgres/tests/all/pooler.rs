@@ -3,7 +3,7 @@
 use loci_core::Store;
 use loci_store_postgres::{Options, PostgresStore};
 use loci_testkit::contract::{filter, memory, put};
-use loci_testkit::postgres::{Pooler, Server, Setup};
+use loci_testkit::postgres::{Pooler, Server, Setup, has_row_security};
 
 use crate::{Schemas, keep_most_promises};
 
@@ -17,7 +17,11 @@ fn the_promises_hold_behind_a_pooler() {
     let schemas = Schemas::default();
     keep_most_promises(&|| {
         let options = Options {
-            url: pooler.url.clone(),
+            url: if has_row_security() {
+                pooler.plain_url.clone()
+            } else {
+                pooler.url.clone()
+            },
             ..schemas.options()
         };
         PostgresStore::open(options).unwrap()

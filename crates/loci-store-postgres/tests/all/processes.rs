@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use loci_core::{CandidateQuery, Store};
 use loci_store_postgres::PostgresStore;
 use loci_testkit::contract::{filter, memory, passage, put};
-use loci_testkit::postgres::{URL_VARIABLE, server_url};
+use loci_testkit::postgres::{URL_VARIABLE, chosen, server_url};
 
 use crate::{Schemas, with_client};
 
@@ -114,7 +114,8 @@ fn the_other_process() {
     let Ok(schema) = std::env::var(SCHEMA_VARIABLE) else {
         return;
     };
-    let mut options = loci_store_postgres::Options::new(server_url());
+    // It finds out by itself whether the tables keep the spaces apart.
+    let mut options = loci_store_postgres::Options::new(chosen(server_url()).0);
     options.schema = schema;
     options.allows_unsafe = true;
     let store = PostgresStore::open(options).unwrap();

@@ -5,13 +5,22 @@ use std::thread;
 use loci_core::{CandidateQuery, ErrorCode, Memory, Store, Thread, Tier};
 use loci_store_postgres::PostgresStore;
 use loci_testkit::contract::{filter, memory, passage, put, replace};
+use loci_testkit::postgres::plain_server_url;
 
 use crate::{Schemas, named, while_connections_are_cut};
 
 #[test]
 fn a_write_costs_two_round_trips_and_a_search_one() {
     let schemas = Schemas::default();
-    let store = schemas.open();
+    for row_security in [false, true] {
+        let mut options = schemas.options();
+        options.url = plain_server_url();
+        options.row_security = row_security;
+        count_round_trips(&PostgresStore::open(options).unwrap());
+    }
+}
+
+fn count_round_trips(store: &PostgresStore) {
     let trips = |work: &dyn Fn()| {
         let before = store.round_trips();
         work();

@@ -147,6 +147,7 @@ fn settings(page: &mut String) {
             ValueType::Secret => " (a secret)",
             ValueType::Text
             | ValueType::Seconds
+            | ValueType::Boolean
             | ValueType::Whole { .. }
             | ValueType::Number { .. }
             | ValueType::Choice(_) => "",

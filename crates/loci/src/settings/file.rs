@@ -194,6 +194,8 @@ fn text_of(setting: &Setting, value: &DeValue<'_>) -> Result<String, &'static st
         (ValueType::Seconds | ValueType::Whole { .. }, _) => Err("a whole number"),
         (ValueType::Number { .. }, DeValue::Float(number)) => Ok(number.as_str().to_owned()),
         (ValueType::Number { .. }, _) => Err("a number"),
+        (ValueType::Boolean, DeValue::Boolean(value)) => Ok(value.to_string()),
+        (ValueType::Boolean, _) => Err("true or false"),
         (ValueType::List, DeValue::Array(items)) => {
             let items: Option<Vec<&str>> =
                 items.iter().map(|item| item.get_ref().as_str()).collect();

@@ -8,7 +8,7 @@ use loci_core::StoreFiles;
 
 use super::{
     CONFIG_FLAG, DATA, Origin, STORE, STORE_CONNECTIONS, STORE_INDEX_MEGABYTES, STORE_MIGRATE,
-    STORE_PASSWORD, STORE_PASSWORD_FILE, STORE_SCHEMA, Settings, Values,
+    STORE_PASSWORD, STORE_PASSWORD_FILE, STORE_ROW_SECURITY, STORE_SCHEMA, Settings, Values,
 };
 use crate::exit::Failure;
 use crate::store::{ServerSettings, StoreLocation, StorePlace, StoreSettings};
@@ -92,6 +92,7 @@ impl Values {
                     Some(_) => None,
                 },
                 migrates: self.text(&STORE_MIGRATE) != Some("never"),
+                row_security: self.get(&STORE_ROW_SECURITY)?,
             },
         };
         store.check().map_err(|error| {

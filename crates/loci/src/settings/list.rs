@@ -107,6 +107,14 @@ settings! {
         form: ValueType::Choice(&["auto", "never"]),
         meaning: "Whether loci creates and upgrades the tables of a store on a server (auto), or refuses to work with older ones (never)",
     };
+    /// Whether the server keeps the spaces of a store apart.
+    STORE_ROW_SECURITY: bool = {
+        key: "store_row_security",
+        variable: "LOCI_STORE_ROW_SECURITY",
+        default: DefaultValue::Text("false"),
+        form: ValueType::Boolean,
+        meaning: "Whether loci turns row security on in the tables of a store on a server, which then keeps the spaces apart as well; it stays on when this is `false` again",
+    };
     /// The folder of notes.
     VAULT: String = {
         key: "vault",

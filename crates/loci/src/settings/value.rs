@@ -74,6 +74,13 @@ impl Value for f64 {
     }
 }
 
+impl Value for bool {
+    fn parse(_: ValueType, text: &str) -> Result<Self, String> {
+        text.parse()
+            .map_err(|_| format!("is `{text}`; give true or false"))
+    }
+}
+
 impl Value for SocketAddr {
     fn parse(_: ValueType, text: &str) -> Result<Self, String> {
         text.parse().map_err(|_| {

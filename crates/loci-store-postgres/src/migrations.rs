@@ -1,0 +1,13 @@
+//! The migrations of the tables, and the lock under which they run.
+
+/// Every migration that was ever released, oldest first.
+pub(crate) const MIGRATIONS: [&str; 2] = [
+    include_str!("../migrations/V1__store.sql"),
+    include_str!("../migrations/V2__row_security.sql"),
+];
+
+/// The version that this build reads and writes.
+pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
+
+/// The key of the lock under which one process at a time changes the tables: "loci" in ASCII.
+pub(crate) const LOCK: i64 = 0x6c6f_6369;

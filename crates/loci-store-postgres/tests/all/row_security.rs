@@ -1,0 +1,317 @@
+//! Row security: the server keeps the spaces apart as well, whatever a statement says.
+
+use loci_core::{
+    CandidateQuery, CheckOutcome, Maintenance, Memory, Page, ServerCheck, Space, Store, Timestamp,
+    TokenStore,
+};
+use loci_store_postgres::{Options, PostgresStore};
+use loci_testkit::contract::{filter, memory, passage, put};
+use loci_testkit::postgres::{plain_server_url, server_url};
+use tokio_postgres::error::SqlState;
+
+use crate::faults::{Role, as_user, assert_says};
+use crate::{Schemas, run_sql, with_client};
+
+const ON: &str = "ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY";
+const OFF: &str = "DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY";
+
+/// Returns the options of a store whose role is no superuser.
+fn plain(schemas: &Schemas, row_security: bool) -> Options {
+    Options {
+        url: plain_server_url(),
+        row_security,
+        ..schemas.options()
+    }
+}
+
+fn open(options: &Options) -> PostgresStore {
+    PostgresStore::open(options.clone()).unwrap()
+}
+
+fn of_space(space: &str, id: &str) -> Memory {
+    Memory {
+        space: Space::parse("space", space).unwrap(),
+        ..memory(id)
+    }
+}
+
+/// Stores a memory in each of two spaces.
+fn fill(store: &PostgresStore) {
+    for space in ["main", "other"] {
+        let memory = of_space(space, space);
+        store.commit(put(&memory, vec![passage("word")])).unwrap();
+    }
+}
+
+fn listed(store: &PostgresStore) -> usize {
+    store
+        .list(
+            &filter(),
+            Page {
+                limit: 10,
+                offset: 0,
+            },
+        )
+        .unwrap()
+        .len()
+}
+
+fn searched(store: &PostgresStore) -> usize {
+    let (filter, words) = (filter(), ["word".to_owned()]);
+    let query = CandidateQuery {
+        terms: &words,
+        ..CandidateQuery::of(&filter, 10)
+    };
+    store.candidates(&query).unwrap().hits.len()
+}
+
+/// Changes every table of a store, as a superuser.
+fn alter_all(options: &Options, change: &str) {
+    let sql = "SELECT tablename::text FROM pg_tables WHERE schemaname = $1";
+    let tables = with_client(server_url(), async |client| {
+        client.query(sql, &[&options.schema]).await.unwrap()
+    });
+    for row in tables {
+        let table: String = row.get(0);
+        run_sql(options, &format!("ALTER TABLE @{table} {change}"));
+    }
+}
+
+fn check(store: &PostgresStore) -> ServerCheck {
+    let checks = store
+        .server_checks(Timestamp::from_microseconds(0))
+        .into_iter();
+    let mut checks = checks.filter(|check| check.subject == "row security");
+    checks.next().unwrap()
+}
+
+/// Statements that forget the space, as the owner of the tables and as another role.
+#[test]
+fn a_statement_that_forgets_the_space_stays_in_the_one_that_was_declared() {
+    let schemas = Schemas::default();
+    let options = plain(&schemas, true);
+    let schema = &options.schema;
+    fill(&open(&options));
+    let name = format!("guest_{schema}");
+    let _role = Role::create(&options, &name, "");
+    run_sql(
+        &options,
+        &format!(
+            "GRANT USAGE ON SCHEMA {schema} TO {name}; \
+             GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {name}"
+        ),
+    );
+    for url in [plain_server_url(), as_user(&options, &name).url] {
+        with_client(&url, async |client| {
+            let run = async |scope: &str, sql: &str| {
+                let sql = sql.replace('@', &format!("{schema}."));
+                let declare = format!("BEGIN; SET LOCAL loci.space = '{scope}'");
+                client.batch_execute(&declare).await.unwrap();
+                let outcome = client.query(&sql, &[]).await;
+                client.batch_execute("ROLLBACK").await.unwrap();
+                outcome.map_err(|error| error.code().cloned().unwrap())
+            };
+            let spaces = async |scope: &str, sql: &str| {
+                let rows = run(scope, sql).await.unwrap();
+                let mut names: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+                names.sort_unstable();
+                names
+            };
+            let fails = SqlState::UNDEFINED_OBJECT;
+            let read = "SELECT space FROM @memory";
+            // In a new session, the setting is not known.
+            let sql = read.replace('@', &format!("{schema}."));
+            let undeclared = client.query(&sql, &[]).await.unwrap_err();
+            assert_eq!(undeclared.code(), Some(&fails));
+            assert_eq!(spaces("space:main", read).await, ["main"]);
+            // After a transaction that had a value, it is empty.
+            let undeclared = client.query(&sql, &[]).await.unwrap_err();
+            assert_eq!(undeclared.code(), Some(&fails));
+            assert_eq!(run("main", read).await.unwrap_err(), fails);
+            assert_eq!(spaces("space:other", read).await, ["other"]);
+            assert_eq!(spaces("all:", read).await, ["main", "other"]);
+            assert!(spaces("space:", read).await.is_empty());
+            assert_eq!(spaces("space:", "SELECT space FROM @space").await, [""]);
+            for sql in [
+                "UPDATE @memory SET title = 'x' RETURNING space",
+                "DELETE FROM @memory RETURNING space",
+                "SELECT space FROM @memory FOR UPDATE",
+                "SELECT m.space FROM @memory AS m JOIN @passage AS p ON p.memory = m.row",
+            ] {
+                assert_eq!(spaces("space:main", sql).await, ["main"], "{sql}");
+            }
+            for sql in [
+                "INSERT INTO @writer (space, writer) VALUES ('other', 1)",
+                "INSERT INTO @lease (space, name, holder, until) VALUES ('', '', '', 1)",
+                "UPDATE @memory SET space = 'other'",
+            ] {
+                let refused = run("space:main", sql).await.unwrap_err();
+                assert_eq!(refused, SqlState::INSUFFICIENT_PRIVILEGE, "{sql}");
+                let undeclared = run("", sql).await.unwrap_err();
+                assert_eq!(undeclared, fails, "{sql}");
+            }
+        });
+    }
+}
+
+/// A process finds out by itself: at its start, and when it meets the policies.
+#[test]
+fn a_store_that_was_open_goes_on_when_row_security_is_turned_on_and_off() {
+    let schemas = Schemas::default();
+    let options = plain(&schemas, false);
+    let (readers, writer) = (open(&options), open(&options));
+    fill(&readers);
+    assert_eq!((listed(&readers), searched(&readers)), (1, 1));
+    assert_eq!(writer.version(&filter().space), Ok(1));
+    assert_eq!(check(&readers).outcome, CheckOutcome::Sound);
+    assert!(check(&readers).text.starts_with("off"));
+
+    let switch = open(&Options {
+        row_security: true,
+        ..options.clone()
+    });
+    assert_eq!(listed(&switch), 1);
+    // Each of them meets the policies without knowing of them: by a search, a read, a write.
+    assert_eq!((searched(&readers), listed(&readers)), (1, 1));
+    writer
+        .commit(put(&memory("second"), vec![passage("word")]))
+        .unwrap();
+    assert_eq!((searched(&readers), listed(&writer)), (2, 2));
+    assert_eq!(readers.tokens().unwrap(), Vec::new());
+    assert_eq!(readers.size().unwrap().memories, 3);
+    let opened = open(&options);
+    assert_eq!((listed(&opened), searched(&opened)), (2, 2));
+    assert_eq!(opened.secret(), readers.secret());
+    assert_eq!(check(&opened).outcome, CheckOutcome::Sound);
+    assert!(check(&opened).text.contains("keeps the spaces apart"));
+
+    alter_all(&options, OFF);
+    assert_eq!((listed(&opened), listed(&open(&options))), (2, 2));
+    alter_all(&options, ON);
+    assert_eq!((listed(&opened), listed(&open(&options))), (2, 2));
+}
+
+#[test]
+fn a_role_that_may_not_turn_it_on_is_told_what_its_owner_has_to_run() {
+    let schemas = Schemas::default();
+    let options = plain(&schemas, false);
+    fill(&open(&options));
+    let (schema, name) = (&options.schema, format!("guest_{}", options.schema));
+    let _role = Role::create(&options, &name, "");
+    run_sql(
+        &options,
+        &format!(
+            "GRANT USAGE ON SCHEMA {schema} TO {name}; \
+             GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {name}"
+        ),
+    );
+    let guest = Options {
+        row_security: true,
+        ..as_user(&options, &name)
+    };
+    let fixed = Options {
+        row_security: true,
+        migrates: false,
+        ..options.clone()
+    };
+    for (options, reason) in [(&guest, "does not own"), (&fixed, "`store_migrate`")] {
+        let outcome = open(options).version(&filter().space);
+        let place = format!("schemaname = '{schema}' \\gexec");
+        let parts = [
+            reason,
+            "as their owner, run in psql: SELECT format(",
+            &place,
+        ];
+        assert_says(outcome, &parts);
+    }
+    alter_all(&options, ON);
+    for options in [&guest, &fixed] {
+        let store = open(options);
+        assert_eq!((listed(&store), searched(&store)), (1, 1));
+    }
+}
+
+#[test]
+fn tables_of_the_first_version_get_policies() {
+    let schemas = Schemas::default();
+    let options = plain(&schemas, false);
+    fill(&open(&options));
+    let drop_policies = || {
+        let sql = "SELECT tablename::text FROM pg_policies WHERE schemaname = $1";
+        let tables = with_client(server_url(), async |client| {
+            client.query(sql, &[&options.schema]).await.unwrap()
+        });
+        assert!(tables.len() > 25);
+        for row in tables {
+            let table: String = row.get(0);
+            run_sql(&options, &format!("DROP POLICY loci_space ON @{table}"));
+        }
+        run_sql(&options, "DELETE FROM @migration WHERE version = 2");
+    };
+    drop_policies();
+    let opened = open(&options);
+    assert_eq!((listed(&opened), searched(&opened)), (1, 1));
+    drop_policies();
+    let walled = open(&Options {
+        row_security: true,
+        ..options.clone()
+    });
+    assert_eq!((listed(&walled), searched(&walled)), (1, 1));
+    assert_eq!(walled.structure_check(), Ok(Vec::new()));
+    assert_eq!((listed(&opened), searched(&opened)), (1, 1));
+}
+
+#[test]
+fn gaps_are_named_and_closed() {
+    let schemas = Schemas::default();
+    let options = plain(&schemas, true);
+    let store = open(&options);
+    fill(&store);
+    store.repair().unwrap();
+    for (sql, text) in [
+        (
+            format!("ALTER TABLE @fact {OFF}"),
+            "row security is off in the table fact",
+        ),
+        (
+            "ALTER TABLE @fact NO FORCE ROW LEVEL SECURITY".to_owned(),
+            "row security is off in the table fact",
+        ),
+        (
+            "DROP POLICY loci_space ON @fact".to_owned(),
+            "the table fact lacks the policy",
+        ),
+    ] {
+        run_sql(&options, &sql);
+        let problems = store.structure_check().unwrap();
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].text.contains(text), "{problems:?}");
+        if sql.starts_with("DROP") {
+            let lacking = open(&options).version(&filter().space);
+            assert_says(lacking, &["lack the policy loci_space: fact"]);
+        } else {
+            let found = check(&store);
+            assert_eq!(found.outcome, CheckOutcome::Faulty);
+            assert!(
+                found.text.contains("off in these tables: fact;"),
+                "{found:?}"
+            );
+        }
+        assert_eq!(store.repair().unwrap().done.len(), 1);
+        assert_eq!(store.structure_check(), Ok(Vec::new()));
+    }
+    run_sql(&options, "CREATE POLICY mine ON @fact USING (true)");
+    let problems = store.structure_check().unwrap();
+    assert!(
+        problems[0].text.contains("DROP POLICY \"mine\" ON"),
+        "{problems:?}"
+    );
+    let superuser = open(&Options {
+        url: server_url().to_owned(),
+        ..options
+    });
+    assert_eq!(listed(&superuser), 1);
+    let found = check(&superuser);
+    assert_eq!(found.outcome, CheckOutcome::Doubtful);
+    assert!(found.text.contains("superuser"), "{found:?}");
+}
