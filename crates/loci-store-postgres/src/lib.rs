@@ -34,6 +34,7 @@ mod memories;
 mod migrations;
 mod notes;
 mod options;
+mod pooler;
 mod read;
 mod removal;
 mod repair;

@@ -21,35 +21,14 @@ pub(crate) const SERVER_MIN: i32 = 15_00_00;
 pub(crate) const UTF8: &str = "UTF8";
 
 /// Returns true if a pooler lies between, which may give each transaction another connection to the
-/// server. It is told by a value that belongs to a connection: either another client finds it, or
-/// its own client does not find it while the other one is in a transaction. Chance may hide a busy
-/// pooler once, and statements with names would then be taken for others.
-pub(crate) async fn is_pooled(one: &Session, other: &Session) -> Result<bool> {
-    const TRIES: usize = 8;
-    for _ in 0..TRIES {
-        if shares_connections(one, other).await? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-async fn shares_connections(one: &Session, other: &Session) -> Result<bool> {
-    const MARK: &str = "SELECT set_config('loci.session', $1, false)";
-    const READ: &str = "SELECT coalesce(current_setting('loci.session', true), '')";
-    let mark = format!("{:x}", crate::session::random());
-    one.query(MARK, &values![&mark]).await?;
-    other.begin("BEGIN", &[]).await?;
-    let read = async |session: &Session| -> Result<String> {
-        let row = session.query_one(READ, &[]).await?;
-        Ok(row
-            .map(|row| row.try_get(0))
-            .transpose()?
-            .unwrap_or_default())
-    };
-    let (by_other, by_one) = (read(other).await?, read(one).await?);
-    other.roll_back().await?;
-    Ok(by_other == mark || by_one != mark)
+/// server.
+pub(crate) async fn is_pooled(session: &Session) -> Result<bool> {
+    let row = session.query_one("SELECT pg_backend_pid()", &[]).await?;
+    let process: i32 = row
+        .map(|row| row.try_get(0))
+        .transpose()?
+        .unwrap_or_default();
+    Ok(session.process_told().await != Some(process))
 }
 
 /// Checks the server, and creates or migrates the tables if the options allow it.
@@ -87,10 +66,13 @@ pub(crate) fn wrong_encoding(encoding: &str) -> String {
 /// Fails if the server is too old, or may lose what it acknowledges.
 async fn check_server(session: &Session, options: &Options) -> Result<()> {
     let sql = "SELECT current_setting('server_version_num')::int, current_setting('server_version'), \
-               current_setting('fsync'), current_setting('synchronous_commit'), current_setting('server_encoding')";
+               current_setting('fsync'), current_setting('synchronous_commit'), current_setting('server_encoding'), \
+               pg_backend_pid()";
     let Some(row) = session.query_one(sql, &[]).await? else {
         return Ok(());
     };
+    let process: i32 = row.try_get(5)?;
+    session.note_pooler(session.process_told().await != Some(process));
     let (number, shown): (i32, String) = (row.try_get(0)?, row.try_get(1)?);
     check_age(number, &shown)?;
     let encoding: String = row.try_get(4)?;

@@ -27,6 +27,9 @@ use crate::{schema, tls};
 pub(crate) const RETRY_MAX: Duration = Duration::from_secs(10);
 /// The longest pause before work is begun again.
 const PAUSE_MAX: Duration = Duration::from_millis(500);
+/// How often a piece of work looks at the schema again: another one may just note what it saw before
+/// row security was turned on.
+const LOOKS_MAX: u32 = 3;
 /// How long a caller waits for a connection of the pool.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 /// How long the end of a store waits until its connections have said that they end. The server logs
@@ -191,39 +194,10 @@ impl Server {
                 let session = self.connect(Scope::AllSpaces).await?;
                 schema::prepare(&session, &self.options).await?;
                 self.is_ready.store(true, Ordering::Release);
-                self.look_for_pooler();
                 return Ok(session.with_scope(scope));
             }
         }
         self.connect(scope).await
-    }
-
-    /// Finds out beside the calls whether a pooler lies between. Until that is known, statements
-    /// have no names, which works with every pooler and costs the server their parsing.
-    fn look_for_pooler(&self) {
-        let (pool, shared) = (self.pool.clone(), Arc::clone(&self.shared));
-        // Its round trips are of no call.
-        let own = Arc::new(Shared::new(
-            String::new(),
-            Arc::clone(&shared.warnings),
-            None,
-        ));
-        let look = async move {
-            let one = Session::new(pool.get().await?, Arc::clone(&own), Scope::Store);
-            let other = Session::new(pool.get().await?, own, Scope::Store);
-            schema::is_pooled(&one, &other).await
-        };
-        let note = async move {
-            match look.await {
-                Ok(is_pooled) => shared.is_named.store(!is_pooled, Ordering::Relaxed),
-                Err(failure) => {
-                    tracing::debug!(?failure, "whether a pooler lies between is not known");
-                }
-            }
-        };
-        if let Some(runtime) = &self.runtime {
-            runtime.spawn(note);
-        }
     }
 
     /// Returns a connection, whatever the schema is.
@@ -260,9 +234,9 @@ impl Server {
 
     /// Waits before the next attempt. Returns the failure if there shall be none.
     pub(crate) async fn pause(&self, retry: &mut Retry, failure: Failure) -> Result<()> {
-        if failure.is_undeclared() && !retry.has_looked_again {
+        if failure.is_undeclared() && retry.looks < LOOKS_MAX {
             // Another process has turned row security on.
-            retry.has_looked_again = true;
+            retry.looks += 1;
             self.is_ready.store(false, Ordering::Release);
             return Ok(());
         }
@@ -301,8 +275,8 @@ pub(crate) struct Retry {
     since: Instant,
     attempts: u32,
     was_lost: bool,
-    /// Whether the schema was looked at again.
-    has_looked_again: bool,
+    /// How often the schema was looked at again.
+    looks: u32,
 }
 
 impl Retry {
@@ -311,7 +285,7 @@ impl Retry {
             since: Instant::now(),
             attempts: 0,
             was_lost: false,
-            has_looked_again: false,
+            looks: 0,
         }
     }
 

@@ -21,8 +21,7 @@ const CLOCK_SECONDS_MAX: i64 = 5;
 pub(crate) fn check(server: &Server, now: Timestamp) -> Vec<ServerCheck> {
     let checks = server.block_on(async {
         let session = server.connect(Scope::Store).await?;
-        let other = server.connect(Scope::Store).await?;
-        look(&session, &other, server, now).await
+        look(&session, server, now).await
     });
     checks.unwrap_or_else(|failure| {
         let error = Error::from(failure);
@@ -38,12 +37,7 @@ fn finding(subject: &'static str, outcome: CheckOutcome, text: impl Into<String>
     }
 }
 
-async fn look(
-    session: &Session,
-    other: &Session,
-    server: &Server,
-    now: Timestamp,
-) -> Result<Vec<ServerCheck>> {
+async fn look(session: &Session, server: &Server, now: Timestamp) -> Result<Vec<ServerCheck>> {
     let options = server.options();
     let (found, wall) = schema::look(session, &options.schema).await?;
     Ok(vec![
@@ -55,7 +49,7 @@ async fn look(
         standbys(session).await?,
         timeouts(session).await?,
         connections(session, options.connections_max).await?,
-        pooler(session, other).await?,
+        pooler(session).await?,
         clock(session, now).await?,
         tables(found, &options.schema, options.migrates),
         row_security(session, found, &wall).await?,
@@ -233,14 +227,13 @@ async fn connections(session: &Session, wanted: usize) -> Result<ServerCheck> {
     Ok(finding(WHAT, outcome, text))
 }
 
-async fn pooler(session: &Session, other: &Session) -> Result<ServerCheck> {
+async fn pooler(session: &Session) -> Result<ServerCheck> {
     const WHAT: &str = "pooler";
-    Ok(if schema::is_pooled(session, other).await? {
-        let text = "one gives each transaction another connection; statements have no names, which costs some 0.05 ms \
-                    each";
+    Ok(if schema::is_pooled(session).await? {
+        let text = "one lies between; statements have no names, which costs some 0.05 ms each";
         finding(WHAT, Sound, text)
     } else {
-        finding(WHAT, Sound, "none, or one that keeps sessions")
+        finding(WHAT, Sound, "none")
     })
 }
 

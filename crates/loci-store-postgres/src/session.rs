@@ -16,6 +16,7 @@ use tokio_postgres::{Row, RowStream};
 
 use crate::failure::Result;
 use crate::options::Observer;
+use crate::pooler;
 use crate::scope::Scope;
 use crate::value::Value;
 
@@ -147,6 +148,22 @@ impl Session {
         }
     }
 
+    /// Notes whether a pooler lies between. Until that is known, statements have no names, which works
+    /// with every pooler and costs the server their parsing.
+    pub(crate) fn note_pooler(&self, is_between: bool) {
+        self.shared.is_named.store(!is_between, Ordering::Relaxed);
+    }
+
+    /// Returns the number of the process that serves this connection, as the client was told it; `None`
+    /// if that is not known.
+    pub(crate) async fn process_told(&self) -> Option<i32> {
+        let told = pooler::process_told(&self.client().cancel_token()).await;
+        told.inspect_err(
+            |error| tracing::debug!(%error, "the process of a connection is not known"),
+        )
+        .ok()
+    }
+
     fn client(&self) -> &Object {
         match &self.client {
             Some(client) => client,
@@ -212,7 +229,8 @@ impl Session {
         Ok(self.query(sql, values).await?.pop())
     }
 
-    /// Runs statements in one round trip, such that read if no transaction is open; returns of each its rows and how many rows it concerned.
+    /// Runs statements in one round trip, which only read unless a transaction is open; returns of each
+    /// its rows and how many rows it concerned.
     pub(crate) async fn pipeline(&self, statements: &[Statement]) -> Result<Vec<(Vec<Row>, u64)>> {
         if statements.is_empty() {
             return Ok(Vec::new());

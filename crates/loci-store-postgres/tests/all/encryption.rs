@@ -43,6 +43,11 @@ fn a_server_is_trusted_by_its_certificate_and_its_name() {
         |file: &std::path::Path| format!("sslmode=verify-full&sslrootcert={}", file.display());
     assert_eq!(reach("localhost", &with(&own)), Ok(0));
     assert_eq!(reach("127.0.0.1", "sslmode=require"), Ok(0));
+    let url = format!(
+        "postgres://loci@127.0.0.1:{}/loci?sslmode=require",
+        server.port
+    );
+    assert_eq!(crate::pooler::found(&url), "none");
     assert_eq!(
         reach("127.0.0.1", ""),
         Ok(0),

@@ -1,6 +1,6 @@
 //! The promises of every store, by way of a pooler that gives each transaction another connection.
 
-use loci_core::Store;
+use loci_core::{Maintenance, Store, Timestamp};
 use loci_store_postgres::{Options, PostgresStore};
 use loci_testkit::contract::{filter, memory, put};
 use loci_testkit::postgres::{Pooler, Server, Setup, has_row_security};
@@ -27,6 +27,26 @@ fn the_promises_hold_behind_a_pooler() {
         PostgresStore::open(options).unwrap()
     });
     schemas.0.lock().unwrap().clear();
+}
+
+/// Statements with names would be taken for those of others behind a pooler.
+#[test]
+fn a_pooler_is_noticed() {
+    let server = Server::start(&Setup::default());
+    let pooler = Pooler::start(&server, 4).expect("PgBouncer is installed");
+    for (url, expected) in [(&server.url, "none"), (&pooler.url, "one lies between")] {
+        assert!(found(url).starts_with(expected), "{url}");
+    }
+}
+
+/// Returns the finding of the doctor on poolers.
+pub(crate) fn found(url: &str) -> String {
+    let mut options = Options::new(url);
+    options.allows_unsafe = true;
+    let store = PostgresStore::open(options).unwrap();
+    let checks = store.server_checks(Timestamp::from_microseconds(0));
+    let mut checks = checks.into_iter();
+    checks.find(|check| check.subject == "pooler").unwrap().text
 }
 
 /// The pooler closes connections of the server, and a caller does not notice.
