@@ -66,6 +66,15 @@ pub enum Bench {
         #[arg(long, value_name = "NUMBER", default_value_t = 250)]
         calls: u32,
     },
+    /// Measure the memory that a server and idle processes hold after a burst of calls
+    ///
+    /// 256 clients store and recall over HTTP at once; then nothing is called, and the model is given
+    /// up. Takes two to three minutes, most of which is waiting.
+    Memory {
+        /// How many memories are stored before
+        #[arg(long, value_name = "NUMBER", default_value_t = 20_000)]
+        memories: u32,
+    },
     /// Measure how well the tools find the evidence of LoCoMo's questions
     ///
     /// Every conversation is filed by tool calls into a store of its own, the background settles,

@@ -15,7 +15,7 @@ use super::http::{HttpClient, Server};
 use super::speed::{engine, milliseconds, side_by_side};
 
 /// The number of clients, each with its own user and connection.
-const CLIENTS: usize = 16;
+pub const CLIENTS: usize = 16;
 /// One call of this many stores; the others recall.
 const CALLS_PER_STORE: usize = 5;
 /// The number of users of the large store.
@@ -78,7 +78,7 @@ fn user(number: usize) -> Caller {
 }
 
 /// Stores that many private memories for the clients' users.
-fn fill(engine: &Engine, memories: usize) -> Result<(), Failure> {
+pub fn fill(engine: &Engine, memories: usize) -> Result<(), Failure> {
     side_by_side(CLIENTS, |number| {
         let mut random = Random(number as u64);
         (number..memories).step_by(CLIENTS).try_for_each(|_| {

@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
-use super::client::loci;
+use super::client::{loci, resident_bytes};
 
 /// The server process. Dropping it ends the server.
 pub struct Server {
@@ -56,6 +56,11 @@ impl Server {
         // The server would block on a full pipe.
         std::thread::spawn(move || io::copy(&mut lines, &mut io::sink()));
         Ok(Server { child, address })
+    }
+
+    /// Returns its resident memory in bytes, if Linux reports it.
+    pub fn resident_bytes(&self) -> Option<u64> {
+        resident_bytes(&self.child.id().to_string())
     }
 }
 

@@ -20,6 +20,7 @@ mod figure;
 mod http;
 mod laboratory;
 mod locomo;
+mod memory;
 mod needles;
 mod notes;
 mod palace;
@@ -71,6 +72,7 @@ fn run(settings: &Settings, command: &Bench, output: Output) -> Result<(), Failu
             *calls as usize,
             output,
         ),
+        Bench::Memory { memories } => memory::run(*memories as usize, output),
         Bench::Locomo(options) => locomo::run(settings, options, output),
         Bench::Engine(options) => engine::run(options, output),
         #[cfg(unix)]

@@ -31,6 +31,7 @@ mod cached;
 mod catalogue;
 mod charsmap;
 mod cores;
+mod idle;
 mod local;
 mod network;
 mod no_model;
