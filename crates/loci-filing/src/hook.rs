@@ -1,5 +1,5 @@
 //! Handles the events of a host's session: saves what its transcript has new, and tells an agent at
-//! the start what it should know.
+//! the start, and at each prompt, what it should know.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use loci_core::limits::SESSION_START_BYTES_MAX;
-use loci_core::{Error, ErrorCode};
+use loci_core::{Error, ErrorCode, Visibility};
 use loci_dialects::{Context, mempalace};
-use loci_engine::Engine;
+use loci_engine::{Engine, Remember};
 use loci_hosts::{Event, Input, Reply};
 use loci_mine::conversation as conversation_format;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,7 @@ use serde_json::json;
 
 use crate::Notice;
 use crate::conversation;
+use crate::prompt::{self, Prompt};
 use crate::trust::Trust;
 
 /// The time for which a hook reads a transcript; another process reads the rest. With the start of
@@ -31,6 +32,8 @@ const MESSAGES_UNASKED_MAX: u64 = 30;
 /// The setting with the message up to which the agent was asked, for each of the last transcripts.
 const ASKED: &str = "hook_asked";
 const ASKED_TRANSCRIPTS_MAX: usize = 32;
+/// The kind of the summary of a conversation.
+const SUMMARY: &str = "summary";
 
 /// The time for which a hook waits for the host to write the last answer into its transcript.
 /// Claude Code writes with a timer of about 100 ms, beside its hook of the event `Stop`; a later
@@ -100,9 +103,17 @@ impl Session<'_> {
         input: &Input,
         notice: Notice,
     ) -> Result<Option<Reply>, HookError> {
-        if event == Event::SessionStart {
-            let wing = self.trust.wing_of(self.folder);
-            return Ok(Some(session_start(self.engine, self.dialect, &wing)?));
+        match event {
+            Event::SessionStart => {
+                let wing = self.trust.wing_of(self.folder);
+                return Ok(Some(session_start(self.engine, self.dialect, &wing)?));
+            }
+            Event::Prompt => return Ok(self.prompt(input, notice)?),
+            Event::PostCompact => {
+                self.file_summary(input)?;
+                return Ok(None);
+            }
+            Event::Stop | Event::PreCompact | Event::SessionEnd => {}
         }
         if let (Some(transcript), Some(answer)) = (&input.transcript, input.answer()) {
             let transcript = Path::new(transcript);
@@ -110,6 +121,48 @@ impl Session<'_> {
             await_answer(transcript, from, answer, ANSWER_TIMEOUT);
         }
         self.save(input, Instant::now() + READING_TIME, event, notice)
+    }
+
+    /// Returns the memories that a prompt brings up, if any.
+    fn prompt(&self, input: &Input, notice: Notice) -> Result<Option<Reply>, Error> {
+        let Some(text) = input.prompt() else {
+            return Ok(None);
+        };
+        let transcript = input.transcript.as_deref().map(Path::new);
+        let transcript = transcript.and_then(|path| crate::transcript(path).ok());
+        let prompt = Prompt {
+            text,
+            wing: &self.trust.wing_of(self.folder),
+            session: input.session(),
+            transcript: transcript.as_deref().and_then(Path::to_str),
+        };
+        let surfaced = prompt::surfaced(self.engine, &prompt, notice)?;
+        Ok(surfaced.map(|text| Reply::Context(Event::Prompt, text)))
+    }
+
+    /// Files the summary that takes the place of a conversation; the same summary once.
+    fn file_summary(&self, input: &Input) -> Result<(), Error> {
+        let Some(summary) = input.summary().filter(|text| !text.trim().is_empty()) else {
+            return Ok(());
+        };
+        let wing = self.trust.wing_of(self.folder);
+        let text = crate::redacted(self.engine, summary, self.is_verbatim).text;
+        let visibility = if self.is_shared {
+            Visibility::Common
+        } else {
+            Visibility::Private
+        };
+        let request = Remember {
+            collection: mempalace::collection(&wing),
+            section: Some(mempalace::CONVERSATIONS.to_owned()),
+            visibility,
+            ..Remember::new(text.as_ref(), SUMMARY)
+        };
+        let id = |n| mempalace::drawer_id(&wing, mempalace::CONVERSATIONS, &text, n);
+        self.engine
+            .memories()
+            .file(&crate::caller(), &id, request)?;
+        Ok(())
     }
 
     /// Saves the new part of the transcript; returns the reply to the host, if any.
@@ -195,7 +248,7 @@ fn session_start(engine: &Engine, dialect: &str, wing: &str) -> Result<Reply, Er
     })?;
     // Hosts limit the bytes or the characters; each token has at least one.
     let text = mempalace::wake_up(context, Some(wing), dialect, SESSION_START_BYTES_MAX)?;
-    Ok(Reply::Context(text))
+    Ok(Reply::Context(Event::SessionStart, text))
 }
 
 /// Returns the number of bytes of a transcript that were read before.

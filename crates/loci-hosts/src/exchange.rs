@@ -5,8 +5,13 @@ use std::io::{self, Read};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::host::{Event, Host};
+
 /// The largest input of a hook, in bytes.
 const INPUT_BYTES_MAX: u64 = 8 << 20;
+
+/// The sources of prompts that no person wrote.
+const SYSTEM_SOURCES: [&str; 4] = ["system", "loop_wakeup", "schedule_wakeup", "poll_event"];
 
 /// The input from a host, without the fields that no hook needs.
 #[derive(Debug, Clone, Deserialize)]
@@ -14,6 +19,18 @@ pub struct Input {
     /// The text of the agent's last answer, at the event [`Stop`](crate::Event::Stop).
     #[serde(default)]
     last_assistant_message: Value,
+    /// The text of the prompt, at the event [`Prompt`](crate::Event::Prompt).
+    #[serde(default)]
+    prompt: Value,
+    /// The source of the prompt, or of the session's start.
+    #[serde(default)]
+    source: Value,
+    /// The id of the session.
+    #[serde(default)]
+    session_id: Value,
+    /// The summary of the conversation, at the event [`PostCompact`](crate::Event::PostCompact).
+    #[serde(default)]
+    compact_summary: Value,
     /// The path of the session's transcript; `None` if the host keeps none.
     #[serde(rename = "transcript_path")]
     pub transcript: Option<String>,
@@ -40,24 +57,51 @@ impl Input {
     pub fn answer(&self) -> Option<&str> {
         self.last_assistant_message.as_str()
     }
+
+    /// Returns the prompt of a person or a program that drives the host; `None` if there is none,
+    /// or the host itself made it, as for a timer.
+    pub fn prompt(&self) -> Option<&str> {
+        let is_of_system = self
+            .source
+            .as_str()
+            .is_some_and(|source| SYSTEM_SOURCES.contains(&source));
+        self.prompt.as_str().filter(|_| !is_of_system)
+    }
+
+    /// Returns the id of the session; `None` if the host did not name it.
+    pub fn session(&self) -> Option<&str> {
+        self.session_id.as_str().filter(|id| !id.is_empty())
+    }
+
+    /// Returns the summary that takes the place of the conversation; `None` if the host did not
+    /// name it.
+    pub fn summary(&self) -> Option<&str> {
+        self.compact_summary.as_str()
+    }
 }
 
 /// The reply of a hook to its host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
-    /// A text for the agent at the start of its session.
-    Context(String),
+    /// A text for the agent at an event, which is the start of its session or a prompt.
+    Context(Event, String),
     /// A request to the agent, which does not stop yet.
     Continue(String),
 }
 
 impl Reply {
-    /// Returns the reply as JSON.
-    pub fn value(&self) -> Value {
+    /// Returns the reply as JSON for that host, which has its own names for events.
+    pub fn value(&self, host: &Host) -> Value {
         match self {
-            Reply::Context(text) => json!({
-                "hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}
-            }),
+            Reply::Context(event, text) => {
+                let name = host.events().iter().find(|(_, one)| one == event);
+                json!({
+                    "hookSpecificOutput": {
+                        "hookEventName": name.map_or(event.name(), |(name, _)| name),
+                        "additionalContext": text,
+                    }
+                })
+            }
             Reply::Continue(request) => json!({"decision": "block", "reason": request}),
         }
     }
@@ -84,8 +128,38 @@ mod tests {
         assert_eq!(sparse.transcript, None);
         assert_eq!(sparse.answer(), None);
         assert!(!sparse.is_continued);
+        assert_eq!(sparse.prompt(), None);
+        assert_eq!(sparse.session(), None);
+        assert_eq!(sparse.summary(), None);
         for text in ["", "{", "3", r#"{"cwd": 3}"#] {
             assert!(input(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn prompts_of_the_system_are_none() {
+        for (source, expected) in [
+            (json!(null), Some("Tea?")),
+            (json!("user"), Some("Tea?")),
+            (json!("sdk"), Some("Tea?")),
+            (json!("system"), None),
+            (json!("loop_wakeup"), None),
+            (json!("schedule_wakeup"), None),
+            (json!("poll_event"), None),
+        ] {
+            let text = json!({"prompt": "Tea?", "source": source}).to_string();
+            assert_eq!(Input::read(text.as_bytes()).unwrap().prompt(), expected);
+        }
+    }
+
+    #[test]
+    fn each_host_reads_its_own_name_of_an_event() {
+        let reply = Reply::Context(Event::Prompt, "Tea.".to_owned());
+        for host in crate::hosts_with_hooks() {
+            assert_eq!(
+                reply.value(host),
+                json!({"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": "Tea."}})
+            );
         }
     }
 }

@@ -194,10 +194,14 @@ impl Host {
 pub enum Event {
     /// The session begins.
     SessionStart,
+    /// The agent gets a prompt, from the user or from the host.
+    Prompt,
     /// The agent has answered.
     Stop,
     /// The host is about to shorten the conversation that the agent sees.
     PreCompact,
+    /// The host has shortened that conversation to a summary.
+    PostCompact,
     /// The session has ended. The transcript is complete then, with text that came too late for
     /// [`Stop`](Event::Stop) or after an interrupt.
     SessionEnd,
@@ -205,10 +209,12 @@ pub enum Event {
 
 impl Event {
     /// Every event.
-    pub const ALL: [Event; 4] = [
+    pub const ALL: [Event; 6] = [
         Event::SessionStart,
+        Event::Prompt,
         Event::Stop,
         Event::PreCompact,
+        Event::PostCompact,
         Event::SessionEnd,
     ];
 
@@ -216,8 +222,10 @@ impl Event {
     pub const fn name(self) -> &'static str {
         match self {
             Event::SessionStart => "session-start",
+            Event::Prompt => "prompt",
             Event::Stop => "stop",
             Event::PreCompact => "pre-compact",
+            Event::PostCompact => "post-compact",
             Event::SessionEnd => "session-end",
         }
     }

@@ -489,7 +489,7 @@ pub enum Hook {
     /// Do what an event of a host asks for: the host calls this, with its JSON on stdin
     ///
     /// Saves what the transcript has new. At the start of a session it prints what the agent should
-    /// know.
+    /// know, and at a prompt the memories that concern it.
     Run {
         /// The host
         #[arg(long, value_name = "HOST", value_parser = hosts())]

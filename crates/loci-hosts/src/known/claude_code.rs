@@ -37,8 +37,10 @@ pub static CLAUDE_CODE: Host = Host {
         file: "settings.json",
         events: &[
             ("SessionStart", Event::SessionStart),
+            ("UserPromptSubmit", Event::Prompt),
             ("Stop", Event::Stop),
             ("PreCompact", Event::PreCompact),
+            ("PostCompact", Event::PostCompact),
             ("SessionEnd", Event::SessionEnd),
         ],
         advice: None,

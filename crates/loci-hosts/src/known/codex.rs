@@ -30,8 +30,10 @@ pub static CODEX: Host = Host {
         file: "hooks.json",
         events: &[
             ("SessionStart", Event::SessionStart),
+            ("UserPromptSubmit", Event::Prompt),
             ("Stop", Event::Stop),
             ("PreCompact", Event::PreCompact),
+            ("PostCompact", Event::PostCompact),
             ("SessionEnd", Event::SessionEnd),
         ],
         advice: Some(

@@ -5,9 +5,10 @@ mod install;
 use std::io;
 use std::time::Duration;
 
+use loci_engine::SearchMode;
 use loci_filing::hook::{HookError, Session};
 use loci_filing::trust::Trust;
-use loci_hosts::{HookRun, Input};
+use loci_hosts::{Event, HookRun, Host, Input};
 
 pub use self::install::parse;
 use crate::cli::Hook;
@@ -24,6 +25,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_millis(150);
 pub fn run(settings: &Settings, command: &Hook, output: Output) -> Result<(), Failure> {
     match command {
         Hook::Run {
+            host,
             event,
             dialect,
             shared,
@@ -36,14 +38,14 @@ pub fn run(settings: &Settings, command: &Hook, output: Output) -> Result<(), Fa
                 is_verbatim: *verbatim,
                 event: *event,
             };
-            run_event(settings, &run)
+            run_event(settings, host, &run)
         }
         Hook::Install(arguments) => install::install(settings, arguments, output),
         Hook::Uninstall(arguments) => install::uninstall(arguments, output),
     }
 }
 
-fn run_event(settings: &Settings, run: &HookRun) -> Result<(), Failure> {
+fn run_event(settings: &Settings, host: &Host, run: &HookRun) -> Result<(), Failure> {
     let input = Input::read(io::stdin().lock()).map_err(|error| {
         let message = format!("stdin is not what a host says to its hooks: {error}");
         Failure::new(Exit::Failure, message)
@@ -52,8 +54,14 @@ fn run_event(settings: &Settings, run: &HookRun) -> Result<(), Failure> {
         busy_timeout: settings.store.busy_timeout.min(BUSY_TIMEOUT),
         ..settings.store.clone()
     };
+    // The user waits for the answer to a prompt, so that no model is loaded or asked.
+    let search = match run.event {
+        Event::Prompt => SearchMode::Words,
+        _ => settings.search,
+    };
     let parts = Parts::open(&Settings {
         store,
+        search,
         ..settings.clone()
     })?;
     let folder = input
@@ -76,7 +84,7 @@ fn run_event(settings: &Settings, run: &HookRun) -> Result<(), Failure> {
             HookError::Failed(error) => error.into(),
         })?;
     match reply {
-        Some(reply) => Ok(print(format_args!("{}\n", reply.value()))?),
+        Some(reply) => Ok(print(format_args!("{}\n", reply.value(host)))?),
         None => Ok(()),
     }
 }

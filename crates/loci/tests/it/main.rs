@@ -16,6 +16,7 @@ mod models;
 mod palace;
 mod postgres;
 mod program;
+mod prompts;
 #[cfg(target_os = "linux")]
 mod read_only;
 mod reference;
