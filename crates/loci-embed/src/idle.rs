@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_failed_load_is_tried_again() {
-        let idle = Idle::new(Duration::from_secs(60));
+        let idle = Idle::new(Duration::from_mins(1));
         let failed = idle.get_or_load(|| Err(loci_core::Error::unavailable("not now")));
         assert!(failed.map(|_: Arc<i32>| ()).is_err());
         assert_eq!(*idle.get_or_load(|| Ok(1)).unwrap(), 1);

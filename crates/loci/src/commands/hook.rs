@@ -60,8 +60,8 @@ fn run_event(settings: &Settings, host: &Host, run: &HookRun) -> Result<(), Fail
         _ => settings.search,
     };
     let parts = Parts::open(&Settings {
-        store,
         search,
+        store,
         ..settings.clone()
     })?;
     let folder = input
