@@ -16,7 +16,7 @@ check:
     #!/usr/bin/env bash
     set -uo pipefail
     passed=0 failed=() timings=()
-    for step in fmt-check tidy deny clippy models test postgres crash doc e2e conformance hosts-quick fuzz; do
+    for step in fmt-check tidy packaging deny clippy models test postgres crash doc e2e conformance hosts-quick fuzz; do
         echo "== $step"
         begin=$SECONDS
         if {{ just_executable() }} "$step"; then passed=$((passed + 1)) outcome=ok; else failed+=("$step") outcome=FAILED; fi
@@ -49,6 +49,18 @@ clippy:
 # Holds the house rules (xtask/src/tidy)
 tidy:
     cargo xtask tidy
+
+# Holds the recipes of the packages together, without a build
+packaging: environment
+    bash -n scripts/release packaging/check-glibc
+    python -m unittest discover --start-directory tests/packaging
+
+# Builds the release for this platform, and installs and runs each package; takes half an hour
+release-check: environment
+    scripts/release
+    rm -rf target/packages
+    packaging/build target/release-files/x86_64-unknown-linux-gnu/loci target/packages
+    LOCI_PACKAGES=target/packages python -m unittest discover --start-directory tests/release --verbose
 
 # Runs the Rust tests; arguments go to `cargo test`
 test *arguments:

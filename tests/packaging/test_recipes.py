@@ -1,0 +1,75 @@
+"""Holds the recipes of the packages together, in a second and without a build."""
+
+import importlib.machinery
+import importlib.util
+import json
+import pathlib
+import re
+import tarfile
+import tempfile
+import tomllib
+import unittest
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+def recipes():
+    path = str(ROOT / "packaging/build")
+    loader = importlib.machinery.SourceFileLoader("build", path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("build", loader))
+    loader.exec_module(module)
+    return module
+
+
+class Recipes(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out = pathlib.Path(folder.name)
+        self.build = recipes()
+        self.fact = self.build.facts()
+
+    def test_packages_of_every_platform_say_the_same(self):
+        kept = {key: self.fact[key] for key in ("version", "description", "license")}
+        for platform in self.fact["platform"]:
+            for make in (self.build.wheel, self.build.npm, self.build.mcpb):
+                make(self.fact, platform, b"a program", self.out)
+        for path in self.out.glob("*.tgz"):
+            with tarfile.open(path) as package:
+                manifest = json.load(package.extractfile("package/package.json"))
+            self.assertEqual({key: manifest[key] for key in kept}, kept, path.name)
+        for path in self.out.glob("*.mcpb"):
+            with zipfile.ZipFile(path) as package:
+                manifest = json.loads(package.read("manifest.json"))
+            self.assertEqual({key: manifest[key] for key in kept}, kept, path.name)
+        for path in self.out.glob("*.whl"):
+            with zipfile.ZipFile(path) as package:
+                (name,) = [name for name in package.namelist() if name.endswith("/METADATA")]
+                metadata = package.read(name).decode()
+            self.assertIn(f"\nVersion: {kept['version']}\nSummary: {kept['description']}\n", metadata)
+            self.assertIn(f"\nLicense-Expression: {kept['license']}\n", metadata)
+        self.assertEqual(len(list(self.out.iterdir())), 3 * len(self.fact["platform"]) + 1)
+
+    def test_twice_is_the_same_bytes(self):
+        (self.out / "a").mkdir()
+        (self.out / "b").mkdir()
+        for folder in ("a", "b"):
+            for make in (self.build.wheel, self.build.npm, self.build.mcpb):
+                make(self.fact, self.fact["platform"][0], b"a program", self.out / folder)
+        for path in (self.out / "a").iterdir():
+            self.assertEqual(path.read_bytes(), (self.out / "b" / path.name).read_bytes(), path.name)
+
+    def test_each_platform_has_a_recipe_in_the_script(self):
+        script = (ROOT / "scripts/release").read_text()
+        for platform in self.fact["platform"]:
+            self.assertTrue(re.search(rf"\b{platform['target']}\b", script), platform["target"])
+
+    def test_the_requirements_are_pinned(self):
+        for line in (ROOT / "packaging/requirements.txt").read_text().splitlines():
+            self.assertTrue(line.startswith("#") or "==" in line, line)
+        tomllib.loads((ROOT / "packaging/package.toml").read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()
