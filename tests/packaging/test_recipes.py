@@ -7,9 +7,13 @@ import pathlib
 import re
 import tarfile
 import tempfile
-import tomllib
 import unittest
 import zipfile
+
+try:
+    import tomllib
+except ModuleNotFoundError:  # Python 3.10
+    import tomli as tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
