@@ -578,7 +578,8 @@ class Conversations(AsyncTestCase):
                 self.assertEqual(b"trusted" in first.stderr, host == "codex", first.stderr)
                 installed = json.loads(file.read_text())
                 self.assertFalse(command(data, "hook", "install", "--host", host, variables=variables)["changed"])
-                self.assertEqual(sorted(installed["hooks"]), ["PreCompact", "SessionEnd", "SessionStart", "Stop"])
+                events = ["PostCompact", "PreCompact", "SessionEnd", "SessionStart", "Stop", "UserPromptSubmit"]
+                self.assertEqual(sorted(installed["hooks"]), events)
                 line = installed["hooks"]["SessionStart"][0]["hooks"][0]["command"]
                 # Exactly as the host runs it, with nothing of this test's environment.
                 environ = {"PATH": os.environ["PATH"], "HOME": home}
