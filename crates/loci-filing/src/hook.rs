@@ -364,7 +364,7 @@ fn toast(messages: u64, notice: Notice) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::sync::Arc;
 
     use loci_core::Timestamp;
@@ -373,7 +373,8 @@ mod tests {
 
     use super::*;
 
-    fn engine() -> Engine {
+    /// Returns an engine with an empty store in memory.
+    pub(crate) fn engine() -> Engine {
         let clock = Arc::new(FixedClock::new(Timestamp::from_microseconds(
             1_767_225_600_000_000,
         )));

@@ -232,25 +232,10 @@ fn beginning(text: &str, bytes_max: usize) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use loci_core::Timestamp;
-    use loci_engine::{Remember, SearchMode};
-    use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
+    use loci_engine::Remember;
 
     use super::*;
-
-    fn engine() -> Engine {
-        let clock = Arc::new(FixedClock::new(Timestamp::from_microseconds(
-            1_767_225_600_000_000,
-        )));
-        Engine::new(
-            Arc::new(NaiveStore::new()),
-            Arc::new(HashingEmbedder::new(8)),
-            clock,
-            SearchMode::Words,
-        )
-    }
+    use crate::hook::tests::engine;
 
     fn asked(engine: &Engine, session: &str) -> Option<String> {
         let prompt = Prompt {

@@ -78,6 +78,16 @@ pub struct Instructions {
     pub project: Option<&'static str>,
 }
 
+/// The events of hosts that name them as Claude Code does.
+pub(crate) const EVENTS_OF_CLAUDE_CODE: &[(&str, Event)] = &[
+    ("SessionStart", Event::SessionStart),
+    ("UserPromptSubmit", Event::Prompt),
+    ("Stop", Event::Stop),
+    ("PreCompact", Event::PreCompact),
+    ("PostCompact", Event::PostCompact),
+    ("SessionEnd", Event::SessionEnd),
+];
+
 /// The file of hooks of a host.
 #[derive(Debug, Clone, Copy)]
 pub struct HookFile {

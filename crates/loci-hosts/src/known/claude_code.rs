@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::form::Form;
-use crate::host::{Event, HookFile, Host, Http, Instructions, List, Servers};
+use crate::host::{EVENTS_OF_CLAUDE_CODE, HookFile, Host, Http, Instructions, List, Servers};
 use crate::machine::Folder;
 
 /// The data of Claude Code.
@@ -35,14 +35,7 @@ pub static CLAUDE_CODE: Host = Host {
     },
     hooks: Some(HookFile {
         file: "settings.json",
-        events: &[
-            ("SessionStart", Event::SessionStart),
-            ("UserPromptSubmit", Event::Prompt),
-            ("Stop", Event::Stop),
-            ("PreCompact", Event::PreCompact),
-            ("PostCompact", Event::PostCompact),
-            ("SessionEnd", Event::SessionEnd),
-        ],
+        events: EVENTS_OF_CLAUDE_CODE,
         advice: None,
     }),
     list: Some(List {

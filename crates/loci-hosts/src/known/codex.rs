@@ -4,7 +4,9 @@ use serde_json::json;
 
 use crate::entry;
 use crate::form::Form;
-use crate::host::{Event, HookFile, Host, Http, Instructions, List, Servers, TOKEN_VARIABLE};
+use crate::host::{
+    EVENTS_OF_CLAUDE_CODE, HookFile, Host, Http, Instructions, List, Servers, TOKEN_VARIABLE,
+};
 use crate::machine::Folder;
 
 /// The data of Codex.
@@ -28,14 +30,7 @@ pub static CODEX: Host = Host {
     },
     hooks: Some(HookFile {
         file: "hooks.json",
-        events: &[
-            ("SessionStart", Event::SessionStart),
-            ("UserPromptSubmit", Event::Prompt),
-            ("Stop", Event::Stop),
-            ("PreCompact", Event::PreCompact),
-            ("PostCompact", Event::PostCompact),
-            ("SessionEnd", Event::SessionEnd),
-        ],
+        events: EVENTS_OF_CLAUDE_CODE,
         advice: Some(
             "Codex runs new or changed hooks only after you have trusted them: review them with /hooks in Codex",
         ),

@@ -85,6 +85,18 @@ fn check(store: &PostgresStore) -> ServerCheck {
     checks.next().unwrap()
 }
 
+/// Grants a role what a front end needs that does not own the tables.
+fn grant_daily_rights(options: &Options, role: &str) {
+    let schema = &options.schema;
+    run_sql(
+        options,
+        &format!(
+            "GRANT USAGE ON SCHEMA {schema} TO {role}; \
+             GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {role}"
+        ),
+    );
+}
+
 /// Statements that forget the space, as the owner of the tables and as another role.
 #[test]
 fn a_statement_that_forgets_the_space_stays_in_the_one_that_was_declared() {
@@ -94,13 +106,7 @@ fn a_statement_that_forgets_the_space_stays_in_the_one_that_was_declared() {
     fill(&open(&options));
     let name = format!("guest_{schema}");
     let _role = Role::create(&options, &name, "");
-    run_sql(
-        &options,
-        &format!(
-            "GRANT USAGE ON SCHEMA {schema} TO {name}; \
-             GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {name}"
-        ),
-    );
+    grant_daily_rights(&options, &name);
     for url in [plain_server_url(), as_user(&options, &name).url] {
         with_client(&url, async |client| {
             let run = async |scope: &str, sql: &str| {
@@ -198,13 +204,7 @@ fn a_role_that_may_not_turn_it_on_is_told_what_its_owner_has_to_run() {
     fill(&open(&options));
     let (schema, name) = (&options.schema, format!("guest_{}", options.schema));
     let _role = Role::create(&options, &name, "");
-    run_sql(
-        &options,
-        &format!(
-            "GRANT USAGE ON SCHEMA {schema} TO {name}; \
-             GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {name}"
-        ),
-    );
+    grant_daily_rights(&options, &name);
     let guest = Options {
         row_security: true,
         ..as_user(&options, &name)
