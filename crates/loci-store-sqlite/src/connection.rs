@@ -1,7 +1,7 @@
 //! Connections and their settings.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use loci_core::Error;
@@ -27,8 +27,14 @@ const SETTINGS: &str = "PRAGMA synchronous = FULL;
     PRAGMA secure_delete = ON;";
 /// Statements that a connection keeps prepared.
 const STATEMENTS_CACHED: usize = 64;
-/// Connections that wait for the next read. More are opened while more threads read at once.
+/// Connections that wait for the next read.
 const READERS_IDLE_MAX: usize = 4;
+/// Connections that read at once. Further threads wait for one: SQLite keeps the file descriptor of
+/// a closed connection as long as the process has another to the same file, so that each burst would
+/// leave as many as it had.
+const READERS_USED_MAX: usize = 16;
+/// The time after which a thread opens one more, so that a read within a read cannot wait forever.
+const READER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The database file and how to connect to it.
 #[derive(Debug, Clone)]
@@ -136,7 +142,17 @@ fn uri(path: &Path) -> String {
 #[derive(Debug)]
 pub(crate) struct Readers {
     database: Database,
-    idle: Mutex<Vec<ReadingConnection>>,
+    state: Mutex<ReadersState>,
+    /// Told when a connection is free or closed.
+    freed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct ReadersState {
+    /// The connections that wait for a read.
+    idle: Vec<ReadingConnection>,
+    /// The number of connections that are used.
+    used: usize,
 }
 
 #[derive(Debug)]
@@ -146,19 +162,33 @@ struct ReadingConnection {
     data_version: i64,
 }
 
+/// A share in the connections that are used, given back when it is dropped.
+struct Use<'a>(&'a Readers);
+
+impl Drop for Use<'_> {
+    fn drop(&mut self) {
+        self.0.state().used -= 1;
+        self.0.freed.notify_one();
+    }
+}
+
 impl Readers {
     pub(crate) fn new(database: Database) -> Self {
         Readers {
             database,
-            idle: Mutex::new(Vec::new()),
+            state: Mutex::default(),
+            freed: Condvar::new(),
         }
+    }
+
+    fn state(&self) -> MutexGuard<'_, ReadersState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads with a connection of its own. A connection that failed is not used again. A database
     /// that a newer version upgraded is refused.
     pub(crate) fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T>) -> Result<T, Error> {
-        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let waiting = idle().pop();
+        let (_share, waiting) = self.begin();
         let (connection, known) = match waiting {
             Some(ReadingConnection {
                 connection,
@@ -172,14 +202,28 @@ impl Readers {
         if data_version != known {
             refuse_upgraded(&connection)?;
         }
-        let mut idle = idle();
-        if idle.len() < READERS_IDLE_MAX {
-            idle.push(ReadingConnection {
+        let mut state = self.state();
+        if state.idle.len() < READERS_IDLE_MAX {
+            state.idle.push(ReadingConnection {
                 connection,
                 data_version,
             });
         }
+        drop(state);
         Ok(value)
+    }
+
+    /// Waits until fewer than [`READERS_USED_MAX`] connections are used, at most
+    /// [`READER_TIMEOUT`]. Returns a share, and a connection if one is idle.
+    fn begin(&self) -> (Use<'_>, Option<ReadingConnection>) {
+        let waited = self
+            .freed
+            .wait_timeout_while(self.state(), READER_TIMEOUT, |state| {
+                state.used >= READERS_USED_MAX
+            });
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.used += 1;
+        (Use(self), state.idle.pop())
     }
 }
 
@@ -213,8 +257,12 @@ pub(crate) fn empty_log(database: &Database) -> Result<bool> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    use std::thread;
+
     use rusqlite::StatementStatus;
 
+    use super::*;
     use crate::opening::open::{Options, open};
 
     /// One that is prepared again for each value takes several times as long.
@@ -231,6 +279,39 @@ mod tests {
             }
             assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
         }
+    }
+
+    #[test]
+    fn a_burst_of_reads_opens_a_bounded_number_of_connections() {
+        let folder = tempfile::tempdir().unwrap();
+        let (database, _writer) = open(folder.path(), Options::default()).unwrap();
+        let readers = Readers::new(database);
+        let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        thread::scope(|scope| {
+            for _ in 0..4 * READERS_USED_MAX {
+                scope.spawn(|| {
+                    readers.read(|connection| {
+                        most.fetch_max(1 + now.fetch_add(1, SeqCst), SeqCst);
+                        let rows = connection.query_row(
+                            "WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number LIMIT 20000)
+                             SELECT count(*) FROM number",
+                            [],
+                            |row| row.get::<_, i64>(0),
+                        );
+                        now.fetch_sub(1, SeqCst);
+                        Ok(rows?)
+                    })
+                    .unwrap();
+                });
+            }
+        });
+        assert!(
+            (2..=READERS_USED_MAX).contains(&most.load(SeqCst)),
+            "{most:?}"
+        );
+        let state = readers.state();
+        assert_eq!(state.used, 0);
+        assert!((1..=READERS_IDLE_MAX).contains(&state.idle.len()));
     }
 
     #[test]
