@@ -75,6 +75,9 @@ pub enum Bench {
         #[arg(long, value_name = "NUMBER", default_value_t = 20_000)]
         memories: u32,
     },
+    /// Measure which prompts bring up memories: questions of LoCoMo, which should, and prompts that
+    /// have nothing to do with the store
+    Prompts(Prompts),
     /// Measure how well the tools find the evidence of LoCoMo's questions
     ///
     /// Every conversation is filed by tool calls into a store of its own, the background settles,
@@ -186,6 +189,22 @@ pub struct Needles {
     #[arg(long, value_name = "STEP")]
     pub without: Vec<String>,
     /// Write the figures and the rank of every fact into this file, too, as JSON
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct Prompts {
+    /// LoCoMo's file, or the folder with it
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub data: String,
+    /// Which conversations: the five for choosing settings (dev), the others (test), or all
+    #[arg(long, value_name = "SPLIT", default_value = "all", value_parser = ["dev", "test", "all"])]
+    pub split: String,
+    /// Keep the stores in this folder, and use those that an earlier run left there
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub keep: Option<PathBuf>,
+    /// Write the figures into this file, too, as JSON
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub out: Option<PathBuf>,
 }

@@ -5,10 +5,10 @@
 //! results of a question depend on the questions before it, as in normal use. Every pass over the
 //! questions begins with a fresh copy of the store.
 
-mod data;
+pub mod data;
 mod report;
 mod score;
-mod stored;
+pub mod stored;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,11 +34,11 @@ const TURN_RESULTS: usize = 10;
 /// ten different ones.
 const SESSION_RESULTS: usize = 50;
 /// The number of conversations for choosing settings; the others test them.
-const DEV_CONVERSATIONS: usize = 5;
+pub const DEV_CONVERSATIONS: usize = 5;
 
 /// The dialect that stores the turns and answers the questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum View {
+pub enum View {
     /// Stores messages, with each session as a conversation of one user.
     MemoryMcp,
     /// Stores facts of one project.

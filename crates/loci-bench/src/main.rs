@@ -25,6 +25,7 @@ mod needles;
 mod notes;
 mod palace;
 mod phases;
+mod prompts;
 #[cfg(unix)]
 mod server;
 mod sets;
@@ -73,6 +74,7 @@ fn run(settings: &Settings, command: &Bench, output: Output) -> Result<(), Failu
             output,
         ),
         Bench::Memory { memories } => memory::run(*memories as usize, output),
+        Bench::Prompts(options) => prompts::run(settings, options, output),
         Bench::Locomo(options) => locomo::run(settings, options, output),
         Bench::Engine(options) => engine::run(options, output),
         #[cfg(unix)]

@@ -108,7 +108,13 @@ impl Session<'_> {
                 let wing = self.trust.wing_of(self.folder);
                 return Ok(Some(session_start(self.engine, self.dialect, &wing)?));
             }
-            Event::Prompt => return Ok(self.prompt(input, notice)?),
+            Event::Prompt => {
+                let Some(prompt) = Prompt::of(input, self.trust, self.folder) else {
+                    return Ok(None);
+                };
+                let text = prompt::surfaced(self.engine, &prompt, notice)?;
+                return Ok(text.map(|text| Reply::Context(event, text)));
+            }
             Event::PostCompact => {
                 self.file_summary(input)?;
                 return Ok(None);
@@ -121,23 +127,6 @@ impl Session<'_> {
             await_answer(transcript, from, answer, ANSWER_TIMEOUT);
         }
         self.save(input, Instant::now() + READING_TIME, event, notice)
-    }
-
-    /// Returns the memories that a prompt brings up, if any.
-    fn prompt(&self, input: &Input, notice: Notice) -> Result<Option<Reply>, Error> {
-        let Some(text) = input.prompt() else {
-            return Ok(None);
-        };
-        let transcript = input.transcript.as_deref().map(Path::new);
-        let transcript = transcript.and_then(|path| crate::transcript(path).ok());
-        let prompt = Prompt {
-            text,
-            wing: &self.trust.wing_of(self.folder),
-            session: input.session(),
-            transcript: transcript.as_deref().and_then(Path::to_str),
-        };
-        let surfaced = prompt::surfaced(self.engine, &prompt, notice)?;
-        Ok(surfaced.map(|text| Reply::Context(Event::Prompt, text)))
     }
 
     /// Files the summary that takes the place of a conversation; the same summary once.

@@ -16,7 +16,7 @@ pub mod conversation;
 pub mod hook;
 mod left_unread;
 pub mod project;
-mod prompt;
+pub mod prompt;
 pub mod trust;
 
 use std::collections::{BTreeMap, BTreeSet};

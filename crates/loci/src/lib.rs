@@ -17,6 +17,8 @@ mod commands;
 mod damage;
 pub mod exit;
 mod former_models;
+#[cfg(unix)]
+mod hook_socket;
 mod machine;
 pub mod models;
 pub mod output;

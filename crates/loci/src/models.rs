@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use loci_core::{CosineScale, Embedder, Error, ModelId, Result};
 use loci_embed::{CachedEmbedder, LocalModel, NoModel};
+use loci_engine::SearchMode;
 use loci_http::{
     ChatModel, ChatModelOptions, HttpModel, HttpModelOptions, TavilySearch, TavilySearchOptions,
 };
 
 use crate::exit::Failure;
-use crate::settings::{EmbeddingChoice, LanguageModel, Runtime};
+use crate::settings::{EmbeddingChoice, LanguageModel, Runtime, Settings};
 
 /// Returns the model that the settings choose. Loads nothing.
 ///
@@ -37,6 +38,15 @@ pub fn embedder(choice: &EmbeddingChoice) -> Result<Arc<dyn Embedder>, Failure> 
         } => Arc::new(http_model(url, model, api_key.clone(), *timeout)?),
         EmbeddingChoice::NoModel => Arc::new(NoModel::new()),
     })
+}
+
+/// Returns the search mode for the prompts of hooks. The user waits for the answer, and the floor of
+/// relevance is for the bundled model, so that no other model is loaded or asked.
+pub(crate) fn search_of_prompts(settings: &Settings) -> SearchMode {
+    match settings.embedding {
+        EmbeddingChoice::Bundled(_) => settings.search,
+        _ => SearchMode::Words,
+    }
 }
 
 /// Caches the vectors of queries, if there is a model.

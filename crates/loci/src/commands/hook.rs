@@ -5,14 +5,18 @@ mod install;
 use std::io;
 use std::time::Duration;
 
-use loci_engine::SearchMode;
 use loci_filing::hook::{HookError, Session};
+#[cfg(unix)]
+use loci_filing::prompt::Prompt;
 use loci_filing::trust::Trust;
-use loci_hosts::{Event, HookRun, Host, Input};
+use loci_hosts::{Event, HookRun, Host, Input, Reply};
 
 pub use self::install::parse;
 use crate::cli::Hook;
 use crate::exit::{Exit, Failure};
+#[cfg(unix)]
+use crate::hook_socket;
+use crate::models::search_of_prompts;
 use crate::output::{Output, notice, print};
 use crate::settings::Settings;
 use crate::store::StoreSettings;
@@ -50,28 +54,37 @@ fn run_event(settings: &Settings, host: &Host, run: &HookRun) -> Result<(), Fail
         let message = format!("stdin is not what a host says to its hooks: {error}");
         Failure::new(Exit::Failure, message)
     })?;
+    let folder = input
+        .folder
+        .as_deref()
+        .map_or_else(std::env::current_dir, |folder| Ok(folder.into()))
+        .unwrap_or_default();
+    let trust = Trust::read_or_none(&settings.data, notice);
+    let search = match run.event {
+        Event::Prompt => search_of_prompts(settings),
+        _ => settings.search,
+    };
+    #[cfg(unix)]
+    if run.event == Event::Prompt {
+        let Some(prompt) = Prompt::of(&input, &trust, &folder) else {
+            return Ok(());
+        };
+        if let Ok(text) = hook_socket::ask(settings, &prompt) {
+            return say(text.map(|text| Reply::Context(run.event, text)), host);
+        }
+    }
     let store = StoreSettings {
         busy_timeout: settings.store.busy_timeout.min(BUSY_TIMEOUT),
         ..settings.store.clone()
-    };
-    // The user waits for the answer to a prompt, so that no model is loaded or asked.
-    let search = match run.event {
-        Event::Prompt => SearchMode::Words,
-        _ => settings.search,
     };
     let parts = Parts::open(&Settings {
         search,
         store,
         ..settings.clone()
     })?;
-    let folder = input
-        .folder
-        .as_deref()
-        .map_or_else(std::env::current_dir, |folder| Ok(folder.into()))
-        .unwrap_or_default();
     let session = Session {
         engine: &parts.engine,
-        trust: &Trust::read_or_none(&settings.data, notice),
+        trust: &trust,
         folder: &folder,
         dialect: &run.dialect,
         is_shared: run.is_shared,
@@ -83,6 +96,11 @@ fn run_event(settings: &Settings, host: &Host, run: &HookRun) -> Result<(), Fail
             HookError::NotSaved(message) => Failure::new(Exit::Failure, message),
             HookError::Failed(error) => error.into(),
         })?;
+    say(reply, host)
+}
+
+/// Prints the reply for the host, if there is one.
+fn say(reply: Option<Reply>, host: &Host) -> Result<(), Failure> {
     match reply {
         Some(reply) => Ok(print(format_args!("{}\n", reply.value(host)))?),
         None => Ok(()),

@@ -8,6 +8,8 @@ use loci_server::{Host, serve_stdio};
 use crate::access;
 use crate::background::Background;
 use crate::exit::{Exit, Failure};
+#[cfg(unix)]
+use crate::hook_socket;
 use crate::settings::Settings;
 use crate::signal::signal;
 use crate::wiring::{CALLS_END_TIMEOUT, Parts, SystemClock};
@@ -37,6 +39,8 @@ pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
         ..Caller::local()
     };
     let served = runtime.block_on(async {
+        #[cfg(unix)]
+        let _hooks = hook_socket::listen(settings, "mcp", &parts.engine);
         let signal = signal();
         let serving = serve_stdio(
             dialect,

@@ -18,6 +18,8 @@ use crate::access;
 use crate::background::Background;
 use crate::cli::Serve;
 use crate::exit::{Exit, Failure};
+#[cfg(unix)]
+use crate::hook_socket;
 use crate::models::probe;
 use crate::output::{Output, status_line};
 use crate::secret::{self, OwnersToken};
@@ -378,6 +380,8 @@ async fn serve(
         Ok(address) => config.with_bound_address(address.ip()),
         Err(_) => config,
     };
+    #[cfg(unix)]
+    let _hooks = hook_socket::listen(settings, "serve", &parts.engine);
     let host = Host::new(Arc::clone(&parts.engine));
     let server = HttpServer::new(config, host).with_dialects(DIALECTS);
     let shutdown = async {

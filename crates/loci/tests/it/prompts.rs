@@ -117,3 +117,135 @@ fn the_summary_of_a_compaction_is_filed_once_and_found() {
     assert_eq!(hook(&place, "codex", "post-compact", &without), "");
     assert_eq!(place.json(&["stats"])["total"], 1);
 }
+
+/// The hooks of prompts, and processes that answer them.
+#[cfg(unix)]
+mod sockets {
+    use std::fs;
+    use std::io::{Read, Write};
+    use std::os::unix::net::{UnixListener, UnixStream};
+    use std::path::PathBuf;
+    use std::process::{Child, Stdio};
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::program::mode;
+
+    /// A question in other words than the fact, which only its meaning finds.
+    const PARAPHRASE: &str = "At what time does the boat in the port depart at the weekend?";
+
+    /// A process that serves one host, until it is dropped.
+    struct Serving(Child);
+
+    impl Drop for Serving {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    /// Starts a process that searches by meaning and answers hooks; the hooks of this place search by
+    /// words alone.
+    fn serving() -> (Place, Serving) {
+        let place = Place::new().with("LOCI_EMBEDDING_PROVIDER", "bundled");
+        place.add(&[FACT]);
+        let mut command = place.command(&["mcp", "mememory"]);
+        let serving = Serving(command.stdin(Stdio::piped()).spawn().unwrap());
+        until(|| (sockets(&place).len() == 1).then_some(()));
+        (place.with("LOCI_SEARCH", "words"), serving)
+    }
+
+    fn sockets(place: &Place) -> Vec<PathBuf> {
+        let entries = fs::read_dir(place.data().join("run"));
+        let paths = entries.into_iter().flatten();
+        paths.map(|entry| entry.unwrap().path()).collect()
+    }
+
+    #[track_caller]
+    fn until<T>(mut found: impl FnMut() -> Option<T>) -> T {
+        let begin = Instant::now();
+        loop {
+            if let Some(found) = found() {
+                return found;
+            }
+            assert!(begin.elapsed() < Duration::from_mins(1));
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_process_that_serves_answers_by_meaning() {
+        let (place, mut serving) = serving();
+        assert_eq!(mode(&place.data().join("run")), 0o700);
+        // On a busy machine the hook does not wait until the model is loaded.
+        let mut session = 0;
+        let text = until(|| {
+            session += 1;
+            asked(&place, &session.to_string(), PARAPHRASE)
+        });
+        assert!(text.contains(FACT), "{text}");
+        assert_eq!(asked(&place, &session.to_string(), PARAPHRASE), None);
+        drop(serving.0.stdin.take());
+        serving.0.wait().unwrap();
+        assert_eq!(sockets(&place), [""; 0].map(PathBuf::from));
+        assert_eq!(asked(&place, "b", PARAPHRASE), None);
+        assert!(asked(&place, "b", QUESTION).is_some());
+    }
+
+    #[test]
+    fn the_socket_of_a_killed_process_is_removed() {
+        let (place, mut serving) = serving();
+        serving.0.kill().unwrap();
+        serving.0.wait().unwrap();
+        assert_eq!(sockets(&place).len(), 1);
+        assert!(asked(&place, "a", QUESTION).is_some());
+        assert_eq!(sockets(&place).len(), 0);
+    }
+
+    #[test]
+    fn a_process_with_another_store_refuses() {
+        let (place, _serving) = serving();
+        let other = place.path("other");
+        let place = place.with("LOCI_STORE", other.to_str().unwrap());
+        assert_eq!(asked(&place, "a", QUESTION), None);
+        place.add(&[FACT]);
+        assert!(asked(&place, "a", QUESTION).is_some());
+    }
+
+    #[test]
+    fn a_question_in_another_form_is_refused() {
+        let (place, _serving) = serving();
+        for question in ["", "{", "[]", r#"{"form": 1}"#, &"x".repeat(100_000)] {
+            let mut stream = UnixStream::connect(&sockets(&place)[0]).unwrap();
+            // More than it reads may be cut off.
+            let _ = stream.write_all(question.as_bytes());
+            let _ = stream.shutdown(std::net::Shutdown::Write);
+            let mut answer = String::new();
+            let read = stream.read_to_string(&mut answer);
+            assert!(read.is_err() || answer.contains("Refused"), "{answer}");
+        }
+        assert!(asked(&place, "a", QUESTION).is_some());
+    }
+
+    /// The hook does not wait for one that hangs, nor believe one that answers nonsense.
+    #[test]
+    fn a_process_that_does_not_answer_is_passed_over() {
+        let place = with_facts();
+        fs::create_dir(place.data().join("run")).unwrap();
+        let silent = UnixListener::bind(place.data().join("run/serve-1.socket")).unwrap();
+        assert!(asked(&place, "a", QUESTION).is_some());
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                // The first connection is the one that was not answered.
+                let streams = [silent.accept(), silent.accept()];
+                let [_, Ok((mut stream, _))] = streams else {
+                    panic!("no connection");
+                };
+                let _ = stream.read_to_string(&mut String::new());
+                let _ = stream.write_all(b"{\"Surfaced\": 3}");
+            });
+            assert!(asked(&place, "b", QUESTION).is_some());
+        });
+    }
+}

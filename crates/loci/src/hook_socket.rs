@@ -1,0 +1,222 @@
+//! The local sockets on which processes that serve answer the hooks of prompts: they have loaded the
+//! index and the model, which a hook would have to load for each prompt.
+//!
+//! Each process has a socket of its own in a folder of the data folder that only its owner can
+//! enter. A hook asks the first one that answers, and works by itself if none does
+//! ([ADR 54](../../../docs/adr/0054-a-prompt-brings-up-memories.md)).
+
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use std::{fs, process};
+
+use loci_archive::files::create_private_folder;
+use loci_engine::Engine;
+use loci_filing::prompt::{Prompt, surfaced};
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixListener;
+use tokio::sync::Semaphore;
+use tokio::task::{AbortHandle, spawn_blocking};
+use tokio::time::timeout;
+
+use crate::models::search_of_prompts;
+use crate::output::notice;
+use crate::settings::Settings;
+
+/// The folder of the sockets in the data folder.
+const FOLDER: &str = "run";
+/// The version of the form of questions and answers.
+const FORM: u32 = 1;
+/// The most bytes of a question or an answer.
+const BYTES_MAX: u64 = 64 << 10;
+/// The time in which a hook sends its question.
+const QUESTION_TIMEOUT: Duration = Duration::from_secs(1);
+/// The time for which a hook waits for an answer. A process that has to load its model takes a
+/// third of it.
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(400);
+/// The most questions that a process answers at once.
+const QUESTIONS_MAX: usize = 4;
+
+/// The question of a hook.
+#[derive(Serialize, Deserialize)]
+struct Question {
+    form: u32,
+    /// The place of the store that the hook would open.
+    store: String,
+    prompt: Prompt,
+}
+
+/// The answer to a hook.
+#[derive(Serialize, Deserialize)]
+enum Answer {
+    /// The text with the memories, if there are any.
+    Surfaced(Option<String>),
+    /// The process cannot answer, for this reason.
+    Refused(String),
+}
+
+/// The socket of this process. Dropping it ends the work on questions, and removes the file.
+pub struct HookSocket {
+    file: PathBuf,
+    answering: AbortHandle,
+}
+
+impl Drop for HookSocket {
+    fn drop(&mut self) {
+        self.answering.abort();
+        let _ = fs::remove_file(&self.file);
+    }
+}
+
+/// Answers the hooks of prompts from now on, within a runtime. `kind` is the command of this
+/// process. Without a socket, hooks work by themselves.
+pub fn listen(settings: &Settings, kind: &str, engine: &Arc<Engine>) -> Option<HookSocket> {
+    // The floor is for the model that prompts are searched with.
+    if search_of_prompts(settings) != settings.search {
+        return None;
+    }
+    let folder = settings.data.join(FOLDER);
+    let file = folder.join(format!("{kind}-{}.socket", process::id()));
+    let (engine, store, own) = (Arc::clone(engine), store_of(settings), file.clone());
+    let answering = tokio::spawn(async move {
+        let listener = match bind(&folder, &own) {
+            Ok(listener) => listener,
+            Err(error) => {
+                tracing::debug!(%error, file = %own.display(), "hooks cannot ask this process");
+                return;
+            }
+        };
+        if let Err(error) = answer_all(&listener, &engine, &store.into()).await {
+            tracing::warn!(%error, "hooks cannot ask this process any more; they work by themselves");
+        }
+    });
+    Some(HookSocket {
+        file,
+        answering: answering.abort_handle(),
+    })
+}
+
+fn bind(folder: &Path, file: &Path) -> io::Result<UnixListener> {
+    create_private_folder(folder)?;
+    // Processes that were killed left theirs.
+    for other in sockets(folder) {
+        let _ = connect(&other);
+    }
+    let _ = fs::remove_file(file);
+    UnixListener::bind(file)
+}
+
+async fn answer_all(
+    listener: &UnixListener,
+    engine: &Arc<Engine>,
+    store: &Arc<str>,
+) -> io::Result<()> {
+    let questions = Arc::new(Semaphore::new(QUESTIONS_MAX));
+    loop {
+        let share = Arc::clone(&questions).acquire_owned().await;
+        let (mut stream, _) = listener.accept().await?;
+        let (engine, store) = (Arc::clone(engine), Arc::clone(store));
+        tokio::spawn(async move {
+            let mut question = Vec::new();
+            let mut limited = (&mut stream).take(BYTES_MAX);
+            let reading = limited.read_to_end(&mut question);
+            if !matches!(timeout(QUESTION_TIMEOUT, reading).await, Ok(Ok(_))) {
+                return;
+            }
+            let answering = spawn_blocking(move || answer(&engine, &store, &question));
+            if let Ok(Ok(answer)) = answering.await.map(|answer| serde_json::to_vec(&answer)) {
+                // A hook that is gone needs none.
+                let _ = timeout(QUESTION_TIMEOUT, stream.write_all(&answer)).await;
+            }
+            drop(share);
+        });
+    }
+}
+
+fn answer(engine: &Engine, store: &str, question: &[u8]) -> Answer {
+    let question = match serde_json::from_slice::<Question>(question) {
+        Ok(question) if question.form == FORM => question,
+        Ok(_) => return Answer::Refused("the hook is of another version of loci".to_owned()),
+        Err(error) => return Answer::Refused(format!("it is not the question of a hook: {error}")),
+    };
+    if question.store != store {
+        return Answer::Refused("this process has another store".to_owned());
+    }
+    match surfaced(engine, &question.prompt, notice) {
+        Ok(text) => Answer::Surfaced(text),
+        Err(error) => Answer::Refused(error.message),
+    }
+}
+
+/// No process that serves answers.
+pub struct Unanswered;
+
+/// Asks the processes that serve for the text with the memories that a prompt brings up; `None` if
+/// there are none.
+///
+/// # Errors
+/// [`Unanswered`]; the hook then works by itself.
+pub fn ask(settings: &Settings, prompt: &Prompt) -> Result<Option<String>, Unanswered> {
+    let question = Question {
+        form: FORM,
+        store: store_of(settings),
+        prompt: prompt.clone(),
+    };
+    let question = serde_json::to_vec(&question).map_err(|_| Unanswered)?;
+    for file in sockets(&settings.data.join(FOLDER)) {
+        let answered = connect(&file).and_then(|stream| exchange(stream, &question));
+        match answered {
+            Ok(Answer::Surfaced(text)) => return Ok(text),
+            Ok(Answer::Refused(reason)) => {
+                tracing::debug!(file = %file.display(), reason, "a process does not answer the hook");
+            }
+            Err(error) => {
+                tracing::debug!(file = %file.display(), %error, "a process does not answer the hook");
+                // One that is busy has taken the time that another would need, too.
+                if error.kind() == io::ErrorKind::WouldBlock {
+                    break;
+                }
+            }
+        }
+    }
+    Err(Unanswered)
+}
+
+fn exchange(mut stream: UnixStream, question: &[u8]) -> io::Result<Answer> {
+    stream.set_write_timeout(Some(ANSWER_TIMEOUT))?;
+    stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
+    stream.write_all(question)?;
+    stream.shutdown(std::net::Shutdown::Write)?;
+    let mut answer = Vec::new();
+    stream.take(BYTES_MAX).read_to_end(&mut answer)?;
+    Ok(serde_json::from_slice(&answer)?)
+}
+
+/// Connects to a socket; removes one that no process listens to.
+fn connect(file: &Path) -> io::Result<UnixStream> {
+    UnixStream::connect(file).inspect_err(|error| {
+        if error.kind() == io::ErrorKind::ConnectionRefused {
+            let _ = fs::remove_file(file);
+        }
+    })
+}
+
+/// Returns the sockets in the folder: those of servers first, which keep their model longest.
+fn sockets(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|end| end == "socket"))
+        .collect();
+    files.sort_unstable_by(|a, b| b.cmp(a));
+    files
+}
+
+/// Returns the place of the store that the settings name, which processes compare.
+fn store_of(settings: &Settings) -> String {
+    let store = &settings.store;
+    format!("{:?} {}", store.place, store.server.schema)
+}
