@@ -1,10 +1,13 @@
 """Holds the recipes of the packages together, in a second and without a build."""
 
+import hashlib
 import importlib.machinery
 import importlib.util
 import json
 import pathlib
 import re
+import subprocess
+import sys
 import tarfile
 import tempfile
 import unittest
@@ -16,6 +19,15 @@ except ModuleNotFoundError:  # Python 3.10
     import tomli as tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+# Names as they may be once they are settled.
+SETTLED = {
+    "registry_name": "io.github.example/loci",
+    "repository": "https://github.com/example/loci",
+    "image": "images.example/loci-memory",
+}
+
+sys.path.insert(0, str(ROOT / "packaging"))
+import listings  # noqa: E402
 
 
 def recipes():
@@ -63,6 +75,39 @@ class Recipes(unittest.TestCase):
                 make(self.fact, self.fact["platform"][0], b"a program", self.out / folder)
         for path in (self.out / "a").iterdir():
             self.assertEqual(path.read_bytes(), (self.out / "b" / path.name).read_bytes(), path.name)
+
+    def test_the_entry_of_the_mcp_registry(self):
+        fact, platforms = {**self.fact, **SETTLED}, self.fact["platform"]
+        for platform in platforms:
+            self.build.mcpb(fact, platform, b"a program", self.out)
+        self.build.npm(fact, platforms[0], b"a program", self.out)
+        self.build.wheel(fact, platforms[0], b"a program", self.out)
+        listings.server(fact, self.out)
+        server = json.loads((self.out / "server.json").read_text())
+        kinds = [package["registryType"] for package in server["packages"]]
+        self.assertEqual(kinds, ["pypi", "npm", "oci"] + ["mcpb"] * len(platforms))
+        for package in server["packages"][3:]:
+            file = self.out / package["identifier"].rpartition("/")[2]
+            self.assertEqual(package["fileSha256"], hashlib.sha256(file.read_bytes()).hexdigest())
+        # The registry looks for the server's name in what the packages say.
+        with tarfile.open(self.out / f"{fact['name']}-{fact['version']}.tgz") as package:
+            manifest = json.load(package.extractfile("package/package.json"))
+        self.assertEqual(manifest["mcpName"], server["name"])
+        with zipfile.ZipFile(*self.out.glob("*.whl")) as package:
+            (name,) = [name for name in package.namelist() if name.endswith("/METADATA")]
+            self.assertIn(f"mcp-name: {server['name']} ", package.read(name).decode())
+        # The registry's schema, which this linter brings, and the rules that the registry adds to it.
+        command = [sys.executable, "-m", "skillsaw", "lint", "--strict", "--rule", "mcp-registry-server-json-valid"]
+        done = subprocess.run([*command, str(self.out)], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"Repo type: +mcp-registry")
+
+    def test_stand_ins_take_the_place_of_names_that_are_not_settled(self):
+        for name, value in self.build.facts().items():
+            if name in SETTLED:
+                self.assertTrue(value, name)
+        listings.server(self.fact, self.out)
+        self.assertEqual(json.loads((self.out / "server.json").read_text())["name"], self.fact["registry_name"])
 
     def test_each_platform_has_a_recipe_in_the_script(self):
         script = (ROOT / "scripts/release").read_text()
