@@ -52,11 +52,12 @@ tidy:
 
 # Holds the recipes of the packages together, without a build
 packaging: environment
-    bash -n scripts/release packaging/check-glibc
+    for script in scripts/setup scripts/release packaging/check-glibc; do bash -n $script; done
     python -m unittest discover --start-directory tests/packaging
 
 # Builds the release for this platform, and installs and runs each package; takes half an hour
-release-check: environment
+release-check:
+    scripts/setup packages
     scripts/release
     rm -rf target/packages
     packaging/build target/release-files/x86_64-unknown-linux-gnu/loci target/packages

@@ -1,6 +1,7 @@
 """What lists the packages where people look for them."""
 
 import re
+import sys
 
 from files import ROOT, as_json, digest, release_file
 
@@ -13,6 +14,11 @@ SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schem
 def bundle(fact, platform):
     """The name of the bundle for Claude Desktop."""
     return f"{fact['name']}-{fact['version']}-{platform['target']}.mcpb"
+
+
+def archive(fact, target):
+    """The name of the archive that `scripts/release` writes for a target."""
+    return f"loci-{fact['version']}-{target}.tar.gz"
 
 
 def choices(names):
@@ -79,3 +85,50 @@ def server(fact, out):
     if hosts:
         entry["repository"] = {"url": fact["repository"], "source": hosts[0]}
     (out / "server.json").write_bytes(as_json({**entry, "packages": packages}))
+
+
+def formula(fact, out):
+    """The Homebrew formula, for the platforms whose archives lie in `out`."""
+    processors = {"arm": "aarch64", "intel": "x86_64"}
+    places = ""
+    for system, rest in (("macos", "apple-darwin"), ("linux", "unknown-linux-gnu")):
+        found = ""
+        for processor, first in processors.items():
+            file = out / archive(fact, f"{first}-{rest}")
+            if file.is_file():
+                found += f"""
+    on_{processor} do
+      url "{release_file(fact, file.name)}"
+      sha256 "{digest(file.read_bytes())}"
+    end
+"""
+        if found:
+            places += f"\n  on_{system} do{found}  end\n"
+    if not places:
+        print("build: no formula: no archive for macOS or Linux lies beside the packages", file=sys.stderr)
+        return
+    # Homebrew wants descriptions without an article.
+    description = re.sub(r"^(An?|The) (.)", lambda found: found[2].upper(), fact["description"])
+    licences = ", ".join(f'"{licence}"' for licence in fact["license"].split(" OR "))
+    (out / f"{fact['name']}.rb").write_text(
+        f"""class LociMemory < Formula
+  desc "{description}"
+  homepage "{fact['repository']}"
+  version "{fact['version']}"
+  license any_of: [{licences}]
+{places}
+  def install
+    bin.install "loci"
+    man1.mkpath
+    system bin/"loci", "man", "--out", man1
+    generate_completions_from_executable(bin/"loci", "completions")
+  end
+
+  test do
+    ENV["LOCI_DATA"] = (testpath/"data").to_s
+    system bin/"loci", "add", "The lighthouse keeper's cat is called Bartholomew"
+    assert_match "Bartholomew", shell_output("#{{bin}}/loci search 'which pet does the keeper have'")
+  end
+end
+"""
+    )

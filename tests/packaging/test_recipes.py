@@ -6,6 +6,7 @@ import importlib.util
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -101,6 +102,23 @@ class Recipes(unittest.TestCase):
         done = subprocess.run([*command, str(self.out)], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertRegex(done.stdout, r"Repo type: +mcp-registry")
+
+    def test_the_formula_names_each_archive_with_its_checksum(self):
+        fact = {**self.fact, **SETTLED}
+        archives = {}
+        for platform in fact["platform"]:
+            name = listings.archive(fact, platform["target"])
+            (self.out / name).write_bytes(platform["target"].encode())
+            if "windows" not in name:
+                archives[name] = hashlib.sha256(platform["target"].encode()).hexdigest()
+        listings.formula(fact, self.out)
+        formula = self.out / "loci-memory.rb"
+        urls = re.findall(r'url "(.*)"\n +sha256 "(.*)"', formula.read_text())
+        base = f"{fact['repository']}/releases/download/v{fact['version']}/"
+        self.assertEqual(dict(urls), {base + name: digest for name, digest in archives.items()})
+        if shutil.which("ruby"):
+            done = subprocess.run(["ruby", "-wc", str(formula)], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_stand_ins_take_the_place_of_names_that_are_not_settled(self):
         for name, value in self.build.facts().items():

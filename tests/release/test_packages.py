@@ -110,6 +110,12 @@ class Packages(unittest.TestCase):
         program.chmod(0o755)
         self.remembers(program)
 
+    def test_formula(self):
+        done = self.ran(
+            "ruby", pathlib.Path(__file__).parent / "formula.rb", only("*.rb"), only("loci-*.tar.gz"), self.place
+        )
+        self.assertIn("installed and tested", done)
+
     def test_sizes(self):
         for path in PACKAGES.iterdir():
             # The goal is 30 MB; it may shrink to that, and not grow.
