@@ -28,6 +28,7 @@ SETTLED = {
 }
 
 sys.path.insert(0, str(ROOT / "packaging"))
+import files  # noqa: E402
 import listings  # noqa: E402
 
 
@@ -119,6 +120,26 @@ class Recipes(unittest.TestCase):
         if shutil.which("ruby"):
             done = subprocess.run(["ruby", "-wc", str(formula)], capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_the_names_of_the_archive_agree(self):
+        script = (ROOT / "scripts/release").read_text()
+        (folder,) = re.findall(r"^name=(.*)$", script, re.MULTILINE)
+        self.assertIn('>"$out/$name.tar.gz"', script)
+        binstall = tomllib.loads((ROOT / "crates/loci/Cargo.toml").read_text())["package"]["metadata"]["binstall"]
+        for platform in self.fact["platform"]:
+            values = {"version": self.fact["version"], "target": platform["target"], "repo": self.fact["repository"]}
+            values |= {"bin": "loci", "binary-ext": ".exe" if "windows" in platform["target"] else ""}
+
+            def filled(template, mark):
+                return re.sub(mark, lambda found: values[found[1]], template)
+
+            made = filled(folder, r"\$(\w+)")
+            archive = listings.archive(self.fact, platform["target"])
+            self.assertEqual(archive, f"{made}.tar.gz")
+            url = filled(binstall["pkg-url"], r"\{ ([\w-]+) \}")
+            self.assertEqual(url, files.release_file(self.fact, archive))
+            program = filled(binstall["bin-dir"], r"\{ ([\w-]+) \}")
+            self.assertEqual(program, f"{made}/loci{values['binary-ext']}")
 
     def test_stand_ins_take_the_place_of_names_that_are_not_settled(self):
         for name, value in self.build.facts().items():
