@@ -1,9 +1,12 @@
 """Holds the recipes of the packages together, in a second and without a build."""
 
+import gzip
 import hashlib
 import importlib.machinery
 import importlib.util
+import io
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -29,6 +32,7 @@ SETTLED = {
 
 sys.path.insert(0, str(ROOT / "packaging"))
 import files  # noqa: E402
+import image  # noqa: E402
 import listings  # noqa: E402
 
 
@@ -140,6 +144,55 @@ class Recipes(unittest.TestCase):
             self.assertEqual(url, files.release_file(self.fact, archive))
             program = filled(binstall["bin-dir"], r"\{ ([\w-]+) \}")
             self.assertEqual(program, f"{made}/loci{values['binary-ext']}")
+
+    @unittest.skipUnless(shutil.which("dpkg-query"), "the libraries of an image come from Debian")
+    def test_the_image_holds_together(self):
+        here = f"{os.uname().machine}-unknown-linux-gnu"
+        (platform,) = [other for other in self.fact["platform"] if other["target"] == here]
+        # A small program that needs libraries, too.
+        program = pathlib.Path(shutil.which("true"))
+        written = []
+        for folder in ("a", "b"):
+            (self.out / folder).mkdir()
+            image.image({**self.fact, **SETTLED}, platform, program, self.out / folder)
+            (file,) = (self.out / folder).iterdir()
+            written.append(file.read_bytes())
+        self.assertEqual(*written)
+
+        with tarfile.open(fileobj=io.BytesIO(written[0])) as archive:
+            read = {member.name: archive.extractfile(member).read() for member in archive if member.isfile()}
+
+        def blob(descriptor):
+            content = read[f"blobs/{descriptor['digest'].replace(':', '/')}"]
+            self.assertEqual(descriptor["digest"], f"sha256:{files.digest(content)}")
+            self.assertEqual(descriptor["size"], len(content))
+            return content
+
+        (entry,) = json.loads(read["index.json"])["manifests"]
+        manifest = json.loads(blob(entry))
+        config = json.loads(blob(manifest["config"]))
+        self.assertEqual(config["architecture"], platform["oci"])
+        self.assertEqual(config["config"]["Labels"]["io.modelcontextprotocol.server.name"], SETTLED["registry_name"])
+        user = int(config["config"]["User"].partition(":")[0])
+        self.assertNotEqual(user, 0)
+
+        members = {}
+        for layer, plain in zip(manifest["layers"], config["rootfs"]["diff_ids"], strict=True):
+            content = gzip.decompress(blob(layer))
+            self.assertEqual(plain, f"sha256:{files.digest(content)}")
+            with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+                members |= {member.name: member for member in archive}
+        for name, member in members.items():
+            self.assertEqual((member.uid, member.gid), (user, user) if name == "data" else (0, 0), name)
+            # No name leads out of the image, and each lies in a folder of it.
+            self.assertFalse({"", ".", ".."} & set(name.split("/")), name)
+            if "/" in name:
+                self.assertIn(name.rpartition("/")[0], members)
+        self.assertEqual((members["data"].mode, members["tmp"].mode), (0o700, 0o1777))
+        needed = [library.lstrip("/") for library in image.libraries(program)]
+        self.assertTrue(any("libc.so" in name for name in needed), needed)
+        for name in [*needed, "usr/bin/loci", "etc/passwd", "usr/share/doc/libc6/copyright"]:
+            self.assertIn(name, members)
 
     def test_stand_ins_take_the_place_of_names_that_are_not_settled(self):
         for name, value in self.build.facts().items():
