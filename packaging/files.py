@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import tarfile
 import time
 import zipfile
@@ -24,6 +25,7 @@ STAND_INS = {
     "registry_name": "invalid.loci/loci-memory",
     "repository": "https://loci.invalid/loci",
     "image": "loci.invalid/loci-memory",
+    "contact": "loci@loci.invalid",
 }
 
 
@@ -35,6 +37,11 @@ def facts():
     stand_ins = {name: STAND_INS[name] for name in unsettled}
     same = {"version": workspace["version"], "license": workspace["license"]}
     return {**package, **stand_ins, **same, "unsettled": unsettled}
+
+
+def synopsis(fact):
+    """The description without its article, as Debian and Homebrew want it."""
+    return re.sub(r"^(An?|The) (.)", lambda found: found[2].upper(), fact["description"])
 
 
 def release_file(fact, name):

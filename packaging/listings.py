@@ -3,7 +3,7 @@
 import re
 import sys
 
-from files import ROOT, as_json, digest, release_file
+from files import ROOT, as_json, digest, release_file, synopsis
 
 # The settings that a person may want to choose before the first start.
 CHOICES = ["LOCI_DATA", "LOCI_VAULT", "LOCI_STORE", "LOCI_STORE_PASSWORD"]
@@ -107,12 +107,10 @@ def formula(fact, out):
     if not places:
         print("build: no formula: no archive for macOS or Linux lies beside the packages", file=sys.stderr)
         return
-    # Homebrew wants descriptions without an article.
-    description = re.sub(r"^(An?|The) (.)", lambda found: found[2].upper(), fact["description"])
     licences = ", ".join(f'"{licence}"' for licence in fact["license"].split(" OR "))
     (out / f"{fact['name']}.rb").write_text(
         f"""class LociMemory < Formula
-  desc "{description}"
+  desc "{synopsis(fact)}"
   homepage "{fact['repository']}"
   version "{fact['version']}"
   license any_of: [{licences}]

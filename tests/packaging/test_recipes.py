@@ -194,6 +194,34 @@ class Recipes(unittest.TestCase):
         for name in [*needed, "usr/bin/loci", "etc/passwd", "usr/share/doc/libc6/copyright"]:
             self.assertIn(name, members)
 
+    @unittest.skipUnless(shutil.which("dpkg-deb"), "dpkg-deb makes the Debian package")
+    def test_the_debian_package_says_what_policy_asks_for(self):
+        program = self.out / "loci"
+        program.write_text('#!/bin/sh\nif [ "$1" = man ]; then mkdir "$3" && echo .TH loci 1 >"$3/loci.1"; fi\n')
+        program.chmod(0o755)
+        fact, platform = {**self.fact, **SETTLED, "contact": "loci@example.org"}, self.fact["platform"][0]
+        written = []
+        for _ in range(2):
+            self.build.debian(fact, platform, program, program.read_bytes(), self.out)
+            (package,) = self.out.glob("*.deb")
+            written.append(package.read_bytes())
+        self.assertEqual(*written)
+
+        def said(*arguments):
+            return subprocess.run(["dpkg-deb", *arguments], check=True, capture_output=True, text=True).stdout
+
+        self.assertEqual(said("--field", package, "Maintainer"), "The loci developers <loci@example.org>\n")
+        synopsis, *description = said("--field", package, "Description").splitlines()
+        self.assertNotRegex(synopsis, r"^(A|An|The) ")
+        self.assertLessEqual(max(len(line) for line in description), 80)
+        said("--extract", package, self.out / "root")
+        said("--control", package, self.out / "control")
+        rights = (self.out / "root/usr/share/doc/loci-memory/copyright").read_text()
+        self.assertIn("/usr/share/common-licenses/Apache-2.0", rights)
+        self.assertNotIn("TERMS AND CONDITIONS FOR USE", rights)
+        summed = subprocess.run(["md5sum", "--check", "--quiet", self.out / "control/md5sums"], cwd=self.out / "root")
+        self.assertEqual(summed.returncode, 0)
+
     def test_stand_ins_take_the_place_of_names_that_are_not_settled(self):
         for name, value in self.build.facts().items():
             if name in SETTLED:

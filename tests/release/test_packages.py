@@ -99,6 +99,7 @@ class Packages(unittest.TestCase):
         self.assertEqual(done.returncode, 2, done.stderr)
 
     def test_debian(self):
+        self.ran("lintian", "--fail-on", "error,warning", only("*.deb"))
         tree = self.place / "root"
         self.ran("dpkg-deb", "--extract", only("*.deb"), tree)
         for path in ("lib/systemd/user/loci.service", "share/man/man1/loci.1.gz"):
