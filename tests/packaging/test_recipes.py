@@ -226,8 +226,15 @@ class Recipes(unittest.TestCase):
         for name, value in self.build.facts().items():
             if name in SETTLED:
                 self.assertTrue(value, name)
-        listings.server(self.fact, self.out)
+        command = [sys.executable, str(ROOT / "packaging/build"), "--list", str(self.out)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(json.loads((self.out / "server.json").read_text())["name"], self.fact["registry_name"])
+        settled = subprocess.run([*command[:2], "--settled"], capture_output=True, text=True)
+        for name in self.fact["unsettled"]:
+            self.assertIn(name, done.stderr)
+            self.assertIn(name, settled.stderr)
+        self.assertEqual(settled.returncode, 1 if self.fact["unsettled"] else 0)
 
     def test_each_platform_has_a_recipe_in_the_script(self):
         script = (ROOT / "scripts/release").read_text()
