@@ -61,13 +61,13 @@ def zipped(path, files):
             archive.writestr(entry, content, compresslevel=9)
 
 
-def tarred(files, owners=None):
+def tarred(files, owners=None, moment=EPOCH):
     """The bytes of a tar file of (name, bytes or None for a folder, mode); all belong to root but for the `owners`."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name, content, mode in files:
             entry = tarfile.TarInfo(name)
-            entry.mode, entry.mtime = mode, EPOCH
+            entry.mode, entry.mtime = mode, moment
             entry.uid = entry.gid = (owners or {}).get(name, 0)
             if content is None:
                 entry.type = tarfile.DIRTYPE

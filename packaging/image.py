@@ -63,7 +63,7 @@ def system(program):
         # Scanners read from this and from status.d which known flaws concern the libraries.
         ("etc/os-release", pathlib.Path("/etc/os-release").read_bytes(), 0o644),
     ]
-    packages = set()
+    packages, named = set(), set()
     for library in libraries(program):
         files.append((library.lstrip("/"), pathlib.Path(library).read_bytes(), 0o755))
         packages.add(package_of(library))
@@ -72,7 +72,12 @@ def system(program):
         files.append((f"var/lib/dpkg/status.d/{name}", ran("dpkg-query", "--status", package).encode(), 0o644))
         copyright = pathlib.Path(f"/usr/share/doc/{name}/copyright")
         files.append((str(copyright).lstrip("/"), copyright.read_bytes(), 0o644))
-    return tarred(with_folders(files), {"data": USER})
+        named |= set(re.findall(r"/usr/share/common-licenses/[\w.-]*\w", copyright.read_text()))
+    for licence in sorted(named):
+        if pathlib.Path(licence).is_file():
+            files.append((licence.lstrip("/"), pathlib.Path(licence).read_bytes(), 0o644))
+    # With the time of a release, the layer would be another one each time.
+    return tarred(with_folders(files), {"data": USER}, moment=0)
 
 
 def own(fact, binary):
@@ -104,7 +109,7 @@ def image(fact, platform, program, out):
         blobs[f"blobs/sha256/{digest(content)}"] = content
         return {"mediaType": kind, "digest": f"sha256:{digest(content)}", "size": len(content)}
 
-    # Two layers, so that a new version of the program leaves the one with the libraries as it is.
+    # Two layers, so that a new version of the program leaves the one of the libraries as it is.
     layers = [system(program), own(fact, program.read_bytes())]
     config = {
         "created": created,
@@ -113,7 +118,7 @@ def image(fact, platform, program, out):
         "config": {
             "User": f"{USER}:{USER}",
             "ExposedPorts": {f"{PORT}/tcp": {}},
-            # A port of the container is reached from outside through every address of it alone.
+            # Engines forward to the address of the container, and loopback is another one.
             "Env": ["PATH=/usr/bin", "LOCI_DATA=/data", f"LOCI_BIND=0.0.0.0:{PORT}"],
             "Entrypoint": ["/usr/bin/loci"],
             "Cmd": ["serve"],
