@@ -142,7 +142,7 @@ def image(fact, platform, program, out):
     entry = {
         **blob(MANIFEST, as_json(manifest)),
         "platform": {"architecture": platform["oci"], "os": "linux"},
-        "annotations": {"org.opencontainers.image.ref.name": fact["version"]},
+        "annotations": {"org.opencontainers.image.ref.name": f"{fact['name']}:{fact['version']}"},
     }
     index = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [entry]}
     blobs["index.json"] = as_json(index)
