@@ -18,7 +18,7 @@ def bundle(fact, platform):
 
 def archive(fact, target):
     """The name of the archive that `scripts/release` writes for a target."""
-    return f"loci-{fact['version']}-{target}.tar.gz"
+    return f"loci-{fact['version']}-{target}.tar.xz"
 
 
 def choices(names):

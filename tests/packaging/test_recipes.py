@@ -128,7 +128,7 @@ class Recipes(unittest.TestCase):
     def test_the_names_of_the_archive_agree(self):
         script = (ROOT / "scripts/release").read_text()
         (folder,) = re.findall(r"^name=(.*)$", script, re.MULTILINE)
-        self.assertIn('>"$out/$name.tar.gz"', script)
+        self.assertIn('>"$out/$name.tar.xz"', script)
         binstall = tomllib.loads((ROOT / "crates/loci/Cargo.toml").read_text())["package"]["metadata"]["binstall"]
         for platform in self.fact["platform"]:
             values = {"version": self.fact["version"], "target": platform["target"], "repo": self.fact["repository"]}
@@ -139,7 +139,7 @@ class Recipes(unittest.TestCase):
 
             made = filled(folder, r"\$(\w+)")
             archive = listings.archive(self.fact, platform["target"])
-            self.assertEqual(archive, f"{made}.tar.gz")
+            self.assertEqual(archive, f"{made}.tar.xz")
             url = filled(binstall["pkg-url"], r"\{ ([\w-]+) \}")
             self.assertEqual(url, files.release_file(self.fact, archive))
             program = filled(binstall["bin-dir"], r"\{ ([\w-]+) \}")

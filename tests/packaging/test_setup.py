@@ -38,16 +38,16 @@ class Setup(unittest.TestCase):
 
     def test_a_bare_machine_gets_what_a_release_needs(self):
         self.assertEqual(self.packages("build"), ["build-essential"])
-        self.assertEqual(self.packages("release"), ["build-essential", "python3", "python3-venv", "binutils"])
+        self.assertEqual(self.packages("release"), ["build-essential", "python3", "python3-venv", "binutils", "xz-utils"])
 
     def test_debian_has_a_python_without_venv(self):
-        self.stand_in("cc", "exit 0")
-        self.stand_in("objdump", "exit 0")
+        for name in ("cc", "objdump", "xz"):
+            self.stand_in(name, "exit 0")
         self.stand_in("python3", "exit 1")
         self.assertEqual(self.packages("release"), ["python3-venv"])
 
     def test_nothing_is_asked_for_twice(self):
-        for name in ("cc", "objdump", "python3"):
+        for name in ("cc", "objdump", "python3", "xz"):
             self.stand_in(name, "exit 0")
         self.assertEqual(self.packages("release"), [])
 

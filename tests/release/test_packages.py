@@ -161,7 +161,7 @@ class Packages(unittest.TestCase):
 
     def test_formula(self):
         done = self.ran(
-            "ruby", pathlib.Path(__file__).parent / "formula.rb", only("*.rb"), only("loci-*.tar.gz"), self.place
+            "ruby", pathlib.Path(__file__).parent / "formula.rb", only("*.rb"), only("loci-*.tar.xz"), self.place
         )
         self.assertIn("installed and tested", done)
 
