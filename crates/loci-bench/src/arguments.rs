@@ -54,6 +54,15 @@ pub enum Bench {
         #[arg(long, value_name = "NUMBER", default_value_t = 50_000)]
         drawers: u32,
     },
+    /// Measure the time for which a prompt waits for its hook, with a server and without
+    Hooks {
+        /// Work in this folder, on the disk to be measured [default: a temporary one]
+        #[arg(long = "in", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+        folder: Option<PathBuf>,
+        /// How many memories
+        #[arg(long, value_name = "NUMBER", default_value_t = 100_000)]
+        memories: u32,
+    },
     /// Measure many clients of many users over HTTP, and what a user's health and wipe cost
     Clients {
         /// Work in this folder, on the disk to be measured [default: a temporary one]

@@ -3,8 +3,9 @@
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 
+use loci::exit::{Exit, Failure};
 use loci::settings::{CONFIG_VARIABLE, SETTINGS, Setting};
 use serde_json::{Value, json};
 
@@ -146,4 +147,16 @@ impl Drop for Client {
         drop(self.stdin.take());
         let _ = self.child.wait();
     }
+}
+
+/// Returns the failure of a measured process.
+pub fn succeed(done: &Output) -> Result<(), Failure> {
+    if done.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&done.stderr);
+    Err(Failure::new(
+        Exit::Failure,
+        format!("a process that is measured failed: {}", said.trim_end()),
+    ))
 }

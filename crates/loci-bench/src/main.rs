@@ -17,6 +17,7 @@ mod contradictions;
 mod corpus;
 mod engine;
 mod figure;
+mod hooks;
 mod http;
 mod laboratory;
 mod locomo;
@@ -62,6 +63,9 @@ fn run(settings: &Settings, command: &Bench, output: Output) -> Result<(), Failu
         Bench::Notes { folder, notes } => notes::run(folder.as_deref(), *notes as usize, output),
         Bench::Palace { folder, drawers } => {
             palace::run(folder.as_deref(), *drawers as usize, output)
+        }
+        Bench::Hooks { folder, memories } => {
+            hooks::run(settings, folder.as_deref(), *memories as usize, output)
         }
         Bench::Clients {
             folder,

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::Path;
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -21,9 +20,10 @@ use loci_mine::project::propose;
 use loci_store_sqlite::{Options, SqliteStore};
 use serde_json::{Map, Value, json};
 
-use super::client::{Client, loci};
+use super::client::{Client, loci, succeed};
 use super::corpus::{Random, sentence};
 use super::figure::{self, Figure};
+use super::hooks::hook;
 use super::speed::{engine, folder_in, milliseconds, searches};
 
 /// The number of wings, and of rooms in each.
@@ -254,7 +254,7 @@ fn hooks(folder: &Path, data: &Path) -> Result<Vec<Figure>, Failure> {
             say(&mut transcript, &mut random, folder)?;
         }
         fs::write(&path, transcript)?;
-        new.push(hook(data, &path, folder)?);
+        new.push(stop(data, &path, folder)?);
     }
     // Reads the rest that the last hook left to the background, so that only later messages are
     // new.
@@ -267,7 +267,7 @@ fn hooks(folder: &Path, data: &Path) -> Result<Vec<Figure>, Failure> {
             .append(true)
             .open(&path)?
             .write_all(said.as_bytes())?;
-        grown.push(hook(data, &path, folder)?);
+        grown.push(stop(data, &path, folder)?);
     }
     let left = mine_transcript(data, &path)?;
     if left != json!(0) {
@@ -309,28 +309,11 @@ fn say(transcript: &mut String, random: &mut Random, folder: &Path) -> Result<()
     Ok(())
 }
 
-/// Returns the milliseconds of a hook, from the start of its process to its end.
-fn hook(data: &Path, transcript: &Path, folder: &Path) -> Result<f64, Failure> {
-    let mut command = loci(data)?;
-    command
-        .args(["hook", "run", "--host", "claude-code", "--event", "stop"])
-        .arg("--data")
-        .arg(data);
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
+/// Returns the milliseconds of the hook at the end of an answer.
+fn stop(data: &Path, transcript: &Path, folder: &Path) -> Result<f64, Failure> {
     let input =
         json!({"cwd": folder.to_string_lossy(), "transcript_path": transcript.to_string_lossy()});
-    let begin = Instant::now();
-    let mut child = command.spawn()?;
-    if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(input.to_string().as_bytes())?;
-    }
-    let done = child.wait_with_output()?;
-    let taken = milliseconds(begin.elapsed());
-    succeed(&done)?;
-    Ok(taken)
+    hook(data, "stop", &input).map(|(time, _)| time)
 }
 
 /// Reads a transcript to its end; returns the number of new messages.
@@ -343,18 +326,6 @@ fn mine_transcript(data: &Path, transcript: &Path) -> Result<Value, Failure> {
     succeed(&done)?;
     let report: Value = serde_json::from_slice(&done.stdout).map_err(std::io::Error::from)?;
     Ok(report["drawers"]["added"].clone())
-}
-
-/// Returns the failure of a measured process.
-fn succeed(done: &std::process::Output) -> Result<(), Failure> {
-    if done.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&done.stderr);
-    Err(Failure::new(
-        Exit::Failure,
-        format!("a process that is measured failed: {}", said.trim_end()),
-    ))
 }
 
 /// Measures mining a project, and the time of the device and the model for the same work.

@@ -50,7 +50,7 @@ pub use command::{HookRun, Program, build_folder, shell_command};
 pub use connection::{ConnectError, Connection, token_advice};
 pub use entry::{OwnEntry, Target};
 pub use exchange::{Input, Reply};
-pub use form::Form;
+pub use form::{Form, Slot};
 pub use hooks::{HookOptions, Hooks};
 pub use host::{Event, HookFile, Host, Http, Instructions, List, Scope, Servers, TOKEN_VARIABLE};
 pub use instructions::InstructionBlock;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use loci::exit::{Exit, Failure};
 use loci::output::status_line;
-use loci_filing::Progress;
+use loci::progress::Progress;
 use loci_filing::conversation::{Mining, mine};
 use loci_filing::trust::Trust;
 use serde_json::json;
@@ -48,7 +48,7 @@ pub fn stored(
         is_verbatim: false,
         trust: &trust,
     };
-    let report = mine(&parts.engine, &mining, &Silent)?;
+    let report = mine(&parts.engine, &mining, &Progress::of_bytes())?;
     let read: usize = conversation
         .sessions
         .iter()
@@ -84,13 +84,4 @@ fn write(session: &Session, name: &str, folder: &Path) -> io::Result<()> {
         text += &format!("{line}\n");
     }
     fs::write(folder.join(format!("{}.jsonl", session.number)), text)
-}
-
-/// Shows nothing.
-struct Silent;
-
-impl Progress for Silent {
-    fn begin(&self, _: u64) {}
-    fn advance(&self, _: u64) {}
-    fn reach(&self, _: u64) {}
 }
