@@ -119,6 +119,19 @@ pub enum Forgotten {
     Hide,
     /// Returns it.
     Show,
+    /// Returns no other memory, as for bringing memories back.
+    Only,
+}
+
+impl Forgotten {
+    /// Returns true if a memory matches that is forgotten or not, as given.
+    pub fn admits(self, is_forgotten: bool) -> bool {
+        match self {
+            Forgotten::Hide => !is_forgotten,
+            Forgotten::Show => true,
+            Forgotten::Only => is_forgotten,
+        }
+    }
 }
 
 impl Filter {
@@ -184,7 +197,7 @@ impl Filter {
             && self
                 .delivery
                 .is_none_or(|delivery| memory.delivery == delivery)
-            && (self.forgotten == Forgotten::Show || memory.forgotten_at.is_none())
+            && self.forgotten.admits(memory.forgotten_at.is_some())
     }
 
     /// Returns true if `successor` hides the memory that it supersedes from the reader of this
@@ -220,14 +233,19 @@ mod tests {
             forgotten: Forgotten::Hide,
             ..showing.clone()
         };
-        // Returns if the hiding filter admits the memory, if the showing filter admits it, and if
-        // both count it as a live successor.
-        let outcome = |memory: &Memory| {
-            let counts = [&hiding, &showing].map(|filter| filter.is_live_successor(memory));
-            assert_eq!(counts[0], counts[1]);
-            (hiding.admits(memory), showing.admits(memory), counts[0])
+        let only = Filter {
+            forgotten: Forgotten::Only,
+            ..showing.clone()
         };
-        assert_eq!(outcome(&remembered), (true, true, true));
+        // Returns which of the filters that hide, show and want it alone admit the memory, and if
+        // all of them count it as a live successor.
+        let outcome = |memory: &Memory| {
+            let filters = [&hiding, &showing, &only];
+            let counts = filters.map(|filter| filter.is_live_successor(memory));
+            assert_eq!(counts, [counts[0]; 3]);
+            (filters.map(|filter| filter.admits(memory)), counts[0])
+        };
+        assert_eq!(outcome(&remembered), ([true, true, false], true));
         for moment in [Timestamp::MIN, now, now.plus_seconds(1)] {
             let forgotten = Memory {
                 forgotten_at: Some(moment),
@@ -235,7 +253,7 @@ mod tests {
             };
             assert_eq!(
                 outcome(&forgotten),
-                (false, true, false),
+                ([false, true, true], false),
                 "whatever the moment"
             );
         }

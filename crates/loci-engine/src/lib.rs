@@ -99,6 +99,8 @@ pub use loci_search::fusion::Weights;
 pub use memories::Memories;
 pub use memories::discard::Discard;
 pub use memories::file::Filed;
+pub use memories::forget_softly::Unforgotten;
+pub use memories::forget_where::{Conditions, Marked, Matching};
 pub use memories::refile::{Refile, Refiled};
 pub use memories::remember::{Embedding, Remember, Remembered, SimilarQuery};
 pub use models::ModelState;

@@ -5,6 +5,7 @@ pub mod discard;
 pub mod file;
 pub mod forget;
 pub mod forget_softly;
+pub mod forget_where;
 pub mod refile;
 pub mod remember;
 pub mod remember_as;

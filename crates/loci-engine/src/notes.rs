@@ -382,25 +382,53 @@ impl<'a> Notes<'a> {
         Ok(was_changed.map(|memory| memory.id).collect())
     }
 
-    /// Does the same for a note, in its file; returns `None` if the memory is not a note.
-    pub(crate) fn forget(&self, caller: &Caller, id: &MemoryId) -> Result<Option<Memory>> {
-        let forgotten = self.change(
+    /// Marks a note as forgotten now, in its file. Returns the note, and true if that changed it;
+    /// `None` if the memory is not a note.
+    ///
+    /// # Errors
+    /// As for [`forget_softly`](crate::Memories::forget_softly).
+    pub(crate) fn forget(&self, caller: &Caller, id: &MemoryId) -> Result<Option<(Memory, bool)>> {
+        let forgotten = self.mark(caller, id, Some(self.note_time()))?;
+        if forgotten.is_some() {
+            caller.trail.note(RecordVerb::Deleted, id.as_str(), None);
+        }
+        Ok(forgotten)
+    }
+
+    /// Marks a note as not forgotten, in its file, and returns the same. The line with the time of
+    /// the forgetting stays in the file, since no line of a file is ever removed.
+    ///
+    /// # Errors
+    /// As for [`forget_softly`](crate::Memories::forget_softly).
+    pub(crate) fn unforget(
+        &self,
+        caller: &Caller,
+        id: &MemoryId,
+    ) -> Result<Option<(Memory, bool)>> {
+        self.mark(caller, id, None)
+    }
+
+    fn mark(
+        &self,
+        caller: &Caller,
+        id: &MemoryId,
+        forgotten_at: Option<Timestamp>,
+    ) -> Result<Option<(Memory, bool)>> {
+        let mut is_changed = false;
+        let marked = self.change(
             caller,
             id,
             Forgotten::Show,
             &Embedded::default(),
             |_, note| {
-                if note.is_deleted {
-                    return Ok(false);
+                is_changed = note.is_deleted != forgotten_at.is_some();
+                if is_changed {
+                    note.is_deleted = forgotten_at.is_some();
+                    note.deleted_at = forgotten_at.or(note.deleted_at);
                 }
-                note.is_deleted = true;
-                note.deleted_at = Some(self.note_time());
-                Ok(true)
+                Ok(is_changed)
             },
         )?;
-        if forgotten.is_some() {
-            caller.trail.note(RecordVerb::Deleted, id.as_str(), None);
-        }
-        Ok(forgotten)
+        Ok(marked.map(|note| (note, is_changed)))
     }
 }

@@ -60,6 +60,7 @@ pub use known::{
 };
 pub use machine::{Base, Folder, Machine, System};
 pub use settings_file::{EditError, Edited, replace_file};
+pub use shell::quoted;
 
 /// Every host that loci knows, in the order of the documentation.
 pub static HOSTS: [&Host; 11] = [

@@ -35,7 +35,7 @@ pub(crate) struct Selection {
     kinds: Option<Vec<Name>>,
     tags: Vec<Name>,
     delivery: Option<Delivery>,
-    hides_forgotten: bool,
+    forgotten: Forgotten,
 }
 
 /// The filter on owners.
@@ -135,7 +135,7 @@ impl Selection {
                 .map(|tag| names.find(tag))
                 .collect::<Option<_>>()?,
             delivery: filter.delivery,
-            hides_forgotten: filter.forgotten == Forgotten::Hide,
+            forgotten: filter.forgotten,
         })
     }
 
@@ -192,7 +192,7 @@ impl Selection {
             && self.thread.is_none_or(|name| {
                 record.fixed.thread != NONE && threads.name(record.fixed.thread) == Some(name)
             })
-            && !(self.hides_forgotten && memory.is_forgotten)
+            && self.forgotten.admits(memory.is_forgotten)
             && self.origin.is_none_or(|origin| memory.origin == origin)
             && match self.owners {
                 Owners::Any => true,

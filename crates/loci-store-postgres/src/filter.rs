@@ -140,8 +140,10 @@ impl Conditions {
             // As a literal, so that the partial index on `bootstrap` can serve.
             let _ = write!(self.sql, " AND m.delivery = '{}'", delivery.name());
         }
-        if filter.forgotten == Forgotten::Hide {
-            self.sql.push_str(" AND m.forgotten_at IS NULL");
+        match filter.forgotten {
+            Forgotten::Hide => self.sql.push_str(" AND m.forgotten_at IS NULL"),
+            Forgotten::Show => {}
+            Forgotten::Only => self.sql.push_str(" AND m.forgotten_at IS NOT NULL"),
         }
     }
 }

@@ -99,11 +99,22 @@ pub enum Command {
         /// Its id
         id: String,
     },
-    /// Remove one memory for good
-    Forget {
-        /// Its id
-        id: String,
-    },
+    /// Remove one memory for good, or take all that match some conditions out of sight
+    ///
+    /// With an id, the memory is removed for good. With --where, every memory that matches all of
+    /// the conditions is forgotten: no list or search finds it, nothing is removed, and
+    /// `loci unforget` brings it back. Without --yes, --where only counts them and names the first
+    /// ten.
+    #[command(override_usage = "loci forget <ID>\n       loci forget --where [CONDITIONS] [--yes]")]
+    Forget(Forget),
+    /// Bring a forgotten memory back, or all that match some conditions
+    ///
+    /// Takes back `loci forget --where`, and what agents forget without deleting it, such as notes.
+    /// What was deleted for good, as `loci forget ID` does, cannot be brought back.
+    #[command(
+        override_usage = "loci unforget <ID>\n       loci unforget --where [CONDITIONS] [--yes]"
+    )]
+    Unforget(Unforget),
     /// Count memories and what they cost
     Stats,
     /// Print what an agent reads at the start of a session
@@ -330,6 +341,67 @@ pub struct List {
     /// How many to skip
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub offset: u32,
+}
+
+#[derive(Args)]
+pub struct Forget {
+    /// Its id
+    #[arg(required_unless_present = "where", conflicts_with_all = OF_MANY)]
+    pub id: Option<String>,
+    #[command(flatten)]
+    pub many: Many,
+}
+
+#[derive(Args)]
+pub struct Unforget {
+    /// Its id
+    #[arg(required_unless_present = "where", conflicts_with_all = OF_MANY, conflicts_with = "since")]
+    pub id: Option<String>,
+    #[command(flatten)]
+    pub many: Many,
+    /// Only memories forgotten then or later: 2026-01-31, 2026-01-31T12:00:00Z, or a time ago such
+    /// as 90m or 7d
+    #[arg(long, value_name = "MOMENT", requires = "where")]
+    pub since: Option<String>,
+}
+
+/// The arguments of [`Many`]. A memory that is named by its id conflicts with each, since clap does not
+/// require an argument that conflicts with a given one.
+const OF_MANY: [&str; 7] = [
+    "where", "project", "type", "tags", "source", "before", "yes",
+];
+
+/// Many memories, by conditions, of which all must hold.
+#[derive(Args)]
+pub struct Many {
+    /// All memories that match the conditions, of which one at least must be given
+    #[arg(long)]
+    pub r#where: bool,
+    /// Only memories of this project; `global` for those without one
+    #[arg(long, value_name = "NAME", requires = "where")]
+    pub project: Option<String>,
+    /// Only memories of this type
+    #[arg(long, value_name = "TYPE", requires = "where")]
+    pub r#type: Option<String>,
+    /// Only memories with all of these labels
+    #[arg(
+        long,
+        value_name = "TAGS",
+        value_delimiter = ',',
+        alias = "tag",
+        requires = "where"
+    )]
+    pub tags: Vec<String>,
+    /// Only memories made from this file, or from files in this folder
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath, requires = "where")]
+    pub source: Option<PathBuf>,
+    /// Only memories first stored before then: 2026-01-31, 2026-01-31T12:00:00Z, or a time ago such
+    /// as 90d
+    #[arg(long, value_name = "MOMENT", requires = "where")]
+    pub before: Option<String>,
+    /// Do it; without it, they are counted alone
+    #[arg(long, requires = "where")]
+    pub yes: bool,
 }
 
 #[derive(Args)]

@@ -28,4 +28,5 @@ pub mod show;
 pub mod stats;
 pub mod token;
 pub mod trust;
+pub mod unforget;
 pub mod vault;

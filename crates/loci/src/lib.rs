@@ -21,6 +21,7 @@ mod former_models;
 mod hook_socket;
 mod machine;
 pub mod models;
+mod moments;
 pub mod output;
 mod own_program;
 mod panics;
@@ -134,7 +135,8 @@ fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(),
         Command::Search(arguments) => commands::search::run(settings, arguments, output),
         Command::List(arguments) => commands::list::run(settings, arguments, output),
         Command::Show { id } => commands::show::run(settings, id, output),
-        Command::Forget { id } => commands::forget::run(settings, id, output),
+        Command::Forget(arguments) => commands::forget::run(settings, arguments, output),
+        Command::Unforget(arguments) => commands::unforget::run(settings, arguments, output),
         Command::Stats => commands::stats::run(settings, output),
         Command::Bootstrap { project } => {
             commands::bootstrap::run(settings, project.as_deref(), output)

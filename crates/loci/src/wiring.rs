@@ -2,10 +2,11 @@
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use loci_core::{
-    Caller, Clock, Embedder, OpenError, OpenFault, OpenStore, Result, Store, Timestamp,
+    AuditEntry, AuditFailure, Caller, Clock, Embedder, ErrorCode, OpenError, OpenFault, OpenStore,
+    Result, Store, Timestamp,
 };
 use loci_dialects::{Context, Dialect, Reply};
 use loci_engine::{Engine, Policy, Reconciled, Weights};
@@ -313,6 +314,44 @@ impl Parts {
             status_line(format_args!("note: {notice}"));
         }
         Ok(reply)
+    }
+
+    /// Runs an operation of the engine that no tool has as the local user. The audit log names it
+    /// by the command, as a tool of `loci`; its entry is durable when this returns.
+    ///
+    /// # Errors
+    /// The error of the operation.
+    pub fn logged<T>(
+        &self,
+        command: &str,
+        operation: &str,
+        run: impl FnOnce(&Engine, &Caller) -> Result<T>,
+    ) -> Result<T, Failure> {
+        let caller = Caller::local();
+        let at = self.engine.now();
+        let begun = Instant::now();
+        let outcome = run(&self.engine, &caller);
+        let (records, further_records) = caller.trail.take();
+        self.engine.audit().record_durably(AuditEntry {
+            space: caller.space.clone(),
+            at,
+            user: caller.principal.subject.clone(),
+            caller: None,
+            dialect: env!("CARGO_PKG_NAME").to_owned(),
+            tool: command.to_owned(),
+            operation: operation.to_owned(),
+            duration_microseconds: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
+            query: None,
+            results: None,
+            failure: outcome.as_ref().err().map(|error| AuditFailure {
+                code: error.code,
+                message: Some(error.message.clone())
+                    .filter(|_| error.code != ErrorCode::InvalidArgument),
+            }),
+            records,
+            further_records,
+        });
+        Ok(outcome?)
     }
 
     /// Calls a tool of that dialect as the local user.

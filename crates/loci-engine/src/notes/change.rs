@@ -257,7 +257,7 @@ impl Notes<'_> {
     }
 
     /// Returns true if this is a note whose file exists but cannot be read.
-    fn has_unreadable_file(&self, id: &MemoryId) -> Result<bool> {
+    pub(crate) fn has_unreadable_file(&self, id: &MemoryId) -> Result<bool> {
         let Some(folder) = self.folder else {
             return Ok(false);
         };

@@ -13,6 +13,7 @@ mod excerpts;
 mod facts;
 mod faulty_store;
 mod filing;
+mod forgetting;
 mod idempotency;
 mod identifiers;
 mod importing_records;

@@ -187,8 +187,10 @@ fn narrow(filter: &Filter, sql: &mut String, values: &mut Vec<(&'static str, Val
         // As a literal, so that the partial index on `bootstrap` can serve.
         let _ = write!(sql, " AND m.delivery = '{}'", delivery.name());
     }
-    if filter.forgotten == Forgotten::Hide {
-        sql.push_str(" AND m.forgotten_at IS NULL");
+    match filter.forgotten {
+        Forgotten::Hide => sql.push_str(" AND m.forgotten_at IS NULL"),
+        Forgotten::Show => {}
+        Forgotten::Only => sql.push_str(" AND m.forgotten_at IS NOT NULL"),
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 
 use loci_core::{
-    EnrichmentStatus, FilingOrder, Filter, Location, Memory, MemoryId, ModelId, OwnerFilter, Page,
-    Space, StatusCount, Tier, Timestamp, Vector,
+    EnrichmentStatus, FilingOrder, Filter, Forgotten, Location, Memory, MemoryId, ModelId,
+    OwnerFilter, Page, Space, StatusCount, Tier, Timestamp, Vector,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -186,8 +186,9 @@ pub(crate) fn filed_sql(filter: &Filter, conditions: &Conditions, order: FilingO
         successor,
         ..
     } = conditions;
-    // Of what is plain an index says so, and nothing else is looked at.
+    // Of what is plain, and so not forgotten, an index says so, and nothing else is looked at.
     let shows_plain = asks_for_places_alone(filter)
+        && filter.forgotten != Forgotten::Only
         && filter.kinds.is_empty()
         && (filter.tiers.is_empty() || filter.tiers.contains(&Tier::LongTerm));
     let passes = if shows_plain {

@@ -53,6 +53,19 @@ pub(super) fn a_forgotten_memory_shows_to_those_alone_who_ask(make: MakeStore<'_
         (hidden, shown.len()),
         (words(&["kept", "kept by ann"]), 2 + moments.len())
     );
+    let only = Filter {
+        forgotten: Forgotten::Only,
+        ..filter()
+    };
+    let forgotten_ids: Vec<String> = (0..moments.len())
+        .map(|number| format!("forgotten {number}"))
+        .collect();
+    assert_eq!(admitted(&*store, &only), forgotten_ids);
+    for counts in [store.count_by_location(&only), store.count_uncached(&only)] {
+        let counts = counts.expect("the store can be read");
+        let counted: u64 = counts.iter().map(|count| count.memories).sum();
+        assert_eq!(counted, moments.len() as u64);
+    }
     for live_at in [Timestamp::MIN, NOW.plus_seconds(100)] {
         assert_eq!(
             admitted(

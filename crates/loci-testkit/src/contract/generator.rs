@@ -199,7 +199,7 @@ impl Generator {
                 .chance(15)
                 .then(|| random.pick(&[Delivery::OnDemand, Delivery::Bootstrap])),
             superseded: random.pick(&[Superseded::Hide, Superseded::Show]),
-            forgotten: random.pick(&[Forgotten::Hide, Forgotten::Show]),
+            forgotten: random.pick(&[Forgotten::Hide, Forgotten::Show, Forgotten::Only]),
             owner: if random.chance(30) {
                 OwnerFilter::of(random.pick(&OWNERS))
             } else {

@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use jiff::civil::{Date, DateTime};
-use jiff::tz::TimeZone;
-use loci_core::{AuditEntry, AuditQuery, AuditRecord, Error, Space, Timestamp};
+use loci_core::{AuditEntry, AuditQuery, AuditRecord, Error, Space};
 use loci_engine::Engine;
 use serde_json::{Value, json};
 
 use crate::cli::Audit;
 use crate::exit::Failure;
+use crate::moments::parsed;
 use crate::output::{Output, moment, print};
 use crate::settings::Settings;
 use crate::visible::{self, OneLine};
@@ -25,7 +24,7 @@ pub fn run(settings: &Settings, arguments: &Audit, output: Output) -> Result<(),
     let since = arguments
         .since
         .as_deref()
-        .map(|text| since(text, parts.engine.now()))
+        .map(|text| parsed("--since", text, parts.engine.now()))
         .transpose()?;
     let query = AuditQuery {
         space: Space::parse("--space", &arguments.space)?,
@@ -101,33 +100,6 @@ fn follow(
     }
 }
 
-/// Parses a moment, a day, or a time ago, as a person writes it.
-fn since(text: &str, now: Timestamp) -> Result<Timestamp, Error> {
-    let utc = |moment: DateTime| {
-        moment
-            .to_zoned(TimeZone::UTC)
-            .ok()
-            .map(|moment| moment.timestamp())
-    };
-    let instant = text.parse::<jiff::Timestamp>().ok();
-    let instant = instant.or_else(|| text.parse().ok().and_then(utc));
-    let instant = instant.or_else(|| {
-        text.parse()
-            .ok()
-            .and_then(|day: Date| utc(day.to_datetime(jiff::civil::Time::MIN)))
-    });
-    if let Some(instant) = instant {
-        return Ok(Timestamp::from_microseconds(instant.as_microsecond()));
-    }
-    let seconds = loci_dialects::ttl_seconds("--since", text).map_err(|_| {
-        Error::invalid(
-            "--since",
-            "must be a day (2026-01-31), a moment (2026-01-31T12:00:00Z) or a time ago (90m, 12h, 7d)",
-        )
-    })?;
-    Ok(now.plus_seconds(-i64::try_from(seconds).unwrap_or(i64::MAX)))
-}
-
 fn line(entry: &AuditEntry) -> String {
     let mut line = format!(
         "{}  {:10}  {}/{}  {}  {:.1} ms",
@@ -199,30 +171,4 @@ fn value(number: u64, entry: &AuditEntry) -> Value {
         "further_records": entry.further_records,
         "metadata": metadata,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn moments_days_and_times_ago() {
-        let now = Timestamp::from_microseconds(1_767_225_600_000_000);
-        let rows = [
-            ("2025-12-31", Some(-86_400)),
-            ("2025-12-31T23:00:00Z", Some(-3_600)),
-            ("2025-12-31T23:00:00", Some(-3_600)),
-            ("2026-01-01T01:00:00+02:00", Some(-3_600)),
-            ("90m", Some(-5_400)),
-            ("yesterday", None),
-            ("", None),
-        ];
-        for (text, expected) in rows {
-            assert_eq!(
-                since(text, now).ok(),
-                expected.map(|seconds| now.plus_seconds(seconds)),
-                "{text:?}"
-            );
-        }
-    }
 }

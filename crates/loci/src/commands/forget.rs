@@ -1,16 +1,23 @@
-//! `loci forget`: removes one memory.
+//! `loci forget`: removes one memory, or forgets all that match.
+
+mod many;
 
 use loci_core::Caller;
 use serde_json::{Map, json};
 
+pub use self::many::{Direction, run_many};
+use crate::cli;
 use crate::commands::show::named_memory;
 use crate::exit::Failure;
 use crate::output::{Output, status_line};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
-pub fn run(settings: &Settings, id: &str, output: Output) -> Result<(), Failure> {
+pub fn run(settings: &Settings, arguments: &cli::Forget, output: Output) -> Result<(), Failure> {
     let parts = Parts::open_current(settings)?;
+    let Some(id) = &arguments.id else {
+        return run_many(&parts, &arguments.many, Direction::Forget, output);
+    };
     let id = named_memory(&parts.engine, &Caller::local(), id)?;
     // Calls the tool, so that the audit log has an entry.
     parts.call(

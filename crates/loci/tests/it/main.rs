@@ -10,6 +10,7 @@ mod commands;
 mod connect;
 mod doctor;
 mod faults;
+mod forgetting;
 mod import;
 mod models;
 #[cfg(unix)]

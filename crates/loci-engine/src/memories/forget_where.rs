@@ -1,0 +1,297 @@
+//! Forgetting all memories that match some conditions reversibly, and taking that back.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use loci_core::{
+    Caller, Change, CollectionFilter, Error, ErrorCode, Filter, Forgotten, Memory, MemoryId,
+    OwnerFilter, Result, SOURCE_FILE, Scope, Timestamp,
+};
+
+use crate::Memories;
+use crate::check;
+use crate::memories::update::put_next;
+use crate::notes::not_note;
+
+/// The number of memories that are read and changed at a time, so that another caller's write never
+/// waits long.
+const PART: usize = 256;
+
+/// A selection of long-term memories. All conditions must hold.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Conditions {
+    /// The collections; `None` for all.
+    pub collections: Option<CollectionFilter>,
+    /// Only these sections; all if empty.
+    pub sections: Vec<String>,
+    /// Only memories with all of these tags.
+    pub tags: Vec<String>,
+    /// Only memories of this source file of this machine, or of files in this folder: an absolute
+    /// path.
+    pub source: Option<String>,
+    /// Only memories first stored before this time.
+    pub created_before: Option<Timestamp>,
+    /// Only memories forgotten at this time or later; not to be set for forgetting.
+    pub forgotten_from: Option<Timestamp>,
+}
+
+/// The memories that match some conditions.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Matching {
+    /// The number of those that the caller may change.
+    pub memories: u64,
+    /// The first of these, last updated first.
+    pub first: Vec<Memory>,
+    /// The number of those that belong to others, so that the caller can only read them.
+    pub of_others: u64,
+}
+
+/// The result of forgetting memories or of taking that back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Marked {
+    /// The number of memories that were changed.
+    pub memories: u64,
+    /// The number of those that belong to others, and stay as they were.
+    pub of_others: u64,
+    /// The notes whose files cannot be changed now, with the reasons.
+    pub kept: Vec<(MemoryId, Error)>,
+    /// The time before the first change, which is not after the time of any forgetting.
+    pub begun_at: Timestamp,
+}
+
+impl Memories<'_> {
+    /// Returns the number of memories that [`forget_where`](crate::Memories::forget_where) would
+    /// forget, and at most `limit` of them.
+    ///
+    /// # Errors
+    /// `invalid_argument` without any condition, or for the tags; `unavailable` if the store cannot
+    /// be read.
+    pub fn matching(&self, caller: &Caller, which: &Conditions, limit: usize) -> Result<Matching> {
+        self.count_matching(caller, which, Forgotten::Hide, limit)
+    }
+
+    /// Returns the same for [`unforget_where`](crate::Memories::unforget_where).
+    ///
+    /// # Errors
+    /// As for [`matching`](crate::Memories::matching).
+    pub fn matching_forgotten(
+        &self,
+        caller: &Caller,
+        which: &Conditions,
+        limit: usize,
+    ) -> Result<Matching> {
+        self.count_matching(caller, which, Forgotten::Only, limit)
+    }
+
+    /// [Forgets](crate::Memories::forget_softly) all memories that match. Those of others that the
+    /// caller can only read stay, and so do notes whose files cannot be changed. Changes 256
+    /// memories at a time, and is durable when it returns.
+    ///
+    /// # Errors
+    /// `invalid_argument` without any condition, or for the tags; `unavailable` if the store or the
+    /// folder of notes cannot be written: memories forgotten until then stay forgotten.
+    pub fn forget_where(&self, caller: &Caller, which: &Conditions) -> Result<Marked> {
+        self.mark_where(caller, which, true)
+    }
+
+    /// [Brings back](crate::Memories::unforget) all forgotten memories that match, as
+    /// [`forget_where`](crate::Memories::forget_where) forgets them.
+    ///
+    /// # Errors
+    /// As for `forget_where`.
+    pub fn unforget_where(&self, caller: &Caller, which: &Conditions) -> Result<Marked> {
+        self.mark_where(caller, which, false)
+    }
+
+    fn count_matching(
+        &self,
+        caller: &Caller,
+        which: &Conditions,
+        forgotten: Forgotten,
+        limit: usize,
+    ) -> Result<Matching> {
+        let filter = self.selected(caller, which, forgotten)?;
+        let mut matching = Matching::default();
+        self.each_part(&filter, which, |part| {
+            for memory in part {
+                if !caller.may_write(&memory) {
+                    matching.of_others += 1;
+                    continue;
+                }
+                matching.memories += 1;
+                if matching.first.len() < limit {
+                    matching.first.push(memory);
+                }
+            }
+            Ok(())
+        })?;
+        self.access.hide_references(caller, &mut matching.first)?;
+        Ok(matching)
+    }
+
+    fn mark_where(&self, caller: &Caller, which: &Conditions, forgets: bool) -> Result<Marked> {
+        let forgotten = if forgets {
+            Forgotten::Hide
+        } else {
+            Forgotten::Only
+        };
+        let filter = self.selected(caller, which, forgotten)?;
+        // Files of notes hold times of this precision.
+        let begun_at = self.notes.note_time();
+        let notes = self.store.notes_among(&filter, usize::MAX)?;
+        let notes: HashSet<MemoryId> = notes.into_iter().collect();
+        let mut marked = Marked {
+            memories: 0,
+            of_others: 0,
+            kept: Vec::new(),
+            begun_at,
+        };
+        let outcome = self.each_part(&filter, which, |part| {
+            let read = part.len();
+            let (own, mut alone): (Vec<Memory>, Vec<Memory>) = part
+                .into_iter()
+                .filter(|memory| caller.may_write(memory))
+                .partition(|memory| !notes.contains(&memory.id));
+            marked.of_others += (read - own.len() - alone.len()) as u64;
+            let forgotten_at = forgets.then_some(begun_at);
+            match self.mark_together(caller, &own, forgotten_at) {
+                Ok(()) => marked.memories += own.len() as u64,
+                // Another writer changed one of them meanwhile.
+                Err(error) if error.code == ErrorCode::Conflict => alone.extend(own),
+                Err(error) => return Err(error),
+            }
+            for Memory { id, .. } in alone {
+                match self.mark(caller, &id, forgotten_at) {
+                    Ok((_, is_changed)) => marked.memories += u64::from(is_changed),
+                    // It was deleted meanwhile, or belongs to another one now.
+                    Err(error)
+                        if [ErrorCode::NotFound, ErrorCode::Forbidden].contains(&error.code) => {}
+                    Err(error)
+                        if error.code == ErrorCode::Conflict
+                            || self.notes.has_unreadable_file(&id)? =>
+                    {
+                        marked.kept.push((id, error));
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            Ok(())
+        });
+        let verb = if forgets { "forgotten" } else { "brought back" };
+        outcome.map_err(|error| {
+            let message = format!("{verb} until then: {}; {}", marked.memories, error.message);
+            error.with_message(message)
+        })?;
+        Ok(marked)
+    }
+
+    /// Marks memories that are not notes, with the messages that they were made from, in one
+    /// transaction.
+    ///
+    /// # Errors
+    /// `conflict` if another writer changed one of them, or one is a note by now: nothing was
+    /// changed then.
+    fn mark_together(
+        &self,
+        caller: &Caller,
+        memories: &[Memory],
+        forgotten_at: Option<Timestamp>,
+    ) -> Result<()> {
+        let mut changes: Vec<Change> = Vec::with_capacity(memories.len());
+        let mut messages = HashSet::new();
+        let put = |memory: Memory| {
+            let memory = Memory {
+                forgotten_at,
+                ..memory
+            };
+            put_next(memory, None).0
+        };
+        for memory in memories {
+            changes.extend(not_note(&caller.space, &memory.id));
+            changes.push(put(memory.clone()));
+            let message = self.message_of(caller, memory)?.filter(|message| {
+                message.forgotten_at.is_some() != forgotten_at.is_some()
+                    && messages.insert(message.id.clone())
+            });
+            changes.extend(message.map(put));
+        }
+        if changes.is_empty() {
+            return Ok(());
+        }
+        self.access.commit(caller, changes)
+    }
+
+    /// Passes the memories that match to `visit`, a part at a time, last updated first. Only their
+    /// ids are in memory at once.
+    fn each_part(
+        &self,
+        filter: &Filter,
+        which: &Conditions,
+        mut visit: impl FnMut(Vec<Memory>) -> Result<()>,
+    ) -> Result<()> {
+        let ids: Vec<MemoryId> = self
+            .store
+            .revisions(filter, usize::MAX)?
+            .into_iter()
+            .map(|(id, _)| id)
+            .collect();
+        for part in ids.chunks(PART) {
+            let mut memories = self.store.get_all(filter, part)?;
+            memories.retain(|memory| {
+                which
+                    .source
+                    .as_deref()
+                    .is_none_or(|source| self.is_made_from(memory, source))
+                    && which
+                        .forgotten_from
+                        .is_none_or(|from| memory.forgotten_at.is_some_and(|at| at >= from))
+            });
+            visit(memories)?;
+        }
+        Ok(())
+    }
+
+    /// Returns true if a memory was made from a file of this machine that has this path or lies in
+    /// this folder.
+    fn is_made_from(&self, memory: &Memory, source: &str) -> bool {
+        memory.source_machine() == self.machine
+            && memory
+                .attributes
+                .get(SOURCE_FILE)
+                .is_some_and(|path| Path::new(path).starts_with(source))
+    }
+
+    /// Returns the filter for the conditions that a store knows. A caller without the scope `read`
+    /// gets only memories that it stored itself.
+    fn selected(
+        &self,
+        caller: &Caller,
+        which: &Conditions,
+        forgotten: Forgotten,
+    ) -> Result<Filter> {
+        if *which == Conditions::default() {
+            return Err(Error::new(
+                ErrorCode::InvalidArgument,
+                "say which memories: by a project, a type, tags, a source or a time",
+            ));
+        }
+        check::tags("tags", &which.tags)?;
+        let collections = which.collections.clone().unwrap_or(CollectionFilter::Any);
+        let until = |before: Timestamp| {
+            Timestamp::from_microseconds(before.microseconds().saturating_sub(1))
+        };
+        let owner = if caller.principal.scopes.allow(Scope::Read) {
+            OwnerFilter::Any
+        } else {
+            OwnerFilter::of(caller.principal.subject.as_deref())
+        };
+        Ok(Filter {
+            owner,
+            sections: which.sections.clone(),
+            tags: which.tags.clone(),
+            created_until: which.created_before.map(until),
+            forgotten,
+            ..self.access.filter(caller, collections)
+        })
+    }
+}

@@ -1,0 +1,71 @@
+//! Moments as people write them on the command line.
+
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
+use loci_core::{Error, Timestamp};
+
+/// Returns a moment as [`parsed`] reads it back, to the microsecond.
+pub fn exact(moment: Timestamp) -> String {
+    jiff::Timestamp::from_microsecond(moment.microseconds()).map_or_else(
+        |_| moment.microseconds().to_string(),
+        |moment| moment.to_string(),
+    )
+}
+
+/// Parses a moment, a day, or a time ago, as a person writes it for the flag `flag`.
+///
+/// # Errors
+/// `invalid_argument`, naming the flag, for another text.
+pub fn parsed(flag: &str, text: &str, now: Timestamp) -> Result<Timestamp, Error> {
+    let utc = |moment: DateTime| {
+        moment
+            .to_zoned(TimeZone::UTC)
+            .ok()
+            .map(|moment| moment.timestamp())
+    };
+    let instant = text.parse::<jiff::Timestamp>().ok();
+    let instant = instant.or_else(|| text.parse().ok().and_then(utc));
+    let instant = instant.or_else(|| {
+        text.parse()
+            .ok()
+            .and_then(|day: Date| utc(day.to_datetime(jiff::civil::Time::MIN)))
+    });
+    if let Some(instant) = instant {
+        return Ok(Timestamp::from_microseconds(instant.as_microsecond()));
+    }
+    let seconds = loci_dialects::ttl_seconds(flag, text).map_err(|_| {
+        Error::invalid(
+            flag,
+            "must be a day (2026-01-31), a moment (2026-01-31T12:00:00Z) or a time ago (90m, 12h, 7d)",
+        )
+    })?;
+    Ok(now.plus_seconds(-i64::try_from(seconds).unwrap_or(i64::MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_days_and_times_ago() {
+        let now = Timestamp::from_microseconds(1_767_225_600_000_000);
+        let rows = [
+            ("2025-12-31", Some(-86_400)),
+            ("2025-12-31T23:00:00Z", Some(-3_600)),
+            ("2025-12-31T23:00:00", Some(-3_600)),
+            ("2026-01-01T01:00:00+02:00", Some(-3_600)),
+            ("90m", Some(-5_400)),
+            ("yesterday", None),
+            ("", None),
+        ];
+        let second = now.plus_seconds(-1);
+        assert_eq!(parsed("--since", &exact(second), now), Ok(second));
+        for (text, expected) in rows {
+            assert_eq!(
+                parsed("--since", text, now).ok(),
+                expected.map(|seconds| now.plus_seconds(seconds)),
+                "{text:?}"
+            );
+        }
+    }
+}

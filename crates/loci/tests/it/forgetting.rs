@@ -1,0 +1,243 @@
+use serde_json::json;
+
+use crate::program::Place;
+
+#[test]
+fn a_forgotten_memory_comes_back_by_a_part_of_its_id() {
+    let place = Place::new();
+    let id = place.add(&["The deploy runs on Fridays", "--project", "acme"]);
+    let untouched = place.run(&["unforget", &id]).succeeded();
+    assert!(
+        untouched.stderr.contains("was not forgotten"),
+        "{}",
+        untouched.stderr
+    );
+    place
+        .run(&["forget", "--where", "--project", "acme", "--yes"])
+        .succeeded();
+    place.run(&["show", &id]).failed(3, &id);
+    let part = &id[id.len() - 8..];
+    let back = place.run(&["unforget", part]).succeeded();
+    assert!(back.stderr.contains(&format!("{id} is back")));
+    assert_eq!(
+        place.json(&["show", &id])["content"],
+        "The deploy runs on Fridays"
+    );
+    assert_eq!(
+        place.json(&["unforget", &id]),
+        json!({"id": id, "unforgotten": false})
+    );
+    place.run(&["forget", &id]).succeeded();
+    place.run(&["unforget", &id]).failed(3, "deleted for good");
+    let log = place.json(&["audit", "--record", &id]);
+    let calls: Vec<String> = log
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| {
+            format!(
+                "{}/{} {}",
+                entry["dialect"].as_str().unwrap(),
+                entry["tool_name"].as_str().unwrap(),
+                entry["records"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .find(|record| record["id"] == id.as_str())
+                    .unwrap()["verb"]
+                    .as_str()
+                    .unwrap()
+            )
+        })
+        .collect();
+    assert_eq!(
+        calls,
+        [
+            "mememory/remember stored",
+            "loci/unforget read",
+            "loci/forget deleted",
+            "loci/unforget changed",
+            "loci/unforget read",
+            "mememory/forget deleted",
+        ]
+    );
+}
+
+#[test]
+fn what_matches_is_counted_forgotten_and_brought_back() {
+    let place = Place::new();
+    for number in 0..12 {
+        place.add(&[
+            &format!("text {number}"),
+            "--project",
+            "Acme Inc",
+            "--tags",
+            "old,ops",
+        ]);
+    }
+    let other = place.add(&["Use tabs", "--tags", "ops"]);
+    let before = place.json(&["list", "--limit", "50"]);
+    let conditions = [
+        "--where",
+        "--project",
+        "acme inc",
+        "--tag",
+        "ops",
+        "--tag",
+        "old",
+    ];
+    let dry = place
+        .run(&[&["forget"], &conditions[..]].concat())
+        .succeeded();
+    assert_eq!(dry.stdout.lines().count(), 10, "{}", dry.stdout);
+    for said in [
+        "read as `Acme Inc`",
+        "12 memories would be forgotten",
+        "2 are not shown",
+        "--yes",
+    ] {
+        assert!(dry.stderr.contains(said), "{said} in {}", dry.stderr);
+    }
+    assert_eq!(place.json(&["list", "--limit", "50"]), before);
+    let value = place.json(&[&["forget"], &conditions[..]].concat());
+    assert_eq!(
+        (&value["dry_run"], &value["memories"]),
+        (&json!(true), &json!(12))
+    );
+    assert_eq!(value["first"].as_array().unwrap().len(), 10);
+
+    let forgot = place.json(&[&["forget"], &conditions[..], &["--yes"]].concat());
+    assert_eq!(
+        (&forgot["forgotten"], &forgot["of_others"], &forgot["kept"]),
+        (&json!(12), &json!(0), &json!([]))
+    );
+    let left = place.json(&["list"]);
+    assert_eq!(
+        (left.as_array().unwrap().len(), &left[0]["id"]),
+        (1, &json!(other))
+    );
+    let undo = forgot["undo"].as_str().unwrap();
+    assert!(
+        undo.starts_with("loci unforget --where --project 'Acme Inc' --tags ops,old --since "),
+        "{undo}"
+    );
+    let words = loci_words(undo);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let dry = place.run(&words[..words.len() - 1]).succeeded();
+    assert!(
+        dry.stderr.contains("12 memories would be brought back"),
+        "{}",
+        dry.stderr
+    );
+    let back = place.json(&words);
+    assert_eq!(back["unforgotten"], 12);
+    assert_eq!(place.json(&["list", "--limit", "50"]), before);
+    let none = place
+        .run(&[&["unforget"], &conditions[..]].concat())
+        .succeeded();
+    assert!(none.stderr.contains("no memory matches"), "{}", none.stderr);
+}
+
+/// Returns the arguments in a command that loci printed.
+fn loci_words(command: &str) -> Vec<String> {
+    let words = command.split('\'').enumerate();
+    let words = words.flat_map(|(index, part)| {
+        if index % 2 == 1 {
+            vec![part.to_owned()]
+        } else {
+            part.split_whitespace().map(str::to_owned).collect()
+        }
+    });
+    words.skip(1).collect()
+}
+
+#[test]
+fn what_was_made_from_a_file_is_forgotten_with_its_folder() {
+    let place = Place::new();
+    place.write("project/docs/a.md", "# One\n\nThe harbour opens at six.\n");
+    place.write("project/src/b.md", "# Two\n\nThe tower is painted white.\n");
+    place.run(&["palace", "mine", "project"]).succeeded();
+    let count = |arguments: &[&str]| place.json(arguments)["memories"].as_u64().unwrap();
+    assert_eq!(count(&["forget", "--where", "--source", "project"]), 2);
+    assert_eq!(
+        count(&["forget", "--where", "--source", "project/docs/a.md"]),
+        1
+    );
+    let absent = place.path("project/doc");
+    let absent = absent.to_str().unwrap();
+    assert_eq!(count(&["forget", "--where", "--source", absent]), 0);
+    std::fs::remove_file(place.path("project/docs/a.md")).unwrap();
+    let forgot = place.json(&["forget", "--where", "--source", "project/docs", "--yes"]);
+    assert_eq!(forgot["forgotten"], 1);
+    assert_eq!(place.json(&["stats"])["total"], 1);
+    place.run(&["palace", "mine", "project"]).succeeded();
+    assert_eq!(place.json(&["stats"])["total"], 1);
+}
+
+#[test]
+fn a_note_is_forgotten_and_brought_back_in_its_file() {
+    let place = Place::new();
+    let file = place.write(
+        "data/vault/tea.md",
+        "---\nmood: calm # so\n---\nTea at four\n",
+    );
+    place.run(&["vault", "reconcile"]).succeeded();
+    let forgot = place.json(&["forget", "--where", "--project", "global", "--yes"]);
+    assert_eq!(forgot["forgotten"], 1);
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains("status: deleted"), "{text}");
+    assert_eq!(place.json(&["stats"])["total"], 0);
+    let back = place.json(&["unforget", "--where", "--since", "1h", "--yes"]);
+    assert_eq!(back["unforgotten"], 1);
+    let text = std::fs::read_to_string(&file).unwrap();
+    for line in ["status: active", "mood: calm # so", "Tea at four"] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+    assert_eq!(place.json(&["stats"])["total"], 1);
+
+    std::fs::write(&file, text.replace("mood:", "mood: [")).unwrap();
+    let kept = place.run(&[
+        "--json",
+        "forget",
+        "--where",
+        "--project",
+        "global",
+        "--yes",
+    ]);
+    let kept = kept.failed(1, "the note was not changed");
+    assert!(kept.stdout.contains("\"forgotten\": 0"), "{}", kept.stdout);
+}
+
+#[test]
+fn conditions_that_make_no_sense_are_refused() {
+    let place = Place::new();
+    place.add(&["Use tabs"]);
+    let rows: [(&[&str], &str); 15] = [
+        (&["forget"], "<ID>"),
+        (&["forget", "--where"], "--where needs a condition"),
+        (&["forget", "--where", "--yes"], "--where needs a condition"),
+        (&["unforget", "--where"], "--since"),
+        (
+            &["forget", "abc", "--where", "--project", "x"],
+            "cannot be used with",
+        ),
+        (&["forget", "abc", "--yes"], "cannot be used with"),
+        (&["forget", "abc", "--project", "x"], "cannot be used with"),
+        (&["unforget", "abc", "--since", "1h"], "cannot be used with"),
+        (&["forget", "--yes"], "--where"),
+        (&["forget", "--where", "--source", "absent"], "absent"),
+        (&["forget", "--project", "x"], "--where"),
+        (&["forget", "--where", "--since", "1h"], "--since"),
+        (&["forget", "--where", "--before", "someday"], "--before"),
+        (&["unforget", "--where", "--since", "someday"], "--since"),
+        (&["forget", "--where", "--tags", ""], "tags"),
+    ];
+    for (arguments, said) in rows {
+        place.run(arguments).failed(2, said);
+    }
+    assert_eq!(place.json(&["stats"])["total"], 1);
+    assert_eq!(
+        place.json(&["forget", "--where", "--before", "2000-01-01"])["memories"],
+        0
+    );
+}
