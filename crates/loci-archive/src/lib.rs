@@ -45,7 +45,7 @@ mod words;
 pub use export::{Export, Sink, Visit};
 pub use importer::Importer;
 pub use lines::{HEAD_BYTES, JsonLines, Lines, begins_archive, problem};
-pub use markdown::{MarkdownFiles, MarkdownFolder};
+pub use markdown::{MarkdownFiles, MarkdownFolder, RECORDS};
 pub use shapes::Counts;
 
 use loci_core::{Archived, NoteFile, Space};

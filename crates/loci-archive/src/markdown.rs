@@ -18,7 +18,7 @@ use crate::files::create_private_folder;
 /// The folder of the files of notes.
 const NOTES: &str = "notes";
 /// The file of all records that are not memories; its last line shows that the folder is complete.
-const RECORDS: &str = "records.jsonl";
+pub const RECORDS: &str = "records.jsonl";
 /// The folder of memories without a collection.
 pub(super) const GLOBAL: &str = "global";
 /// The line before and after frontmatter.

@@ -165,6 +165,10 @@ pub const HOPS_MAX: usize = 10;
 pub const TUNNELS_MAX: usize = 10_000;
 /// Bytes of a source file; a larger file is skipped and counted.
 pub const SOURCE_FILE_BYTES_MAX: u64 = 10 << 20;
+/// Entries of a zip archive that is read.
+pub const ZIP_ENTRIES_MAX: usize = 100_000;
+/// Bytes of all files of a zip archive that are unpacked for reading.
+pub const ZIP_BYTES_MAX: u64 = 4 << 30;
 /// Seconds that a lease lasts at most if its holder ends without releasing it. A lease that seems
 /// to last longer was taken while the clock was ahead, and counts as expired. The leases in use are
 /// minutes shorter, so that a clock set back by minutes does not affect them.

@@ -1,5 +1,6 @@
 //! Files the messages of conversations as drawers, one for each message.
 
+mod found;
 mod parts;
 
 use std::collections::HashMap;
@@ -12,15 +13,16 @@ use loci_core::{Caller, Error, ErrorCode, FileStamp, Redactions, SourceFile, Vis
 use loci_dialects::{Context, mempalace};
 use loci_engine::{Engine, ReadSource, SourceFiled, SourcePart};
 use loci_mine::conversation::{self, Conversation, Format, Mark, Reading, Transcript};
-use loci_mine::project::{self, Walked};
+use loci_mine::project;
 
+use found::{NO_TRANSCRIPT, Place, found};
 pub use parts::ROOM;
 use parts::{bytes_said, parts_of};
 
 use crate::left_unread::{self, SHARED, VERBATIM};
 use crate::project::FORMAT;
 use crate::trust::Trust;
-use crate::{ATTEMPTS_MAX, Progress, Report, id_of, is_gone, reason, settled, unreadable};
+use crate::{ATTEMPTS_MAX, Progress, Report, id_of, is_gone, settled, unreadable};
 
 /// The bytes of a growing transcript that are read and filed at a time, in the background and while
 /// a caller waits: some ten milliseconds.
@@ -40,7 +42,7 @@ const PENDING_AT_A_TIME: usize = 256;
 pub struct Mining<'a> {
     /// The wing; `None` for the wing of each transcript.
     pub wing: Option<&'a str>,
-    /// The absolute path of the folder, or of a single transcript.
+    /// The absolute path of the folder, of a zip archive, or of a single transcript.
     pub root: &'a Path,
     /// True if nothing is stored, and only the outcome reported.
     pub is_dry: bool,
@@ -96,15 +98,23 @@ pub fn wing_of(
     transcript: &Path,
     folder: &Path,
 ) -> loci_core::Result<String> {
-    let known = engine
-        .sources()
-        .sources_at(&super::caller(), transcript.to_str().unwrap_or_default())?;
+    let place = Place::of(transcript.to_str().unwrap_or_default());
+    wing_of_place(engine, trust, &place, folder)
+}
+
+fn wing_of_place(
+    engine: &Engine,
+    trust: &Trust,
+    place: &Place,
+    folder: &Path,
+) -> loci_core::Result<String> {
+    let known = engine.sources().sources_at(&super::caller(), &place.name)?;
     if let Some(known) = known.into_iter().find(|known| known.format != FORMAT) {
         return Ok(known
             .collection
             .unwrap_or_else(|| mempalace::GLOBAL_WING.to_owned()));
     }
-    let named = conversation::folder(transcript).ok().flatten();
+    let named = conversation::folder(&place.path).ok().flatten();
     let named = named
         .as_deref()
         .map(Path::new)
@@ -112,11 +122,12 @@ pub fn wing_of(
     Ok(trust.wing_of(named.unwrap_or(folder)))
 }
 
-/// Files the transcripts of a folder, or a single one, in a wing, or each in its [own](wing_of).
+/// Files the transcripts of a folder or of a zip archive, or a single one, in a wing, or each in its
+/// [own](wing_of).
 ///
 /// # Errors
-/// `invalid_argument` if the folder cannot be read; the report names the files that cannot be
-/// filed.
+/// `invalid_argument` if the folder or the archive cannot be read; the report names the files that
+/// cannot be filed.
 pub fn mine(
     engine: &Engine,
     mining: &Mining<'_>,
@@ -130,33 +141,21 @@ pub fn mine(
         is_verbatim,
         trust,
     } = *mining;
-    let unreadable = |error| unreadable(root, &error);
-    let (walked, folder) = if root.is_dir() {
-        (project::walk_all(root).map_err(unreadable)?, root)
-    } else {
-        let files = vec![(root.to_owned(), project::stamp(root).map_err(unreadable)?)];
-        (
-            Walked {
-                files,
-                ..Walked::default()
-            },
-            root.parent().unwrap_or(root),
-        )
-    };
+    let found = found(root).map_err(|error| unreadable(root, &error))?;
+    let folder = found.folder.as_path();
     let mut report = Report {
-        files: (walked.files.len() + walked.passed_over.len()) as u64,
+        files: (found.files.len() + found.passed_over.len()) as u64,
         ..Report::default()
     };
-    walked
-        .passed_over
-        .iter()
-        .for_each(|(_, why)| report.pass_over(reason(*why)));
-    progress.begin(walked.files.iter().map(|(_, stamp)| stamp.bytes).sum());
+    for why in &found.passed_over {
+        report.pass_over(why);
+    }
+    progress.begin(found.files.iter().map(|(_, stamp)| stamp.bytes).sum());
     let mut readers: HashMap<String, Reader<'_>> = HashMap::new();
     let mut done = 0;
-    for (path, stamp) in walked.files {
+    for (place, stamp) in &found.files {
         let wing = wing.map_or_else(
-            || wing_of(engine, trust, &path, folder),
+            || wing_of_place(engine, trust, place, folder),
             |wing| Ok(wing.to_owned()),
         )?;
         let root = folder.to_str().unwrap_or_default();
@@ -171,10 +170,8 @@ pub fn mine(
         let reader = readers
             .entry(wing.clone())
             .or_insert_with(|| Reader::new(engine, &wing));
-        // A path that is not UTF-8 was passed over.
-        let path = path.to_str().unwrap_or_default();
-        match reader.file(&transcripts, path, &|bytes| progress.reach(done + bytes)) {
-            Ok(None) => report.pass_over("no_transcript"),
+        match reader.file(&transcripts, place, &|bytes| progress.reach(done + bytes)) {
+            Ok(None) => report.pass_over(NO_TRANSCRIPT),
             Ok(Some(told)) => {
                 report.wings.insert(wing);
                 report.add(told.filed);
@@ -187,7 +184,7 @@ pub fn mine(
                     report.unchanged += 1;
                 }
             }
-            Err(error) => report.fail(path.to_owned(), error.message),
+            Err(error) => report.fail(place.name.clone(), error.message),
         }
         done += stamp.bytes;
         progress.reach(done);
@@ -205,7 +202,7 @@ pub fn file(
     transcripts: &Transcripts<'_>,
     path: &str,
 ) -> loci_core::Result<Option<Told>> {
-    Reader::new(engine, transcripts.wing).file(transcripts, path, &|_| ())
+    Reader::new(engine, transcripts.wing).file(transcripts, &Place::of(path), &|_| ())
 }
 
 /// Files a transcript for a hook, as [`file()`] does, and records a checkpoint for callers that ask
@@ -329,9 +326,10 @@ impl<'a> Reader<'a> {
     fn file(
         &mut self,
         transcripts: &Transcripts<'_>,
-        path: &str,
+        place: &Place,
         reached: &dyn Fn(u64),
     ) -> loci_core::Result<Option<Told>> {
+        let path = place.name.as_str();
         let known = || {
             self.engine
                 .sources()
@@ -340,7 +338,7 @@ impl<'a> Reader<'a> {
         let (mut before, mut told, mut attempts) = (known()?, Told::default(), 0);
         loop {
             let begun = before.as_ref().map_or(0, |known| known.bytes_read);
-            match self.step(transcripts, path, before, &mut told) {
+            match self.step(transcripts, place, before, &mut told) {
                 Ok(None) => return Ok(None),
                 Ok(Some(file)) => {
                     reached(file.bytes_read);
@@ -376,24 +374,24 @@ impl<'a> Reader<'a> {
     fn step(
         &mut self,
         transcripts: &Transcripts<'_>,
-        path: &str,
+        place: &Place,
         before: Option<SourceFile>,
         told: &mut Told,
     ) -> loci_core::Result<Option<SourceFile>> {
+        let path = place.name.as_str();
         let unreadable =
             |error: io::Error| Error::unavailable(format!("{path} cannot be read: {error}"));
         if let Some(known) = &before {
             if known.format == FORMAT {
                 return Ok(None);
             }
-            if !known.is_pending
-                && project::stamp(Path::new(path)).map_err(unreadable)? == known.stamp
+            if !known.is_pending && project::stamp(&place.path).map_err(unreadable)? == known.stamp
             {
                 return Ok(before);
             }
         }
         let moved = if before.is_none() {
-            self.moved(path)?
+            self.moved(&place.path)?
         } else {
             None
         };
@@ -404,7 +402,7 @@ impl<'a> Reader<'a> {
         } else {
             BYTES_AT_A_TIME
         };
-        let Some(reading) = conversation::read(Path::new(path), mark, bytes).map_err(unreadable)?
+        let Some(reading) = conversation::read(&place.path, mark, bytes).map_err(unreadable)?
         else {
             return Ok(None);
         };
@@ -546,7 +544,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the state of a deleted transcript whose bytes this file has or begins with.
-    fn moved(&mut self, path: &str) -> loci_core::Result<Option<SourceFile>> {
+    fn moved(&mut self, path: &Path) -> loci_core::Result<Option<SourceFile>> {
         if self.gone.is_none() {
             let known = self
                 .engine
@@ -562,7 +560,7 @@ impl<'a> Reader<'a> {
         let goes_on = |file: &SourceFile| {
             let format = Format::from_name(&file.format);
             format.is_some_and(|format| {
-                conversation::goes_on(Path::new(path), format, mark_of(file)).unwrap_or(false)
+                conversation::goes_on(path, format, mark_of(file)).unwrap_or(false)
             })
         };
         Ok(gone

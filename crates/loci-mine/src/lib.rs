@@ -1,7 +1,8 @@
 //! Files that memories can be made from: the source files of a project, and the transcripts of
 //! conversations.
 //!
-//! Everything here reads; nothing writes, and nothing knows what becomes of what was read.
+//! Everything here reads; nothing writes, but for the files of archives, which are unpacked as long as
+//! they are read, and nothing knows what becomes of what was read.
 //!
 //! ```
 //! use loci_mine::project::walk;
@@ -18,5 +19,6 @@ pub mod conversation;
 pub mod plain_file;
 pub mod project;
 mod tree;
+pub mod unpacked;
 
 pub use tree::GitTree;

@@ -225,7 +225,7 @@ pub struct Add {
 
 #[derive(Args)]
 pub struct Import {
-    /// The file; `-` reads stdin
+    /// The file, or a zip archive of one file or of an export; `-` reads stdin
     #[arg(value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
     /// Leave the embedding to the process that serves next
@@ -527,7 +527,7 @@ pub enum Palace {
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Mine {
-    /// The folder; of conversations, one file is taken, too
+    /// The folder; of conversations, one file or the zip archive of an export is taken, too
     #[arg(value_name = "FOLDER", value_hint = ValueHint::AnyPath)]
     pub folder: PathBuf,
     /// The wing [default: what a trusted `.loci-palace.toml` says, else the name of the folder; of

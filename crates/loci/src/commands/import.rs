@@ -1,13 +1,17 @@
 //! `loci import`: stores many memories, or restores an export.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, IsTerminal, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use loci_archive::{HEAD_BYTES, Importer, Lines, MarkdownFiles, Part, Refusals, begins_archive};
+use loci_archive::{
+    HEAD_BYTES, Importer, Lines, MarkdownFiles, Part, RECORDS, Refusals, begins_archive,
+};
 use loci_core::{Caller, Delivery, Error, MemoryId, Timestamp, Visibility};
 use loci_engine::{Engine, Import, Imported, Reconciled, Remember, SearchMode};
+use loci_mine::unpacked::{Unpacked, is_zip};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -114,21 +118,59 @@ fn moment(argument: &str, text: Option<String>) -> Result<Option<Timestamp>, Err
 
 pub fn run(settings: &Settings, arguments: &cli::Import, output: Output) -> Result<(), Failure> {
     let file = &arguments.file;
+    if !is_zip(file) {
+        return run_on(settings, arguments, file, output);
+    }
+    let usage =
+        |problem: String| Failure::new(Exit::Usage, format!("{} {problem}", file.display()));
+    let unpacked =
+        Unpacked::new(file, |_| true).map_err(|error| usage(format!("cannot be read: {error}")))?;
+    let path = place_in(&unpacked).ok_or_else(|| {
+        usage(
+            "is a zip archive with neither a single file nor an export that `loci export --format markdown` wrote; \
+             `loci palace mine --mode convos` takes the archives of ChatGPT, Claude.ai and Slack"
+                .to_owned(),
+        )
+    })?;
+    run_on(settings, arguments, &path, output)
+}
+
+/// Returns what to import out of an archive: its single file, or the folder of an export.
+fn place_in(unpacked: &Unpacked) -> Option<PathBuf> {
+    if let [single] = unpacked.files() {
+        return Some(single.path.clone());
+    }
+    let records = unpacked
+        .files()
+        .iter()
+        .filter(|file| file.path.file_name() == Some(OsStr::new(RECORDS)))
+        .min_by_key(|file| file.name.split('/').count())?;
+    records.path.parent().map(Path::to_owned)
+}
+
+/// Imports the file or folder at `path`, which is what the user named, or was in an archive.
+fn run_on(
+    settings: &Settings,
+    arguments: &cli::Import,
+    path: &Path,
+    output: Output,
+) -> Result<(), Failure> {
+    let file = &arguments.file;
     let usage =
         |problem: String| Failure::new(Exit::Usage, format!("{} {problem}", file.display()));
     let unreadable = |error: io::Error| usage(format!("cannot be read: {error}"));
-    if file.is_dir() {
-        let mut entries = MarkdownFiles::open(file, Arc::new(SystemClock))
+    if path.is_dir() {
+        let mut entries = MarkdownFiles::open(path, Arc::new(SystemClock))
             .map_err(unreadable)?
             .map_err(usage)?;
         return bring_back(settings, arguments, output, || {
             entries.read().map_err(unreadable)
         });
     }
-    let mut input: Box<dyn BufRead> = if file == Path::new("-") {
+    let mut input: Box<dyn BufRead> = if path == Path::new("-") {
         Box::new(io::stdin().lock())
     } else {
-        Box::new(BufReader::new(File::open(file).map_err(unreadable)?))
+        Box::new(BufReader::new(File::open(path).map_err(unreadable)?))
     };
     let mut head = Vec::new();
     (&mut input)

@@ -27,6 +27,7 @@ mod servers;
 mod settings;
 #[cfg(unix)]
 mod terminal;
+mod zipped;
 
 /// The program that the tests start.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_loci");

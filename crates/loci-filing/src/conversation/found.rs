@@ -1,0 +1,101 @@
+//! Finds the files that may be transcripts, in a folder or in a zip archive.
+
+use std::io;
+use std::iter;
+use std::path::{Path, PathBuf};
+
+use loci_core::FileStamp;
+use loci_mine::project::{self, Walked};
+use loci_mine::unpacked::{Unpacked, is_zip};
+
+use crate::reason;
+
+/// The endings, in lower case, of the files of an archive that may be transcripts.
+const TRANSCRIPT_ENDINGS: [&str; 6] = ["json", "jsonl", "log", "markdown", "md", "txt"];
+/// The word in reports for a file that is no transcript.
+pub(super) const NO_TRANSCRIPT: &str = "no_transcript";
+
+/// The files to read, which may be transcripts.
+pub(super) struct Found {
+    /// Each with its size and time.
+    pub files: Vec<(Place, FileStamp)>,
+    /// The folder that they are in; of a zip archive, the one that the archive is in.
+    pub folder: PathBuf,
+    /// The number of files by the reason why they are not read.
+    pub passed_over: Vec<&'static str>,
+    /// Keeps the files of an archive unpacked.
+    _unpacked: Option<Unpacked>,
+}
+
+/// A file that may be a transcript.
+pub(super) struct Place {
+    /// The path by which it is known: of a file in a zip archive, the path of the archive with that
+    /// in it.
+    pub name: String,
+    /// The path at which it is read.
+    pub path: PathBuf,
+}
+
+impl Place {
+    /// Returns the place of a file that is not in an archive.
+    pub fn of(path: &str) -> Self {
+        Place {
+            name: path.to_owned(),
+            path: PathBuf::from(path),
+        }
+    }
+}
+
+/// Returns the files of a folder or of a zip archive, or a single one.
+///
+/// # Errors
+/// If the folder or the archive cannot be read.
+pub(super) fn found(root: &Path) -> io::Result<Found> {
+    let beside = || root.parent().unwrap_or(root).to_owned();
+    if is_zip(root) {
+        let unpacked = Unpacked::new(root, may_be_transcript)?;
+        let files = unpacked.files().iter().map(|file| {
+            let place = Place {
+                name: format!("{}/{}", root.display(), file.name),
+                path: file.path.clone(),
+            };
+            Ok((place, project::stamp(&file.path)?))
+        });
+        let files = files.collect::<io::Result<_>>()?;
+        let passed_over = iter::repeat_n(NO_TRANSCRIPT, unpacked.passed_over()).collect();
+        return Ok(Found {
+            files,
+            folder: beside(),
+            passed_over,
+            _unpacked: Some(unpacked),
+        });
+    }
+    let (walked, folder) = if root.is_dir() {
+        (project::walk_all(root)?, root.to_owned())
+    } else {
+        let files = vec![(root.to_owned(), project::stamp(root)?)];
+        let walked = Walked {
+            files,
+            ..Walked::default()
+        };
+        (walked, beside())
+    };
+    // A path that is not UTF-8 was passed over.
+    let place = |path: PathBuf| Place::of(path.to_str().unwrap_or_default());
+    let files = walked.files.into_iter();
+    let passed_over = walked.passed_over.iter().map(|(_, why)| reason(*why));
+    Ok(Found {
+        files: files.map(|(path, stamp)| (place(path), stamp)).collect(),
+        folder,
+        passed_over: passed_over.collect(),
+        _unpacked: None,
+    })
+}
+
+/// Returns true if a file of an archive is unpacked: exports have many others, such as images.
+fn may_be_transcript(name: &str) -> bool {
+    Path::new(name)
+        .extension()
+        .and_then(|ending| ending.to_str())
+        .is_some_and(|ending| TRANSCRIPT_ENDINGS.contains(&ending.to_lowercase().as_str()))
+}

@@ -1,0 +1,294 @@
+//! Zip archives, as services hand out what was said there: unpacked into a folder for temporary
+//! files, which is removed with the [`Unpacked`].
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use loci_core::limits::{ZIP_BYTES_MAX, ZIP_ENTRIES_MAX};
+use tempfile::TempDir;
+use zip::ZipArchive;
+use zip::read::ZipFile;
+use zip::result::ZipError;
+
+use crate::plain_file::{self, Links};
+
+/// The first bytes of a zip archive, and of one without entries.
+const MARKS: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
+/// The ending of the names of zip archives.
+const ENDING: &str = "zip";
+/// A folder that macOS adds to archives.
+const FOLDER_OF_MACOS: &str = "__MACOSX";
+
+/// The files of a zip archive, unpacked into a folder that is removed when this is dropped.
+#[derive(Debug)]
+pub struct Unpacked {
+    folder: TempDir,
+    files: Vec<UnpackedFile>,
+    passed_over: usize,
+}
+
+/// A file of a zip archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnpackedFile {
+    /// Its path in the archive, with `/` as the separator.
+    pub name: String,
+    /// Its path while it is unpacked. Its size is its own, and its time is that of the archive.
+    pub path: PathBuf,
+}
+
+/// Returns true if a path is that of a zip archive, by its ending or by its first bytes. A file that
+/// cannot be read is none.
+pub fn is_zip(path: &Path) -> bool {
+    let is_named_so = path
+        .extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case(ENDING));
+    let begins_so = || {
+        let mut start = [0; 4];
+        let file = plain_file::open(path, Links::Followed);
+        file.and_then(|mut file| file.read_exact(&mut start))
+            .is_ok_and(|()| MARKS.contains(&&start[..]))
+    };
+    path.is_file() && (is_named_so || begins_so())
+}
+
+impl Unpacked {
+    /// Unpacks the files of a zip archive whose name in it `wants`. Hidden files, links and archives
+    /// in the archive are passed over, as are the files that `wants` refuses.
+    ///
+    /// # Errors
+    /// `InvalidData` if the archive is damaged, encrypted or packed in a way that is unknown, or if
+    /// a name leads out of it; `FileTooLarge` beyond [`ZIP_ENTRIES_MAX`] entries or
+    /// [`ZIP_BYTES_MAX`] bytes in all unpacked files; whatever the system refuses. Then nothing
+    /// stays unpacked.
+    pub fn new(archive: &Path, wants: impl Fn(&str) -> bool) -> io::Result<Self> {
+        Unpacked::within(archive, wants, ZIP_BYTES_MAX)
+    }
+
+    fn within(archive: &Path, wants: impl Fn(&str) -> bool, bytes_max: u64) -> io::Result<Self> {
+        let file = plain_file::open(archive, Links::Followed)?;
+        let modified = file.metadata()?.modified()?;
+        let mut archive = ZipArchive::new(BufReader::new(file)).map_err(damaged)?;
+        if archive.len() > ZIP_ENTRIES_MAX {
+            return Err(io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                format!("it has more than {ZIP_ENTRIES_MAX} entries"),
+            ));
+        }
+        let mut unpacked = Unpacked {
+            folder: tempfile::Builder::new().prefix("loci-zip-").tempdir()?,
+            files: Vec::new(),
+            passed_over: 0,
+        };
+        let mut bytes_left = bytes_max;
+        for index in 0..archive.len() {
+            let mut entry = archive.by_index(index).map_err(damaged)?;
+            if entry.is_dir() {
+                continue;
+            }
+            let name = name_of(&entry)?;
+            if entry.is_symlink() || is_passed_over(&name) || !wants(&name) {
+                unpacked.passed_over += 1;
+                continue;
+            }
+            let path = unpacked.folder.path().join(&name);
+            let bytes = unpack(&mut entry, &path, bytes_left, modified)
+                .map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))?;
+            bytes_left = bytes_left.checked_sub(bytes).ok_or_else(|| {
+                io::Error::new(
+                    io::ErrorKind::FileTooLarge,
+                    format!("its files have more than {bytes_max} bytes"),
+                )
+            })?;
+            unpacked.files.push(UnpackedFile { name, path });
+        }
+        unpacked
+            .files
+            .sort_unstable_by(|left, right| left.name.cmp(&right.name));
+        Ok(unpacked)
+    }
+
+    /// Returns the folder that the files are in.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Returns the files, in the order of their names.
+    pub fn files(&self) -> &[UnpackedFile] {
+        &self.files
+    }
+
+    /// Returns the number of files that were not unpacked.
+    pub fn passed_over(&self) -> usize {
+        self.passed_over
+    }
+}
+
+/// Returns the name of an entry, which leads to no place outside the archive.
+fn name_of<R: Read>(entry: &ZipFile<'_, R>) -> io::Result<String> {
+    let name = entry.name().map_err(damaged)?.into_owned();
+    let is_safe =
+        |part: &str| !["", ".", ".."].contains(&part) && !part.contains(['\\', ':', '\0']);
+    if name.split('/').all(is_safe) {
+        Ok(name)
+    } else {
+        Err(invalid(format!(
+            "{name:?} in it is no path within an archive"
+        )))
+    }
+}
+
+/// Returns true for hidden files, what macOS adds, and archives in the archive.
+fn is_passed_over(name: &str) -> bool {
+    let is_hidden = |part: &str| part.starts_with('.') || part == FOLDER_OF_MACOS;
+    name.split('/').any(is_hidden)
+        || Path::new(name)
+            .extension()
+            .is_some_and(|ending| ending.eq_ignore_ascii_case(ENDING))
+}
+
+/// Writes an entry into a new file, at most one byte more than `bytes_max`; returns the number of
+/// bytes.
+fn unpack(
+    entry: &mut impl Read,
+    path: &Path,
+    bytes_max: u64,
+    modified: SystemTime,
+) -> io::Result<u64> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mut file = File::create_new(path)?;
+    let bytes = io::copy(&mut entry.take(bytes_max.saturating_add(1)), &mut file)?;
+    file.set_modified(modified)?;
+    Ok(bytes)
+}
+
+fn damaged(error: ZipError) -> io::Error {
+    match error {
+        ZipError::Io(error) if error.kind() != io::ErrorKind::UnexpectedEof => error,
+        error => invalid(format!("it is no zip archive that can be read ({error})")),
+    }
+}
+
+fn invalid(problem: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, problem)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use zip::ZipWriter;
+    use zip::write::SimpleFileOptions;
+
+    use super::*;
+
+    /// Writes an archive with these files; returns its bytes.
+    fn archive(folder: &Path, files: &[(&str, &str)]) -> PathBuf {
+        let path = folder.join("export.zip");
+        let mut archive = ZipWriter::new(File::create(&path).unwrap());
+        for (name, text) in files {
+            archive
+                .start_file(*name, SimpleFileOptions::default())
+                .unwrap();
+            archive.write_all(text.as_bytes()).unwrap();
+        }
+        archive.finish().unwrap();
+        path
+    }
+
+    fn names(unpacked: &Unpacked) -> Vec<&str> {
+        let files = unpacked.files().iter();
+        files.map(|file| file.name.as_str()).collect()
+    }
+
+    #[test]
+    fn what_is_wanted_is_unpacked_and_goes_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = [
+            ("users.json", "[]"),
+            ("general/2026-01-01.json", "[1]"),
+            ("image.png", "x"),
+            ("more.zip", "PK"),
+            (".hidden.json", "x"),
+            ("__MACOSX/general/._a.json", "x"),
+        ];
+        let path = archive(folder.path(), &files);
+        assert!(is_zip(&path));
+        let unpacked = Unpacked::new(&path, |name| name.contains(".json")).unwrap();
+        assert_eq!(names(&unpacked), ["general/2026-01-01.json", "users.json"]);
+        assert_eq!(unpacked.passed_over(), 4);
+        let file = &unpacked.files()[0].path;
+        assert_eq!(fs::read_to_string(file).unwrap(), "[1]");
+        assert_eq!(
+            fs::metadata(file).unwrap().modified().unwrap(),
+            fs::metadata(&path).unwrap().modified().unwrap()
+        );
+        let file = file.clone();
+        drop(unpacked);
+        assert!(!file.exists());
+    }
+
+    #[test]
+    fn what_is_no_archive_is_told_from_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, bytes: &[u8]| {
+            let path = folder.path().join(name);
+            fs::write(&path, bytes).unwrap();
+            path
+        };
+        let whole = archive(folder.path(), &[("a.json", "[]")]);
+        let bytes = fs::read(&whole).unwrap();
+        assert!(is_zip(&write("named otherwise", &bytes)));
+        assert!(!is_zip(&write("a.json", b"[]")) && !is_zip(&write("short", b"P")));
+        assert!(!is_zip(folder.path()) && !is_zip(&folder.path().join("absent.zip")));
+        assert!(is_zip(&write("text.zip", b"text")));
+        // Cut anywhere, or with any byte flipped, it is refused or gives what was in it.
+        for cut in 0..bytes.len() {
+            assert!(Unpacked::new(&write("cut.zip", &bytes[..cut]), |_| true).is_err());
+            let mut flipped = bytes.clone();
+            flipped[cut] ^= 0xff;
+            if let Ok(unpacked) = Unpacked::new(&write("flipped.zip", &flipped), |_| true) {
+                for file in unpacked.files() {
+                    assert_eq!(fs::read(&file.path).unwrap(), b"[]", "{cut}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_name_leads_out_of_the_archive() {
+        for name in [
+            "../a.json",
+            "a/../../b.json",
+            "/etc/a.json",
+            "a\\..\\b.json",
+            "c:a.json",
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = archive(folder.path(), &[("first.json", "[]"), (name, "[]")]);
+            let error = Unpacked::new(&path, |_| true).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{name}: {error}");
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_unpacked_is_bounded() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "x".repeat(1_000);
+        let path = archive(folder.path(), &[("a", &text), ("b", &text)]);
+        assert_eq!(
+            names(&Unpacked::within(&path, |_| true, 2_000).unwrap()).len(),
+            2
+        );
+        for bytes_max in [0, 999, 1_000, 1_999] {
+            let error = Unpacked::within(&path, |_| true, bytes_max).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::FileTooLarge, "{bytes_max}");
+        }
+        let unwanted = Unpacked::within(&path, |name| name == "a", 1_000).unwrap();
+        assert_eq!((names(&unwanted), unwanted.passed_over()), (vec!["a"], 1));
+    }
+}
