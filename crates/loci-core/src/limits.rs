@@ -165,6 +165,10 @@ pub const HOPS_MAX: usize = 10;
 pub const TUNNELS_MAX: usize = 10_000;
 /// Bytes of a source file; a larger file is skipped and counted.
 pub const SOURCE_FILE_BYTES_MAX: u64 = 10 << 20;
+/// Characters of the name that a client gives itself that are kept.
+pub const CLIENT_NAME_CHARACTERS_MAX: usize = 64;
+/// Clients whose last call is kept on one machine.
+pub const CLIENTS_MAX: usize = 64;
 /// Entries of a zip archive that is read.
 pub const ZIP_ENTRIES_MAX: usize = 100_000;
 /// Bytes of all files of a zip archive that are unpacked for reading.

@@ -18,6 +18,9 @@ pub struct Host {
     pub name: &'static str,
     /// The name that its makers give it.
     pub title: &'static str,
+    /// The beginning, in lower case, of the name by which it presents itself to a server
+    /// (`clientInfo.name`).
+    pub client: &'static str,
     /// The folder of its settings.
     pub folder: Folder,
     /// The programs that it brings, by which it is found on the path.
@@ -140,6 +143,11 @@ impl Scope {
 }
 
 impl Host {
+    /// Returns true if a client that presents itself by that name is this host.
+    pub fn is_client(&self, name: &str) -> bool {
+        name.to_lowercase().starts_with(self.client)
+    }
+
     /// Returns true if the host seems to be installed: its folder or its file of servers is there,
     /// or one of its programs is on the path.
     pub fn is_installed(&self, machine: &Machine) -> bool {

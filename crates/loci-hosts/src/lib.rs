@@ -100,6 +100,25 @@ mod tests {
     }
 
     #[test]
+    fn clients_are_told_apart_by_the_names_that_they_give() {
+        for (name, expected) in [
+            ("claude-code", Some("claude-code")),
+            ("claude-ai", Some("claude-desktop")),
+            ("codex-mcp-client", Some("codex")),
+            ("cursor-vscode", Some("cursor")),
+            ("Visual Studio Code - Insiders", Some("vscode")),
+            ("gemini-cli-mcp-client-loci", Some("gemini-cli")),
+            ("Zed", Some("zed")),
+            ("inspector", None),
+            ("", None),
+        ] {
+            let named: Vec<_> = HOSTS.iter().filter(|host| host.is_client(name)).collect();
+            let named: Vec<_> = named.into_iter().map(|host| host.name).collect();
+            assert_eq!(named, Vec::from_iter(expected), "{name}");
+        }
+    }
+
+    #[test]
     fn names_lead_back_to_hosts() {
         for one in HOSTS {
             assert_eq!(host(one.name).unwrap().name, one.name);

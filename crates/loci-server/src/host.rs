@@ -20,6 +20,7 @@ pub(crate) use reply_share::{CallKind, ReplyShare};
 
 use reply_share::ReplyBudget;
 
+use crate::client_calls::{ClientCall, ClientCalls};
 use crate::mutex::lock;
 use crate::request_share::RequestBudget;
 use crate::subscription_slots::SubscriptionSlots;
@@ -40,13 +41,20 @@ pub struct Host {
     /// any.
     versions: Mutex<HashMap<Space, watch::Sender<u64>>>,
     closing: CancellationToken,
+    client_calls: Option<Arc<dyn ClientCalls>>,
 }
 
 impl Host {
     /// Returns a host for this engine. Starts no thread and no task and does not access the store.
     pub fn new(engine: Arc<Engine>) -> Arc<Self> {
+        Host::recording(engine, None)
+    }
+
+    /// Returns the same, with a record of the clients that call tools, if there is one.
+    pub fn recording(engine: Arc<Engine>, client_calls: Option<Arc<dyn ClientCalls>>) -> Arc<Self> {
         Arc::new(Host {
             engine,
+            client_calls,
             reads: Arc::new(Semaphore::new(CALLS_IN_FLIGHT_MAX)),
             writes: Arc::new(Semaphore::new(CALLS_IN_FLIGHT_MAX)),
             outside_calls: Arc::new(Semaphore::new(OUTSIDE_CALLS_IN_FLIGHT_MAX)),
@@ -144,6 +152,17 @@ impl Host {
                 );
                 Err(Error::unavailable(message))
             }
+        }
+    }
+
+    /// Records the call of a client beside it, if that is due.
+    pub(crate) fn note_client(&self, call: ClientCall) {
+        let Some(calls) = &self.client_calls else {
+            return;
+        };
+        if calls.is_due(&call) {
+            let calls = Arc::clone(calls);
+            tokio::task::spawn_blocking(move || calls.record(&call));
         }
     }
 

@@ -19,6 +19,7 @@
 mod auth;
 mod body;
 mod catalog;
+mod client_calls;
 mod connection_slots;
 mod connections;
 mod cors;
@@ -42,6 +43,7 @@ mod tls;
 pub use ::http::HeaderMap;
 pub use auth::{Authentication, token_hash};
 pub use catalog::listed_tools;
+pub use client_calls::{ClientCall, ClientCalls, Transport};
 pub use handler::DialectHandler;
 pub use host::Host;
 pub use http::{HttpConfig, HttpServer};

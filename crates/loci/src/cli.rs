@@ -15,7 +15,7 @@ use loci_hosts::{Event, Host};
 
 pub use self::common::Common;
 use self::common::given;
-pub use self::connect::Connect;
+pub use self::connect::{Connect, SERVER_NAME};
 use crate::exit::Exit;
 use crate::settings::{self, Flags};
 

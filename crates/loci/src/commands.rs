@@ -18,6 +18,7 @@ pub mod mcp;
 pub mod migrate;
 pub mod model;
 pub mod notices;
+pub mod overview;
 pub mod palace;
 pub mod reference;
 pub mod reindex;

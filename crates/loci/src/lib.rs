@@ -13,12 +13,14 @@
 mod access;
 mod background;
 mod cli;
+mod client_calls;
 mod commands;
 mod damage;
 pub mod exit;
 mod former_models;
 #[cfg(unix)]
 mod hook_socket;
+mod hosts_here;
 mod machine;
 pub mod models;
 mod moments;
@@ -35,6 +37,7 @@ mod visible;
 pub mod wiring;
 
 use std::collections::BTreeSet;
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -52,6 +55,9 @@ use crate::settings::{Flags, SETTINGS, Settings, Variables};
 /// Runs the command that the arguments of this process name; returns its exit code.
 pub fn main() -> ExitCode {
     panics::keep_contents_out();
+    if is_alone_in_terminal() {
+        return exit_code(overview());
+    }
     let (outcome, is_hook) = match parse::<Cli>() {
         Ok(cli) => (
             run(&cli),
@@ -64,6 +70,16 @@ pub fn main() -> ExitCode {
         exit: if is_hook { Exit::Failure } else { failure.exit },
         ..failure
     }))
+}
+
+/// Returns true if this process has no arguments, and a person reads what it prints.
+fn is_alone_in_terminal() -> bool {
+    std::env::args_os().len() == 1 && io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+fn overview() -> Result<(), Failure> {
+    let settings = start(&Flags::default(), LevelFilter::WARN)?;
+    commands::overview::run(&settings, Output::new(false, false)?)
 }
 
 /// Parses the arguments of this process. Prints help, or the error of invalid arguments.

@@ -10,6 +10,7 @@ use crate::machine::Folder;
 pub static CLAUDE_CODE: Host = Host {
     name: "claude-code",
     title: "Claude Code",
+    client: "claude-code",
     folder: Folder::home(".claude").or_variable("CLAUDE_CONFIG_DIR"),
     programs: &["claude"],
     servers: Servers {

@@ -9,6 +9,7 @@ use crate::machine::{Base, Folder};
 pub static CLAUDE_DESKTOP: Host = Host {
     name: "claude-desktop",
     title: "Claude Desktop",
+    client: "claude-ai",
     folder: Folder {
         variable: None,
         linux: Base::Config("Claude"),

@@ -10,6 +10,7 @@ use crate::machine::Folder;
 pub static CLINE: Host = Host {
     name: "cline",
     title: "Cline",
+    client: "cline",
     folder: Folder::home(".cline"),
     programs: &["cline"],
     servers: Servers {

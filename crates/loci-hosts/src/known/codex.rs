@@ -13,6 +13,7 @@ use crate::machine::Folder;
 pub static CODEX: Host = Host {
     name: "codex",
     title: "Codex",
+    client: "codex",
     folder: Folder::home(".codex").or_variable("CODEX_HOME"),
     programs: &["codex"],
     servers: Servers {

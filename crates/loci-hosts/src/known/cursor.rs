@@ -12,6 +12,7 @@ use crate::machine::Folder;
 pub static CURSOR: Host = Host {
     name: "cursor",
     title: "Cursor",
+    client: "cursor",
     folder: Folder::home(".cursor"),
     programs: &["cursor", "cursor-agent"],
     servers: Servers {

@@ -11,6 +11,7 @@ use crate::machine::Folder;
 pub static GEMINI_CLI: Host = Host {
     name: "gemini-cli",
     title: "Gemini CLI",
+    client: "gemini-cli",
     folder: Folder::home(".gemini"),
     programs: &["gemini"],
     servers: Servers {

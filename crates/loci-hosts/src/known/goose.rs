@@ -14,6 +14,7 @@ const TIMEOUT_SECONDS: u64 = 300;
 pub static GOOSE: Host = Host {
     name: "goose",
     title: "Goose",
+    client: "goose",
     folder: Folder {
         variable: None,
         linux: Base::Config("goose"),

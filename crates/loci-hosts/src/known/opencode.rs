@@ -10,6 +10,7 @@ use crate::machine::{Base, Folder};
 pub static OPENCODE: Host = Host {
     name: "opencode",
     title: "opencode",
+    client: "opencode",
     folder: Folder {
         variable: None,
         linux: Base::Config("opencode"),

@@ -11,6 +11,7 @@ use crate::machine::{Base, Folder};
 pub static VSCODE: Host = Host {
     name: "vscode",
     title: "VS Code",
+    client: "visual studio code",
     folder: Folder {
         variable: None,
         linux: Base::Config("Code/User"),

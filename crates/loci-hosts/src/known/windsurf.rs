@@ -11,6 +11,7 @@ use crate::machine::Folder;
 pub static WINDSURF: Host = Host {
     name: "windsurf",
     title: "Windsurf",
+    client: "windsurf",
     folder: Folder::home(".codeium/windsurf"),
     programs: &["windsurf"],
     servers: Servers {

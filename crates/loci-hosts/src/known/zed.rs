@@ -10,6 +10,7 @@ use crate::machine::{Base, Folder};
 pub static ZED: Host = Host {
     name: "zed",
     title: "Zed",
+    client: "zed",
     folder: Folder {
         variable: None,
         linux: Base::Config("zed"),

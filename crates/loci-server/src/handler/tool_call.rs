@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{DialectHandler, stamp};
 use crate::catalog::is_modern;
+use crate::client_calls::{ClientCall, Transport};
 use crate::error_reply::error_fields;
 use crate::host::{CallKind, ReplyShare};
 use crate::request_context::{found, unless_cancelled};
@@ -40,6 +41,7 @@ impl DialectHandler {
             );
             return Err(ErrorData::invalid_params(message, None));
         };
+        self.note_client(&context);
         let wants_hits = context.meta.0.get(HITS_KEY) == Some(&Value::Bool(true));
         let arguments = request.arguments.unwrap_or_default();
         let share = found::<ReplyShare>(&context.extensions).unwrap_or_default();
@@ -94,5 +96,17 @@ impl DialectHandler {
         };
         result.meta = (!meta.is_empty()).then_some(meta);
         Ok(result)
+    }
+
+    /// Records which client calls, if that is due.
+    fn note_client(&self, context: &RequestContext<RoleServer>) {
+        let client = context.client_info().map(|client| client.name);
+        let transport = if self.has_pipe() {
+            Transport::Stdio
+        } else {
+            Transport::Http
+        };
+        let call = ClientCall::new(client.as_deref(), self.shared.dialect.name, transport);
+        self.shared.host.note_client(call);
     }
 }

@@ -6,6 +6,9 @@ use loci_hosts::{HOSTS, Host, Scope};
 
 use super::dialects;
 
+/// The name of the server in a host, if the user chooses no other.
+pub const SERVER_NAME: &str = "loci";
+
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Connect {
@@ -23,7 +26,7 @@ pub struct Connect {
     #[arg(long, value_name = "SCOPE", default_value = Scope::User.name(), value_parser = scopes())]
     pub scope: Scope,
     /// The name of the server in the host
-    #[arg(long, value_name = "NAME", default_value = "loci", value_parser = server_name)]
+    #[arg(long, value_name = "NAME", default_value = SERVER_NAME, value_parser = server_name)]
     pub name: String,
     /// Have the host save what is said by itself, too, as `loci hook install` does
     #[arg(long)]

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 
 use crate::cli;
 use crate::exit::{Exit, Failure};
+use crate::hosts_here::hosts_here;
 use crate::output::Output;
 use crate::settings::Settings;
 use crate::wiring::{Parts, SystemClock, open_store};
@@ -111,7 +112,23 @@ fn look(settings: &Settings) -> Vec<Finding> {
     findings.extend(outside::identity_provider(settings));
     findings.extend(outside::certificate(settings));
     findings.push(outside::clock());
+    findings.extend(hosts(settings));
     findings
+}
+
+/// Names the hosts that start loci and have not called a tool yet: a hint, since they may be new.
+fn hosts(settings: &Settings) -> Option<Finding> {
+    let silent: Vec<&str> = hosts_here(settings)
+        .iter()
+        .filter(|host| host.is_silent())
+        .map(|host| host.host.title)
+        .collect();
+    let why = format!(
+        "connected, and no call recorded yet: {}; start it again, and ask it what it remembers; `loci connect --check` \
+         asks it whether it sees loci",
+        silent.join(", ")
+    );
+    (!silent.is_empty()).then_some(("hosts", Verdict::Ok, why))
 }
 
 /// Checks the database, if it opens.

@@ -7,6 +7,7 @@ use loci_server::{Host, serve_stdio};
 
 use crate::access;
 use crate::background::Background;
+use crate::client_calls::CallFiles;
 use crate::exit::{Exit, Failure};
 #[cfg(unix)]
 use crate::hook_socket;
@@ -27,7 +28,8 @@ pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
             Failure::new(Exit::Failure, format!("the server cannot start: {error}"))
         })?;
     let mut background = Background::start(&parts, settings);
-    let host = Host::new(Arc::clone(&parts.engine));
+    let calls = Arc::new(CallFiles::new(&settings.data));
+    let host = Host::recording(Arc::clone(&parts.engine), Some(calls));
     // A process serves one session.
     let session = format!(
         "{}-{}",

@@ -17,6 +17,7 @@ use tokio::net::TcpListener;
 use crate::access;
 use crate::background::Background;
 use crate::cli::Serve;
+use crate::client_calls::CallFiles;
 use crate::exit::{Exit, Failure};
 #[cfg(unix)]
 use crate::hook_socket;
@@ -382,7 +383,8 @@ async fn serve(
     };
     #[cfg(unix)]
     let _hooks = hook_socket::listen(settings, "serve", &parts.engine);
-    let host = Host::new(Arc::clone(&parts.engine));
+    let calls = Arc::new(CallFiles::new(&settings.data));
+    let host = Host::recording(Arc::clone(&parts.engine), Some(calls));
     let server = HttpServer::new(config, host).with_dialects(DIALECTS);
     let shutdown = async {
         signal.await;

@@ -20,6 +20,11 @@ const NAME: &str = "ac\u{202e}me\u{200b}\u{2067}\u{e0041}";
 
 /// Runs a command with a terminal as stdout; returns the output on it and on stderr.
 fn on_terminal(place: &Place, arguments: &[&str]) -> (i32, String) {
+    on_terminal_with(place, arguments, false)
+}
+
+/// Runs the same, with the terminal as stdin, too, if `reads` is set.
+fn on_terminal_with(place: &Place, arguments: &[&str], reads: bool) -> (i32, String) {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&terminal).unwrap();
     unlockpt(&terminal).unwrap();
@@ -27,6 +32,9 @@ fn on_terminal(place: &Place, arguments: &[&str]) -> (i32, String) {
     let path = PathBuf::from(std::ffi::OsStr::from_bytes(name.to_bytes()));
     let slave = File::options().read(true).write(true).open(path).unwrap();
     let mut command = place.command(arguments);
+    if reads {
+        command.stdin(Stdio::from(slave.try_clone().unwrap()));
+    }
     let child = command.stdout(Stdio::from(slave)).spawn().unwrap();
     // The command holds the terminal, too.
     drop(command);
@@ -217,4 +225,82 @@ fn raw_text_goes_into_a_pipe_alone() {
     let there = Place::new();
     there.run(&["import", file.to_str().unwrap()]).succeeded();
     assert_eq!(there.json(&["show", "m-1"])["content"], HOSTILE);
+}
+
+/// Calls a tool as a client of that name does.
+fn call_as(place: &Place, client: &str) {
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+    "name": "stats", "arguments": {}, "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": client, "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }}});
+    place
+        .run_with_stdin(&["mcp", "mememory"], format!("{request}\n").as_bytes())
+        .succeeded();
+}
+
+#[test]
+fn loci_alone_says_what_is_there_and_the_next_step() {
+    // No program of this machine may count as a host.
+    let place = Place::new().with("PATH", "/nowhere");
+    let shows = |expected: &[&str]| {
+        let (code, text) = on_terminal_with(&place, &[], true);
+        assert_eq!(code, 0, "{text}");
+        for words in expected {
+            assert!(text.contains(words), "{text} should say {words}");
+        }
+    };
+    shows(&["none yet", "none is found", "`loci connect HOST`"]);
+    assert!(!place.data().exists(), "a look makes no data folder");
+    std::fs::create_dir_all(place.path(".codex")).unwrap();
+    shows(&["Codex", "not connected", "next      `loci connect` "]);
+    place.run(&["connect", "codex"]).succeeded();
+    place.add(&["Use tabs", "--project", "acme"]);
+    shows(&[
+        "1 in 1 project",
+        "connected (mememory), has not called yet",
+        "start Codex again",
+    ]);
+    let doctor = || place.run(&["doctor"]).stdout;
+    assert!(
+        doctor().contains("no call recorded yet: Codex"),
+        "{}",
+        doctor()
+    );
+    call_as(&place, "codex-mcp-client");
+    shows(&["last called just now", "`loci search QUESTION`"]);
+    assert!(!doctor().contains("no call recorded"), "{}", doctor());
+
+    // In a pipe it is the usage, as it is with any argument.
+    let piped = place.run(&[]);
+    assert!(
+        piped.code == 2 && piped.stderr.contains("Usage: loci"),
+        "{piped:?}"
+    );
+    let (code, text) = on_terminal_with(&place, &["--json"], true);
+    assert!(code == 2 && text.contains("Usage: loci"), "{text}");
+}
+
+#[test]
+fn a_client_is_a_file_that_no_call_waits_for() {
+    let place = Place::new();
+    for client in ["codex-mcp-client", "../../evil\u{1b}[2J", ""] {
+        call_as(&place, client);
+        call_as(&place, client);
+    }
+    let files: Vec<_> = std::fs::read_dir(place.data().join("clients"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    assert_eq!(files.len(), 3, "{files:?}");
+    for file in files {
+        let value: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        assert_eq!(
+            (&value["dialect"], &value["transport"]),
+            (&json!("mememory"), &json!("stdio"))
+        );
+    }
+    let found = place.run(&["doctor"]);
+    assert!(!found.stdout.contains("clients"), "{}", found.stdout);
 }

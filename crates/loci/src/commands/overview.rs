@@ -1,0 +1,218 @@
+//! `loci` without a command, in a terminal: where the memory is, which hosts use it, and the next
+//! step.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use indicatif::DecimalBytes;
+use loci_core::{Caller, Clock, Timestamp};
+
+use crate::exit::Failure;
+use crate::hosts_here::{HostConnection, HostHere, hosts_here};
+use crate::output::{Output, counted};
+use crate::settings::Settings;
+use crate::wiring::{Parts, SystemClock};
+
+/// What the store holds.
+struct Held {
+    memories: u64,
+    projects: u64,
+    disk_bytes: u64,
+}
+
+pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
+    let place = settings.store_for(&settings.data);
+    let mut text = format!("store     {}\n", place.shown());
+    let is_there = place.is_shared() || settings.data.exists();
+    let held = is_there.then(|| held(settings));
+    let _ = match &held {
+        None => writeln!(text, "memories  none yet"),
+        Some(Err(failure)) => writeln!(text, "memories  unknown: {}", failure.message),
+        Some(Ok(held)) => writeln!(
+            text,
+            "memories  {} in {}, {}",
+            held.memories,
+            counted(held.projects, "project"),
+            DecimalBytes(held.disk_bytes)
+        ),
+    };
+    let hosts = hosts_here(settings);
+    let now = SystemClock.now();
+    if hosts.is_empty() {
+        text += "hosts     none is found on this machine\n";
+    }
+    for (number, host) in hosts.iter().enumerate() {
+        let label = if number == 0 { "hosts" } else { "" };
+        let _ = writeln!(
+            text,
+            "{label:8}  {:16}  {}",
+            host.host.title,
+            described(host, now)
+        );
+    }
+    let step = next_step(held.as_ref(), &hosts);
+    let _ = writeln!(
+        text,
+        "next      {step}\n\n`loci --help` lists the commands."
+    );
+    Ok(output.text(text)?)
+}
+
+/// Counts what the local user can list.
+fn held(settings: &Settings) -> Result<Held, Failure> {
+    let parts = Parts::open_to_read(settings)?;
+    let counts = parts
+        .engine
+        .listings()
+        .count_by_location(&Caller::local())?;
+    let projects: BTreeSet<&str> = counts
+        .iter()
+        .filter_map(|count| count.collection.as_deref())
+        .collect();
+    Ok(Held {
+        memories: counts.iter().map(|count| count.memories).sum(),
+        projects: projects.len() as u64,
+        disk_bytes: parts.engine.size()?.disk_bytes,
+    })
+}
+
+fn described(host: &HostHere, now: Timestamp) -> String {
+    let connection = match &host.connection {
+        Err(problem) => return format!("unknown: {problem}"),
+        Ok(HostConnection::None) => "not connected".to_owned(),
+        Ok(HostConnection::Stdio(dialect)) => format!("connected ({dialect})"),
+        Ok(HostConnection::Http(dialect)) => format!("connected over HTTP ({dialect})"),
+    };
+    match host.called_at {
+        Some(at) => format!("{connection}, last called {}", ago(now, at)),
+        None if host.is_silent() => format!("{connection}, has not called yet"),
+        None => connection,
+    }
+}
+
+/// Returns how long ago a moment was, in words.
+fn ago(now: Timestamp, at: Timestamp) -> String {
+    let seconds = now.microseconds().saturating_sub(at.microseconds()) / 1_000_000;
+    let minutes = u64::try_from(seconds).unwrap_or(0) / 60;
+    match minutes {
+        0 => "just now".to_owned(),
+        1..60 => format!("{} ago", counted(minutes, "minute")),
+        60..1_440 => format!("{} ago", counted(minutes / 60, "hour")),
+        _ => format!("{} ago", counted(minutes / 1_440, "day")),
+    }
+}
+
+/// Returns the one thing to do next.
+fn next_step(held: Option<&Result<Held, Failure>>, hosts: &[HostHere]) -> String {
+    if matches!(held, Some(Err(_))) {
+        return "`loci doctor` says what is wrong, and how to repair it".to_owned();
+    }
+    let is_empty = match held {
+        Some(Ok(held)) => held.memories == 0,
+        _ => true,
+    };
+    if hosts.is_empty() {
+        return "`loci connect HOST` connects a host; `loci connect --help` lists those that loci knows"
+            .to_owned();
+    }
+    if !hosts.iter().any(HostHere::is_connected) {
+        return "`loci connect` connects the hosts on this machine".to_owned();
+    }
+    if let Some(silent) = hosts.iter().find(|host| host.is_silent()) {
+        let title = silent.host.title;
+        return format!("start {title} again, and ask it what it remembers");
+    }
+    if is_empty {
+        return "`loci palace mine FOLDER` files a project, so that there is something to remember"
+            .to_owned();
+    }
+    match hosts.iter().find(|host| host.is_unconnected()) {
+        Some(other) => format!(
+            "`loci connect {}` connects {}",
+            other.host.name, other.host.title
+        ),
+        None => "`loci search QUESTION` finds what your agents remember".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(name: &str, connection: HostConnection, called_at: Option<i64>) -> HostHere {
+        HostHere {
+            host: loci_hosts::host(name).unwrap(),
+            connection: Ok(connection),
+            called_at: called_at.map(Timestamp::from_microseconds),
+        }
+    }
+
+    /// What the store holds, the hosts, and what the next step should say.
+    type Row = (Option<Result<Held, Failure>>, Vec<HostHere>, &'static str);
+
+    #[test]
+    fn the_next_step_is_the_first_that_is_missing() {
+        use HostConnection::{None as No, Stdio};
+        let holding = |memories| {
+            Some(Ok(Held {
+                memories,
+                projects: 1,
+                disk_bytes: 1,
+            }))
+        };
+        let failed = Some(Err(Failure::new(crate::exit::Exit::Database, "broken")));
+        let rows: [Row; 8] = [
+            (failed, Vec::new(), "loci doctor"),
+            (None, Vec::new(), "loci connect HOST"),
+            (None, vec![host("zed", No, None)], "`loci connect` "),
+            (
+                holding(1),
+                vec![host("zed", No, None), host("codex", Stdio("vault"), None)],
+                "start Codex again",
+            ),
+            (
+                holding(0),
+                vec![host("codex", Stdio("vault"), Some(1))],
+                "loci palace mine",
+            ),
+            (
+                holding(1),
+                vec![
+                    host("codex", Stdio("vault"), Some(1)),
+                    host("zed", No, None),
+                ],
+                "loci connect zed",
+            ),
+            (
+                holding(1),
+                vec![host("codex", Stdio("vault"), Some(1))],
+                "loci search",
+            ),
+            (
+                holding(1),
+                vec![host("codex", HostConnection::Http("vault"), None)],
+                "loci search",
+            ),
+        ];
+        for (held, hosts, expected) in rows {
+            let step = next_step(held.as_ref(), &hosts);
+            assert!(step.contains(expected), "{step} should say {expected}");
+        }
+    }
+
+    #[test]
+    fn times_are_told_in_words() {
+        let now = Timestamp::from_microseconds(100 * 86_400 * 1_000_000);
+        for (seconds, expected) in [
+            (-5, "just now"),
+            (59, "just now"),
+            (60, "1 minute ago"),
+            (3_599, "59 minutes ago"),
+            (3_600, "1 hour ago"),
+            (86_400, "1 day ago"),
+            (30 * 86_400, "30 days ago"),
+        ] {
+            assert_eq!(ago(now, now.plus_seconds(-seconds)), expected);
+        }
+    }
+}
