@@ -112,8 +112,12 @@ impl Session<'_> {
                 let Some(prompt) = Prompt::of(input, self.trust, self.folder) else {
                     return Ok(None);
                 };
-                let text = prompt::surfaced(self.engine, &prompt, notice)?;
-                return Ok(text.map(|text| Reply::Context(event, text)));
+                let Some(shown) = prompt::surfaced(self.engine, &prompt)? else {
+                    return Ok(None);
+                };
+                let reply = Reply::Context(event, shown.text.clone());
+                prompt::note_shown(self.engine, &prompt, shown, notice);
+                return Ok(Some(reply));
             }
             Event::PostCompact => {
                 self.file_summary(input)?;

@@ -125,55 +125,78 @@ struct Shown {
     ids: Vec<String>,
 }
 
-/// Returns the text with the memories that a prompt brings up, of the session's wing and of none,
-/// and notes them as shown; `None` if there are none that the session has not seen.
+/// The memories that a prompt brings up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Surfaced {
+    /// The text for the agent.
+    pub text: String,
+    /// The ids of the memories in it.
+    ids: Vec<String>,
+}
+
+/// Returns the memories that a prompt brings up, of the session's wing and of none; `None` if there
+/// are none that the session has not seen.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.
-pub fn surfaced(engine: &Engine, prompt: &Prompt, notice: Notice) -> Result<Option<String>, Error> {
+pub fn surfaced(engine: &Engine, prompt: &Prompt) -> Result<Option<Surfaced>, Error> {
     let hits = candidates(engine, prompt)?;
     if !hits.iter().any(|hit| is_best(&hit.signals)) {
         return Ok(None);
     }
-    let caller = crate::caller();
-    let setting = crate::setting_of_machine(engine, SHOWN);
-    let mut ledger: Vec<Shown> = engine
-        .settings()
-        .get(&caller, &setting)?
-        .and_then(|text| serde_json::from_str(&text).ok())
-        .unwrap_or_default();
-    let session = prompt.session.as_ref();
-    let known = session.and_then(|session| ledger.iter().position(|one| one.session == *session));
-    let mut ids = known.map_or_else(Vec::new, |at| ledger.remove(at).ids);
-    let is_new = |hit: &Hit| {
+    let seen = match &prompt.session {
+        Some(session) => ledger(engine)?
+            .into_iter()
+            .find(|one| one.session == *session)
+            .map_or_else(Vec::new, |one| one.ids),
+        None => Vec::new(),
+    };
+    let is_new = |hit: &&Hit| {
         is_relevant(&hit.signals)
-            && !ids.iter().any(|id| id == hit.memory.id.as_str())
+            && !seen.iter().any(|id| id == hit.memory.id.as_str())
             && (prompt.transcript.is_none()
                 || hit.memory.source_path() != prompt.transcript.as_deref())
     };
-    let hits: Vec<&Hit> = hits.iter().filter(|hit| is_new(hit)).collect();
-    let (text, shown) = rendered(engine, &query_terms(&prompt.text), &hits)?;
-    if shown.is_empty() {
-        return Ok(None);
-    }
-    if let Some(session) = session {
-        ids.extend(shown);
+    let hits: Vec<&Hit> = hits.iter().filter(is_new).collect();
+    let (text, ids) = rendered(engine, &query_terms(&prompt.text), &hits)?;
+    Ok((!ids.is_empty()).then_some(Surfaced { text, ids }))
+}
+
+/// Notes that the session of the prompt was shown these memories, so that it is not shown them
+/// again. A failure to note it is told to the user, and fails nothing.
+pub fn note_shown(engine: &Engine, prompt: &Prompt, shown: Surfaced, notice: Notice) {
+    let Some(session) = &prompt.session else {
+        return;
+    };
+    let noted = ledger(engine).and_then(|mut ledger| {
+        let known = ledger.iter().position(|one| one.session == *session);
+        let mut ids = known.map_or_else(Vec::new, |at| ledger.remove(at).ids);
+        ids.extend(shown.ids);
         ids.drain(..ids.len().saturating_sub(SHOWN_IDS_MAX));
         ledger.push(Shown {
             session: session.clone(),
             ids,
         });
         let last = &ledger[ledger.len().saturating_sub(SHOWN_SESSIONS_MAX)..];
-        let kept = engine
-            .settings()
-            .put(&caller, &setting, json!(last).to_string());
-        if let Err(error) = kept {
-            notice(&format!(
-                "note: the session may be shown the same again: {error}"
-            ));
-        }
+        let setting = crate::setting_of_machine(engine, SHOWN);
+        let text = json!(last).to_string();
+        engine.settings().put(&crate::caller(), &setting, text)
+    });
+    if let Err(error) = noted {
+        notice(&format!(
+            "note: the session may be shown the same again: {error}"
+        ));
     }
-    Ok(Some(text))
+}
+
+/// Returns the memories that the last sessions were shown, latest last. A ledger that cannot be
+/// read counts as empty.
+fn ledger(engine: &Engine) -> Result<Vec<Shown>, Error> {
+    let setting = crate::setting_of_machine(engine, SHOWN);
+    let text = engine.settings().get(&crate::caller(), &setting)?;
+    Ok(text
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default())
 }
 
 /// Returns the greatest score of the memories that a prompt may bring up, on which the floor
@@ -314,7 +337,10 @@ mod tests {
             session: Some(session.to_owned()),
             transcript: None,
         };
-        surfaced(engine, &prompt, |_| ()).unwrap()
+        let shown = surfaced(engine, &prompt).unwrap()?;
+        let text = shown.text.clone();
+        note_shown(engine, &prompt, shown, |_| ());
+        Some(text)
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::{fs, process};
 
 use loci_archive::files::create_private_folder;
 use loci_engine::Engine;
-use loci_filing::prompt::{Prompt, surfaced};
+use loci_filing::prompt::{Prompt, Surfaced, note_shown, surfaced};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixListener;
@@ -126,28 +126,45 @@ async fn answer_all(
             if !matches!(timeout(QUESTION_TIMEOUT, reading).await, Ok(Ok(_))) {
                 return;
             }
-            let answering = spawn_blocking(move || answer(&engine, &store, &question));
-            if let Ok(Ok(answer)) = answering.await.map(|answer| serde_json::to_vec(&answer)) {
-                // A hook that is gone needs none.
-                let _ = timeout(QUESTION_TIMEOUT, stream.write_all(&answer)).await;
+            let answered = spawn_blocking({
+                let engine = Arc::clone(&engine);
+                move || answer(&engine, &store, &question)
+            });
+            let Ok((answer, shown)) = answered.await else {
+                return;
+            };
+            let Ok(bytes) = serde_json::to_vec(&answer) else {
+                return;
+            };
+            let written = timeout(QUESTION_TIMEOUT, stream.write_all(&bytes)).await;
+            // A hook that did not wait for the answer shows the memories by itself.
+            if let (Ok(Ok(())), Some((prompt, shown))) = (written, shown) {
+                drop(stream);
+                let noting = move || note_shown(&engine, &prompt, shown, notice);
+                let _ = spawn_blocking(noting).await;
             }
             drop(share);
         });
     }
 }
 
-fn answer(engine: &Engine, store: &str, question: &[u8]) -> Answer {
+/// Returns the answer, and the memories that it shows.
+fn answer(engine: &Engine, store: &str, question: &[u8]) -> (Answer, Option<(Prompt, Surfaced)>) {
+    let refused = |reason: String| (Answer::Refused(reason), None);
     let question = match serde_json::from_slice::<Question>(question) {
         Ok(question) if question.form == FORM => question,
-        Ok(_) => return Answer::Refused("the hook is of another version of loci".to_owned()),
-        Err(error) => return Answer::Refused(format!("it is not the question of a hook: {error}")),
+        Ok(_) => return refused("the hook is of another version of loci".to_owned()),
+        Err(error) => return refused(format!("it is not the question of a hook: {error}")),
     };
     if question.store != store {
-        return Answer::Refused("this process has another store".to_owned());
+        return refused("this process has another store".to_owned());
     }
-    match surfaced(engine, &question.prompt, notice) {
-        Ok(text) => Answer::Surfaced(text),
-        Err(error) => Answer::Refused(error.message),
+    match surfaced(engine, &question.prompt) {
+        Ok(shown) => (
+            Answer::Surfaced(shown.as_ref().map(|shown| shown.text.clone())),
+            shown.map(|shown| (question.prompt, shown)),
+        ),
+        Err(error) => refused(error.message),
     }
 }
 
