@@ -567,10 +567,16 @@ class Conversations(AsyncTestCase):
 
     def test_hooks_are_installed_once_and_taken_out(self):
         with data_folder() as data, tempfile.TemporaryDirectory() as home:
-            for host, name in [("claude-code", ".claude/settings.json"), ("codex", ".codex/hooks.json")]:
+            six = ["PostCompact", "PreCompact", "SessionEnd", "SessionStart", "Stop", "UserPromptSubmit"]
+            five = ["AfterAgent", "BeforeAgent", "PreCompress", "SessionEnd", "SessionStart"]
+            for host, name, events in [
+                ("claude-code", ".claude/settings.json", six),
+                ("codex", ".codex/hooks.json", six),
+                ("gemini-cli", ".gemini/settings.json", five),
+            ]:
                 file = pathlib.Path(home) / name
                 file.parent.mkdir()
-                before = {"model": "x", "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}
+                before = {"model": "x", "hooks": {events[0]: [{"hooks": [{"type": "command", "command": "true"}]}]}}
                 file.write_text(json.dumps(before))
                 variables = {"HOME": home, "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": ""}
                 first = run(data, "hook", "install", "--host", host, "--json", variables=variables)
@@ -578,12 +584,13 @@ class Conversations(AsyncTestCase):
                 self.assertEqual(b"trusted" in first.stderr, host == "codex", first.stderr)
                 installed = json.loads(file.read_text())
                 self.assertFalse(command(data, "hook", "install", "--host", host, variables=variables)["changed"])
-                events = ["PostCompact", "PreCompact", "SessionEnd", "SessionStart", "Stop", "UserPromptSubmit"]
                 self.assertEqual(sorted(installed["hooks"]), events)
-                line = installed["hooks"]["SessionStart"][0]["hooks"][0]["command"]
+                entry = installed["hooks"]["SessionStart"][0]["hooks"][0]
+                without_shell = [entry["command"], *entry.get("args", [])]
+                words = without_shell if host == "claude-code" else ["sh", "-c", entry["command"]]
                 # Exactly as the host runs it, with nothing of this test's environment.
                 environ = {"PATH": os.environ["PATH"], "HOME": home}
-                done = subprocess.run(["sh", "-c", line], input=b'{"cwd": "/"}', env=environ, capture_output=True, timeout=60)
+                done = subprocess.run(words, input=b'{"cwd": "/"}', env=environ, capture_output=True, timeout=60)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertIn("additionalContext", json.loads(done.stdout)["hookSpecificOutput"])
                 command(data, "hook", "uninstall", "--host", host, variables=variables)

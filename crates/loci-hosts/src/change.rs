@@ -24,6 +24,37 @@ pub trait Addition {
     fn remove(&self, text: &str) -> Result<String, String>;
 }
 
+/// Two parts of one file, of which a text may have one alone.
+pub struct Both<'a>(pub &'a dyn Addition, pub &'a dyn Addition);
+
+impl Addition for Both<'_> {
+    fn is_in(&self, text: &str) -> Result<bool, String> {
+        Ok(self.0.is_in(text)? || self.1.is_in(text)?)
+    }
+
+    fn put_as_in(&self, text: &str, from: &str) -> Result<String, String> {
+        let put = |first: &dyn Addition, second: &dyn Addition| {
+            let mut text = text.to_owned();
+            for one in [first, second] {
+                if one.is_in(from)? {
+                    text = one.put_as_in(&text, from)?;
+                }
+            }
+            Ok::<_, String>(text)
+        };
+        let usual = put(self.0, self.1)?;
+        if usual == from {
+            return Ok(usual);
+        }
+        // The user may have added them in the other order.
+        put(self.1, self.0)
+    }
+
+    fn remove(&self, text: &str) -> Result<String, String> {
+        self.1.remove(&self.0.remove(text)?)
+    }
+}
+
 /// A change of a file that is planned and not yet made.
 #[derive(Debug, Clone)]
 pub struct Change {
@@ -69,6 +100,22 @@ impl Change {
             before,
             after,
             copies: Copies::Make,
+        })
+    }
+
+    /// Plans a further change of the same text.
+    ///
+    /// # Errors
+    /// [`EditError::Refused`] if `edit` returns a problem.
+    pub fn and(self, edit: impl FnOnce(&str) -> Result<String, String>) -> Result<Self, EditError> {
+        let text = self.after.as_deref().unwrap_or_default();
+        let after = edit(text).map_err(refused(&self.file))?;
+        if after == text {
+            return Ok(self);
+        }
+        Ok(Change {
+            after: Some(after),
+            ..self
         })
     }
 

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use crate::host::Event;
-use crate::shell::{self, quoted};
 
 /// The program that hooks call, as this process knows it.
 #[derive(Debug, Clone, Copy)]
@@ -29,15 +28,14 @@ pub struct HookRun {
 }
 
 impl Program<'_> {
-    /// Returns true for a command of this program for that host: a program of that name, its
-    /// options, [`run_words`] and an event.
-    pub(crate) fn is_own(&self, command: &str, host: &str) -> bool {
-        self.dialect_of(command, host).is_some()
+    /// Returns true if these are the words of a command of this program for that host: a program
+    /// of that name, its options, [`run_words`] and an event.
+    pub(crate) fn is_own(&self, words: &[String], host: &str) -> bool {
+        self.dialect_of(words, host).is_some()
     }
 
     /// Returns the dialect of a command of this program for that host.
-    pub(crate) fn dialect_of(&self, command: &str, host: &str) -> Option<String> {
-        let words = shell::words(command)?;
+    pub(crate) fn dialect_of(&self, words: &[String], host: &str) -> Option<String> {
         let (program, arguments) = (words.first()?, &words[..words.len() - 1]);
         let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
         let HookRun {
@@ -45,7 +43,7 @@ impl Program<'_> {
             is_shared,
             is_verbatim,
             event,
-        } = (self.parse)(&words)?;
+        } = (self.parse)(words)?;
         // Only exactly these words: a command that the user added words to is the user's own. An
         // older loci named no dialect.
         let ends = |run: Vec<&str>| {
@@ -89,14 +87,13 @@ pub(crate) fn run_words<'a>(
     .concat()
 }
 
-/// Returns the shell command for a program, with the places that were named to it (folders, or the
+/// Returns the words that call a program, with the places that were named to it (folders, or the
 /// URL of a store), each with its flag, since a host may not know them.
-pub fn shell_command(executable: &Path, named_places: &[(&'static str, String)]) -> String {
-    let mut words = vec![quoted(&executable.to_string_lossy())];
-    for (flag, place) in named_places {
-        words.extend([format!("--{flag}"), quoted(place)]);
-    }
-    words.join(" ")
+pub fn program_words(executable: &Path, named_places: &[(&'static str, String)]) -> Vec<String> {
+    let places = named_places.iter();
+    std::iter::once(executable.to_string_lossy().into_owned())
+        .chain(places.flat_map(|(flag, place)| [format!("--{flag}"), place.clone()]))
+        .collect()
 }
 
 /// Returns the build folder of the program, if it is in one: Cargo marks it as a cache.
@@ -112,6 +109,7 @@ pub(crate) mod tests {
     use std::fs;
 
     use super::*;
+    use crate::shell;
 
     /// A loci whose command line has no option but those of hooks. The tests of the command have
     /// the real command line.
@@ -164,16 +162,18 @@ pub(crate) mod tests {
             ("loci hook install --host codex", false),
             ("", false),
         ] {
-            assert_eq!(PROGRAM.is_own(command, "codex"), expected, "{command}");
+            let words = shell::words(command);
+            let is_own = words.is_some_and(|words| PROGRAM.is_own(&words, "codex"));
+            assert_eq!(is_own, expected, "{command}");
         }
     }
 
     #[test]
-    fn named_places_are_quoted() {
+    fn named_places_have_their_flags() {
         let named = [("data", "/a b".to_owned())];
         assert_eq!(
-            shell_command(Path::new("/bin/loci"), &named),
-            format!("/bin/loci --data {}", quoted("/a b"))
+            program_words(Path::new("/bin/loci"), &named),
+            ["/bin/loci", "--data", "/a b"]
         );
     }
 

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::change::{Addition, Change};
+use crate::change::{Addition, Both, Change};
 use crate::entry::{OwnEntry, Target, merged};
 use crate::form::Slot;
+use crate::hooks::Hooks;
 use crate::host::{Host, Http, Scope, TOKEN_VARIABLE};
 use crate::instructions::{AnyBlock, InstructionBlock};
 use crate::machine::Machine;
@@ -131,6 +132,15 @@ impl Connection<'_> {
     /// As of [`connect`](Self::connect).
     pub fn disconnect(&self) -> Result<Change, ConnectError> {
         let addition = OwnServer(*self);
+        Ok(Change::plan_undo(&self.file()?, &addition, self.root())?)
+    }
+
+    /// Plans the removal of the entry and of the hooks from the file that has both.
+    ///
+    /// # Errors
+    /// As of [`connect`](Self::connect).
+    pub fn disconnect_with(&self, hooks: &Hooks<'_>) -> Result<Change, ConnectError> {
+        let addition = Both(&OwnServer(*self), hooks);
         Ok(Change::plan_undo(&self.file()?, &addition, self.root())?)
     }
 

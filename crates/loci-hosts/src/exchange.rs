@@ -1,7 +1,9 @@
-//! The JSON that a host and a hook exchange. Claude Code and Codex have the same forms.
+//! The JSON that a host and a hook exchange. Claude Code and Codex have the same forms; Gemini CLI
+//! has other names of events and of the last answer.
 
 use std::io::{self, Read};
 
+use loci_mine::conversation;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -13,12 +15,18 @@ const INPUT_BYTES_MAX: u64 = 8 << 20;
 /// The sources of prompts that no person wrote.
 const SYSTEM_SOURCES: [&str; 4] = ["system", "loop_wakeup", "schedule_wakeup", "poll_event"];
 
+/// The answer that Gemini CLI names where there is none.
+const NO_ANSWER: &str = "[no response text]";
+
 /// The input from a host, without the fields that no hook needs.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Input {
     /// The text of the agent's last answer, at the event [`Stop`](crate::Event::Stop).
     #[serde(default)]
     last_assistant_message: Value,
+    /// The same, as Gemini CLI names it.
+    #[serde(default)]
+    prompt_response: Value,
     /// The text of the prompt, at the event [`Prompt`](crate::Event::Prompt).
     #[serde(default)]
     prompt: Value,
@@ -55,17 +63,21 @@ impl Input {
 
     /// Returns the text of the agent's last answer; `None` if the host did not name it.
     pub fn answer(&self) -> Option<&str> {
-        self.last_assistant_message.as_str()
+        let answer = self.last_assistant_message.as_str();
+        answer
+            .or_else(|| self.prompt_response.as_str())
+            .filter(|answer| *answer != NO_ANSWER)
     }
 
-    /// Returns the prompt of a person or a program that drives the host; `None` if there is none,
-    /// or the host itself made it, as for a timer.
+    /// Returns the prompt of a person or a program that drives the host, without what the host put
+    /// around it; `None` if there is none, or the host itself made it, as for a timer.
     pub fn prompt(&self) -> Option<&str> {
         let is_of_system = self
             .source
             .as_str()
             .is_some_and(|source| SYSTEM_SOURCES.contains(&source));
-        self.prompt.as_str().filter(|_| !is_of_system)
+        let prompt = self.prompt.as_str().filter(|_| !is_of_system)?;
+        conversation::prompt(prompt)
     }
 
     /// Returns the id of the session; `None` if the host did not name it.
@@ -155,11 +167,28 @@ mod tests {
     #[test]
     fn each_host_reads_its_own_name_of_an_event() {
         let reply = Reply::Context(Event::Prompt, "Tea.".to_owned());
-        for host in crate::hosts_with_hooks() {
+        for (host, name) in [
+            (&crate::CLAUDE_CODE, "UserPromptSubmit"),
+            (&crate::CODEX, "UserPromptSubmit"),
+            (&crate::GEMINI_CLI, "BeforeAgent"),
+        ] {
             assert_eq!(
                 reply.value(host),
-                json!({"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": "Tea."}})
+                json!({"hookSpecificOutput": {"hookEventName": name, "additionalContext": "Tea."}})
             );
         }
+    }
+
+    #[test]
+    fn gemini_cli_names_an_answer_and_a_prompt_in_its_own_way() {
+        let input = |value: Value| Input::read(value.to_string().as_bytes()).unwrap();
+        let answered = input(json!({"prompt": "Tea?", "prompt_response": "At four."}));
+        assert_eq!(answered.answer(), Some("At four."));
+        let silent = input(json!({"prompt_response": NO_ANSWER}));
+        assert_eq!(silent.answer(), None);
+        let begun = input(json!({"prompt": "<hook_context>Cake.</hook_context>\n\nTea?"}));
+        assert_eq!(begun.prompt(), Some("Tea?"));
+        let alone = input(json!({"prompt": "<hook_context>Cake.</hook_context>"}));
+        assert_eq!(alone.prompt(), None);
     }
 }

@@ -9,7 +9,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-pub use json::FORM as JSON_FORM;
+pub use json::{FORM as JSON_FORM, input as json_input};
 
 /// The mark at the beginning of a file that some editors on Windows write.
 const BYTE_ORDER_MARK: char = '\u{feff}';

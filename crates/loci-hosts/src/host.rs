@@ -98,8 +98,25 @@ pub struct HookFile {
     pub file: &'static str,
     /// The events at which the host calls loci, each with the host's own name for it.
     pub events: &'static [(&'static str, Event)],
+    /// The form of the command of a hook.
+    pub command: HookCommand,
+    /// The units of the timeout of a hook in a second: 1, or 1,000 for milliseconds.
+    pub timeout_units: u64,
+    /// True if the host goes on at once after it has started a hook that is marked `async`.
+    pub has_async: bool,
     /// The advice for a user whose hooks have changed.
     pub advice: Option<&'static str>,
+}
+
+/// The form in which a host takes the command of a hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookCommand {
+    /// A program and its arguments, which the host starts without a shell.
+    Words,
+    /// A line for a shell.
+    Line,
+    /// A line for a shell, which is PowerShell on Windows.
+    LineOfPowerShell,
 }
 
 /// The command of a host that lists its MCP servers, a line for each.
@@ -245,6 +262,32 @@ impl Event {
             Event::PreCompact => "pre-compact",
             Event::PostCompact => "post-compact",
             Event::SessionEnd => "session-end",
+        }
+    }
+
+    /// Returns true if the host has to wait for the hook: it may reply, or nothing else does its
+    /// work. Claude Code ends the hooks that it does not wait for when the session ends; what that
+    /// of [`PreCompact`](Event::PreCompact) has not saved then, later events save.
+    pub(crate) const fn is_waited_for(self) -> bool {
+        match self {
+            Event::PreCompact => false,
+            Event::SessionStart
+            | Event::Prompt
+            | Event::Stop
+            | Event::PostCompact
+            | Event::SessionEnd => true,
+        }
+    }
+
+    /// Returns the seconds after which a host gives up on the hook. The user waits at a prompt.
+    pub(crate) const fn timeout_seconds(self) -> u64 {
+        match self {
+            Event::Prompt => 5,
+            Event::SessionStart
+            | Event::Stop
+            | Event::PreCompact
+            | Event::PostCompact
+            | Event::SessionEnd => 10,
         }
     }
 

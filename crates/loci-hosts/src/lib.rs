@@ -18,7 +18,7 @@
 //!     program: Program { file_name: None, parse: |_| None },
 //! };
 //! let edited = hooks.install(&HookOptions {
-//!     command: "/usr/local/bin/loci",
+//!     program: &["/usr/local/bin/loci".to_owned()],
 //!     dialect: None,
 //!     default_dialect: "mememory",
 //!     is_shared: false,
@@ -37,6 +37,7 @@ mod connection;
 mod entry;
 mod exchange;
 mod form;
+mod handler;
 mod hooks;
 mod host;
 mod instructions;
@@ -46,13 +47,15 @@ mod settings_file;
 mod shell;
 
 pub use change::Change;
-pub use command::{HookRun, Program, build_folder, shell_command};
+pub use command::{HookRun, Program, build_folder, program_words};
 pub use connection::{ConnectError, Connection, token_advice};
 pub use entry::{OwnEntry, Target};
 pub use exchange::{Input, Reply};
 pub use form::{Form, Slot};
 pub use hooks::{HookOptions, Hooks};
-pub use host::{Event, HookFile, Host, Http, Instructions, List, Scope, Servers, TOKEN_VARIABLE};
+pub use host::{
+    Event, HookCommand, HookFile, Host, Http, Instructions, List, Scope, Servers, TOKEN_VARIABLE,
+};
 pub use instructions::InstructionBlock;
 pub use known::{
     CLAUDE_CODE, CLAUDE_DESKTOP, CLINE, CODEX, CURSOR, GEMINI_CLI, GOOSE, OPENCODE, VSCODE,

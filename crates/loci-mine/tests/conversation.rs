@@ -467,7 +467,39 @@ fn the_last_answer_is_found_from_the_end() {
         last(&sample("codex-older.jsonl")).as_deref(),
         Some("`a` and `b`.")
     );
+    // Lines about the session follow the message.
+    let session = sample("gemini-resumed.jsonl");
+    assert_eq!(last(&session), None, "a person spoke last");
+    let more = "{\"id\":\"a2\",\"type\":\"gemini\",\"content\":\"At three.\"}\n{\"$set\":{\"lastUpdated\":\"now\"}}\n";
+    let answered = [session.as_slice(), more.as_bytes()].concat();
+    assert_eq!(last(&answered).as_deref(), Some("At three."));
+    assert_eq!(last_from(&answered, answered.len() as u64), None);
     assert!(conversation::last_answer(&samples().join("missing"), 0).is_err());
+}
+
+#[test]
+fn what_hooks_said_to_gemini_cli_is_not_said_by_a_person() {
+    let told = "<hook_context>&gt; Low water is at three.</hook_context>";
+    let asked = format!("{told}\n\nWhen is high water?");
+    assert_eq!(conversation::prompt(&asked), Some("When is high water?"));
+    assert_eq!(conversation::prompt(told), None);
+    let line = serde_json::json!({"id": "q3", "type": "user", "content": [{"text": asked}, {"text": told}]});
+    let session = [
+        sample("gemini-resumed.jsonl"),
+        format!("{line}\n").into_bytes(),
+    ]
+    .concat();
+    let read = whole(&Scratch::new(&session).path).transcript;
+    let said: Vec<_> = read.conversations[0]
+        .messages
+        .iter()
+        .map(|said| said.text.as_str())
+        .collect();
+    assert_eq!(said.last(), Some(&"When is high water?"));
+    assert!(
+        !said.iter().any(|text| text.contains("Low water is")),
+        "{said:?}"
+    );
 }
 
 /// What was gathered in several readings.

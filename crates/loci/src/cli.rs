@@ -607,7 +607,7 @@ pub struct HookSettings {
     /// The host
     #[arg(long, value_name = "HOST", value_parser = hosts())]
     pub host: &'static Host,
-    /// Its file of hooks [default: the host's own: ~/.claude/settings.json, ~/.codex/hooks.json]
+    /// Its file of hooks [default: the host's own: ~/.claude/settings.json, ~/.codex/hooks.json, ~/.gemini/settings.json]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: Option<PathBuf>,
 }

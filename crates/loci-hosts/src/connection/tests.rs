@@ -5,9 +5,11 @@ use std::fs;
 use serde_json::json;
 
 use super::*;
+use crate::HookOptions;
+use crate::command::tests::PROGRAM;
 use crate::form::Form;
 use crate::machine::System;
-use crate::{CLAUDE_CODE, CLAUDE_DESKTOP, CODEX, CURSOR, HOSTS, OPENCODE, VSCODE, ZED};
+use crate::{CLAUDE_CODE, CLAUDE_DESKTOP, CODEX, CURSOR, GEMINI_CLI, HOSTS, OPENCODE, VSCODE, ZED};
 
 const OWN: OwnEntry<'_> = OwnEntry {
     file_name: None,
@@ -370,5 +372,64 @@ fn every_host_has_a_page_that_says_what_is_written() {
             assert!(page.contains(&fact), "{}.md does not say {fact}", host.name);
         }
         assert!(overview.contains(&format!("[{}]({}.md)", host.title, host.name)));
+    }
+}
+
+#[test]
+fn a_server_and_hooks_in_one_file_are_undone_to_the_byte() {
+    let program = ["/usr/local/bin/loci".to_owned()];
+    let options = HookOptions {
+        program: &program,
+        dialect: None,
+        default_dialect: "mememory",
+        is_shared: false,
+        is_verbatim: false,
+    };
+    for before in [
+        None,
+        Some("{}\n".to_owned()),
+        Some(with_others(&GEMINI_CLI)),
+    ] {
+        // Both at once, the server first, the hooks first, the hooks alone.
+        for way in 0..4 {
+            let home = tempfile::tempdir().unwrap();
+            let machine = machine(home.path());
+            let connection = connection(&GEMINI_CLI, &machine, Scope::User);
+            let file = connection.file().unwrap();
+            if let Some(text) = &before {
+                fs::create_dir_all(file.parent().unwrap()).unwrap();
+                fs::write(&file, text).unwrap();
+            }
+            let found = everything(home.path());
+            let hooks = Hooks {
+                host: &GEMINI_CLI,
+                file: &file,
+                program: PROGRAM,
+            };
+            let connect = || connection.connect(&stdio("mememory")).unwrap();
+            match way {
+                0 => {
+                    let both = || hooks.join_install(connect(), &options).unwrap();
+                    both().apply().unwrap();
+                    assert!(!both().has_changed(), "twice is once");
+                }
+                1 => {
+                    connect().apply().unwrap();
+                    hooks.install(&options).unwrap();
+                }
+                2 => {
+                    hooks.install(&options).unwrap();
+                    connect().apply().unwrap();
+                }
+                _ => {
+                    hooks.install(&options).unwrap();
+                }
+            }
+            let text = fs::read_to_string(&file).unwrap();
+            assert!(text.contains("BeforeAgent"), "{text}");
+            let undo = connection.disconnect_with(&hooks).unwrap();
+            undo.apply().unwrap();
+            assert_eq!(everything(home.path()), found, "{way} {before:?}");
+        }
     }
 }

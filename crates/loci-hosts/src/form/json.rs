@@ -105,7 +105,8 @@ fn finished(before: &str, root: &CstRootNode) -> String {
     new
 }
 
-fn input(value: &Value) -> CstInputValue {
+/// Returns the value as the editor of JSON takes it.
+pub fn input(value: &Value) -> CstInputValue {
     match value {
         Value::Null => CstInputValue::Null,
         Value::Bool(value) => CstInputValue::Bool(*value),

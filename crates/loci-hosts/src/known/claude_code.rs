@@ -3,7 +3,9 @@
 use serde_json::json;
 
 use crate::form::Form;
-use crate::host::{EVENTS_OF_CLAUDE_CODE, HookFile, Host, Http, Instructions, List, Servers};
+use crate::host::{
+    EVENTS_OF_CLAUDE_CODE, HookCommand, HookFile, Host, Http, Instructions, List, Servers,
+};
 use crate::machine::Folder;
 
 /// The data of Claude Code.
@@ -37,6 +39,9 @@ pub static CLAUDE_CODE: Host = Host {
     hooks: Some(HookFile {
         file: "settings.json",
         events: EVENTS_OF_CLAUDE_CODE,
+        command: HookCommand::Words,
+        timeout_units: 1,
+        has_async: true,
         advice: None,
     }),
     list: Some(List {

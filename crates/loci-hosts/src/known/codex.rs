@@ -5,7 +5,8 @@ use serde_json::json;
 use crate::entry;
 use crate::form::Form;
 use crate::host::{
-    EVENTS_OF_CLAUDE_CODE, HookFile, Host, Http, Instructions, List, Servers, TOKEN_VARIABLE,
+    EVENTS_OF_CLAUDE_CODE, HookCommand, HookFile, Host, Http, Instructions, List, Servers,
+    TOKEN_VARIABLE,
 };
 use crate::machine::Folder;
 
@@ -32,6 +33,9 @@ pub static CODEX: Host = Host {
     hooks: Some(HookFile {
         file: "hooks.json",
         events: EVENTS_OF_CLAUDE_CODE,
+        command: HookCommand::Line,
+        timeout_units: 1,
+        has_async: false,
         advice: Some(
             "Codex runs new or changed hooks only after you have trusted them: review them with /hooks in Codex",
         ),

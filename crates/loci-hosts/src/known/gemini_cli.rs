@@ -4,8 +4,17 @@ use serde_json::json;
 
 use crate::entry;
 use crate::form::Form;
-use crate::host::{Host, Http, Instructions, List, Servers};
+use crate::host::{Event, HookCommand, HookFile, Host, Http, Instructions, List, Servers};
 use crate::machine::Folder;
+
+/// The events of Gemini CLI. It names no summary that takes the place of a conversation.
+const EVENTS: &[(&str, Event)] = &[
+    ("SessionStart", Event::SessionStart),
+    ("BeforeAgent", Event::Prompt),
+    ("AfterAgent", Event::Stop),
+    ("PreCompress", Event::PreCompact),
+    ("SessionEnd", Event::SessionEnd),
+];
 
 /// The data of Gemini CLI.
 pub static GEMINI_CLI: Host = Host {
@@ -29,7 +38,14 @@ pub static GEMINI_CLI: Host = Host {
         user: Some("GEMINI.md"),
         project: Some("GEMINI.md"),
     },
-    hooks: None,
+    hooks: Some(HookFile {
+        file: "settings.json",
+        events: EVENTS,
+        command: HookCommand::LineOfPowerShell,
+        timeout_units: 1_000,
+        has_async: false,
+        advice: None,
+    }),
     list: Some(List {
         program: "gemini",
         arguments: &["mcp", "list"],

@@ -12,8 +12,8 @@ use super::value::{Threads, moment, spoken, texts, title};
 use super::{Conversation, Gather, Said};
 use crate::plain_file;
 
-/// Elements in what the program, not the person, says to the model.
-const PROGRAM: &[&str] = &["session_context"];
+/// Elements in what the program or a hook, not the person, says to the model.
+const PROGRAM: &[&str] = &["session_context", "hook_context"];
 /// Bytes of a file that names the folder of a project.
 const PROJECT_FILE_BYTES_MAX: u64 = 1 << 20;
 /// Where the text of files begins that a message refers to.
@@ -102,7 +102,7 @@ impl GeminiCli {
             .take_while(|text| !text.trim_start().starts_with(FILES_BEGIN))
         {
             let by_speaker = if speaker == "user" {
-                spoken(text, PROGRAM)
+                prompt(text)
             } else {
                 Some(text)
             };
@@ -120,6 +120,11 @@ impl GeminiCli {
         }
         Some(())
     }
+}
+
+/// What a person said of a prompt as the program gives it to hooks and to the model.
+pub(super) fn prompt(text: &str) -> Option<&str> {
+    spoken(text, PROGRAM)
 }
 
 /// The folder of the project that a file in `~/.gemini/tmp/<project>/chats` is about: the program

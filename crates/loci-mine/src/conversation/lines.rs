@@ -105,13 +105,19 @@ pub(super) fn folder(source: &mut Source<'_>) -> io::Result<Option<String>> {
 
 /// The last message in the last part of such a file, behind its first `from` bytes.
 pub(super) fn last_said(source: &mut Source<'_>, from: u64) -> io::Result<Option<Said>> {
+    // Its messages alone do not tell the form.
+    let is_of_gemini_cli = matches!(head(source)?, Some((Format::GeminiCli, _)));
     let start = source.stamp.bytes.saturating_sub(TAIL_BYTES_MAX).max(from);
     let mut tail = Vec::new();
     source.from(start)?.read_to_end(&mut tail)?;
     Ok(tail.rsplit(|byte| *byte == b'\n').find_map(|line| {
         // The first line may begin before this part, and the last may not be whole yet.
         let value = serde_json::from_slice(trimmed(line)).ok()?;
-        let (_, mut gather) = form_of(&value)?;
+        let mut gather: Box<dyn Gather> = if is_of_gemini_cli {
+            Box::new(GeminiCli::default())
+        } else {
+            form_of(&value)?.1
+        };
         gather.take(&value);
         gather.conversations().pop()?.messages.pop()
     }))

@@ -242,6 +242,12 @@ pub fn last_answer(path: &Path, from: u64) -> io::Result<Option<String>> {
         .map(|said| said.text))
 }
 
+/// What a person said of the prompt of a session: Gemini CLI puts what hooks said before and after
+/// it. None if nothing is left.
+pub fn prompt(text: &str) -> Option<&str> {
+    gemini_cli::prompt(text)
+}
+
 /// Whether a file begins with what was read up to a mark or, of a form that does not grow, is that.
 ///
 /// # Errors

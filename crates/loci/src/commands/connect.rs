@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use loci_dialects::{DIALECTS, Dialect, mememory};
 use loci_hosts::{
     Change, ConnectError, Connection, HOSTS, HookOptions, Hooks, Host, InstructionBlock, Machine,
-    OwnEntry, Program, Scope, Target, shell_command,
+    OwnEntry, Program, Scope, Target, program_words,
 };
 
 use self::endpoint::Endpoint;
@@ -142,34 +142,12 @@ impl Work<'_> {
             change => change?,
         };
         let is_new = !self.arguments.hosts.is_empty() && !host.is_installed(&self.machine);
-        let mut outcome = Outcome::of(change.has_changed());
-        report.make(Part::Server, &change)?;
+        let mut outcome = self.make(host, change, dialect, report)?;
         if is_new {
             report.note(format!(
                 "{} was not found on this machine; its settings wait for it",
                 host.title
             ));
-        }
-        if self.arguments.hooks {
-            match self.hooks_file(host) {
-                Some(file) => {
-                    let command = shell_command(&self.program.file, &self.program.places);
-                    let change = self.hooks(host, &file).plan_install(&HookOptions {
-                        command: &command,
-                        dialect: Some(dialect.name),
-                        default_dialect: mememory::DIALECT.name,
-                        is_shared: false,
-                        is_verbatim: false,
-                    })?;
-                    outcome = outcome.and(change.has_changed());
-                    report.make(Part::Hooks, &change)?;
-                    let advice = host.hooks.and_then(|hooks| hooks.advice);
-                    if let Some(advice) = advice.filter(|_| change.has_changed()) {
-                        report.note(advice.to_owned());
-                    }
-                }
-                None => report.note(format!("loci has no hooks for {}", host.title)),
-            }
         }
         if self.arguments.instructions {
             let block = InstructionBlock {
@@ -192,6 +170,46 @@ impl Work<'_> {
         Ok(outcome)
     }
 
+    /// Makes the change of the servers of a host, and of its hooks if they are asked for.
+    fn make(
+        &self,
+        host: &'static Host,
+        change: Change,
+        dialect: &Dialect,
+        report: &mut Report,
+    ) -> Result<Outcome, ConnectError> {
+        let Some(file) = self.hooks_file(host).filter(|_| self.arguments.hooks) else {
+            report.make(Part::Server, &change)?;
+            if self.arguments.hooks {
+                report.note(format!("loci has no hooks for {}", host.title));
+            }
+            return Ok(Outcome::of(change.has_changed()));
+        };
+        let (hooks, words) = (self.hooks(host, &file), self.words());
+        let options = HookOptions {
+            program: &words,
+            dialect: Some(dialect.name),
+            default_dialect: mememory::DIALECT.name,
+            is_shared: false,
+            is_verbatim: false,
+        };
+        // Gemini CLI keeps both in one file.
+        if file == change.file {
+            let both = hooks.join_install(change, &options)?;
+            report.make(Part::ServerAndHooks, &both)?;
+            return Ok(Outcome::of(both.has_changed()));
+        }
+        let outcome = Outcome::of(change.has_changed());
+        report.make(Part::Server, &change)?;
+        let change = hooks.plan_install(&options)?;
+        report.make(Part::Hooks, &change)?;
+        let advice = host.hooks.and_then(|hooks| hooks.advice);
+        if let Some(advice) = advice.filter(|_| change.has_changed()) {
+            report.note(advice.to_owned());
+        }
+        Ok(outcome.and(change.has_changed()))
+    }
+
     fn disconnect(
         &self,
         connection: &Connection<'_>,
@@ -208,10 +226,18 @@ impl Work<'_> {
                 report.make(part, &change)
             }
         };
-        undo(Part::Server, connection.disconnect())?;
-        if let (Scope::User, Some(file)) = (connection.scope, self.hooks_file(host)) {
-            let change = self.hooks(host, &file).plan_uninstall(&self.machine.home);
-            undo(Part::Hooks, change.map_err(ConnectError::from))?;
+        let hooks_file = self.hooks_file(host);
+        match hooks_file.filter(|_| connection.scope == Scope::User) {
+            Some(file) if connection.file().is_ok_and(|servers| servers == file) => {
+                let change = connection.disconnect_with(&self.hooks(host, &file));
+                undo(Part::ServerAndHooks, change)?;
+            }
+            Some(file) => {
+                undo(Part::Server, connection.disconnect())?;
+                let change = self.hooks(host, &file).plan_uninstall(&self.machine.home);
+                undo(Part::Hooks, change.map_err(ConnectError::from))?;
+            }
+            None => undo(Part::Server, connection.disconnect())?,
         }
         undo(Part::Instructions, connection.uninstruct())?;
         Ok(if has_changed {
@@ -284,15 +310,18 @@ impl Work<'_> {
                 url: endpoint.url(dialect.name),
             };
         }
-        let places = self.program.places.iter();
-        let mut arguments: Vec<String> = places
-            .flat_map(|(flag, place)| [format!("--{flag}"), place.clone()])
-            .collect();
-        arguments.extend(["mcp".to_owned(), dialect.name.to_owned()]);
+        let mut words = self.words().into_iter();
+        let program = words.next().unwrap_or_default();
+        let server = ["mcp", dialect.name].map(str::to_owned);
         Target::Stdio {
-            program: self.program.file.to_string_lossy().into_owned(),
-            arguments,
+            program,
+            arguments: words.chain(server).collect(),
         }
+    }
+
+    /// Returns the words that call this program.
+    fn words(&self) -> Vec<String> {
+        program_words(&self.program.file, &self.program.places)
     }
 
     fn hooks_file(&self, host: &Host) -> Option<PathBuf> {

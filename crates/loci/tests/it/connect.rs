@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::program::Place;
 
@@ -125,10 +125,24 @@ fn hooks_and_instructions_come_and_go_with_the_server() {
     place.run(&arguments).succeeded();
     let entry = &read_json(&place.path(".claude.json"))["mcpServers"]["loci"];
     assert_eq!(entry["alwaysLoad"], true);
-    let hooks = fs::read_to_string(place.path(".claude/settings.json")).unwrap();
+    let hooks = read_json(&place.path(".claude/settings.json"))["hooks"].clone();
+    let words = json!([
+        "hook",
+        "run",
+        "--host",
+        "claude-code",
+        "--dialect",
+        "vault",
+        "--event",
+        "stop"
+    ]);
+    let stop = &hooks["Stop"][0]["hooks"][0];
     assert!(
-        hooks.contains("hook run --host claude-code --dialect vault --event stop"),
-        "{hooks}"
+        stop["args"]
+            .as_array()
+            .unwrap()
+            .ends_with(words.as_array().unwrap()),
+        "{stop}"
     );
     let told = fs::read_to_string(place.path(".claude/CLAUDE.md")).unwrap();
     assert!(
@@ -145,6 +159,37 @@ fn hooks_and_instructions_come_and_go_with_the_server() {
 
     let elsewhere = ["connect", "claude-code", "--hooks", "--scope", "project"];
     place.run(&elsewhere).failed(2, "--hooks");
+}
+
+#[test]
+fn a_server_and_hooks_share_the_file_of_gemini_cli() {
+    let place = place();
+    place.write(".gemini/settings.json", "{\"a\": 1} // mine");
+    let home = place.path("");
+    let before = everything(&home);
+    let shown = place
+        .run(&["connect", "gemini-cli", "--hooks", "--dry-run"])
+        .succeeded()
+        .stdout;
+    assert!(
+        shown.contains("mcpServers") && shown.contains("BeforeAgent"),
+        "{shown}"
+    );
+    assert_eq!(everything(&home), before);
+    let said = place
+        .run(&["connect", "gemini-cli", "--hooks"])
+        .succeeded()
+        .stdout;
+    assert!(said.contains("server and hooks: in "), "{said}");
+    let text = fs::read_to_string(place.path(".gemini/settings.json")).unwrap();
+    assert!(
+        text.contains("\"timeout\": 5000") && text.contains("// mine"),
+        "{text}"
+    );
+    let again = place.run(&["connect", "gemini-cli", "--hooks"]).succeeded();
+    assert!(again.stdout.contains("already connected"), "{again:?}");
+    place.run(&["connect", "--undo"]).succeeded();
+    assert_eq!(everything(&home), before);
 }
 
 #[test]

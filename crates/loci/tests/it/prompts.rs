@@ -118,6 +118,45 @@ fn the_summary_of_a_compaction_is_filed_once_and_found() {
     assert_eq!(place.json(&["stats"])["total"], 1);
 }
 
+#[test]
+fn gemini_cli_has_names_of_its_own() {
+    let place = with_facts();
+    let asked = format!("<hook_context>&gt; Tea at four.</hook_context>\n\n{QUESTION}");
+    let input = json!({"session_id": "a", "prompt": asked, "cwd": place.path("")});
+    let reply = hook(&place, "gemini-cli", "prompt", &input);
+    let reply: Value = serde_json::from_str(&reply).unwrap();
+    let output = &reply["hookSpecificOutput"];
+    assert_eq!(output["hookEventName"], "BeforeAgent");
+    let told = output["additionalContext"].as_str().unwrap();
+    assert!(told.contains(FACT), "{told}");
+
+    let transcript = place.path("session-1.jsonl");
+    let message = |id: &str, kind: &str, text: &str| {
+        json!({"id": id, "type": kind, "content": [{"text": text}]}).to_string()
+    };
+    let lines = [
+        json!({"sessionId": "a", "projectHash": "b", "kind": "main"}).to_string(),
+        message("1", "user", &asked),
+        message("2", "gemini", "At nine."),
+        json!({"$set": {"lastUpdated": "2026-11-22T15:10:20.504Z"}}).to_string(),
+    ];
+    std::fs::write(&transcript, lines.map(|line| line + "\n").concat()).unwrap();
+    let input = json!({
+        "session_id": "a",
+        "cwd": place.path(""),
+        "transcript_path": transcript,
+        "prompt": asked,
+        "prompt_response": "At nine.",
+        "stop_hook_active": false,
+    });
+    let facts = place.json(&["stats"])["total"].as_u64().unwrap();
+    assert_eq!(hook(&place, "gemini-cli", "stop", &input), "");
+    assert_eq!(hook(&place, "gemini-cli", "session-end", &input), "");
+    assert_eq!(place.json(&["stats"])["total"], facts + 2);
+    let filed = place.run(&["export", "-"]).succeeded().stdout;
+    assert!(!filed.contains("Tea at four"), "{filed}");
+}
+
 /// The hooks of prompts, and processes that answer them.
 #[cfg(unix)]
 mod sockets {

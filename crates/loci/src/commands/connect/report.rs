@@ -15,6 +15,8 @@ use crate::output::{Output, status_line};
 pub enum Part {
     Server,
     Hooks,
+    /// Both, in one file.
+    ServerAndHooks,
     Instructions,
 }
 
@@ -23,6 +25,7 @@ impl Part {
         match self {
             Part::Server => "server",
             Part::Hooks => "hooks",
+            Part::ServerAndHooks => "server and hooks",
             Part::Instructions => "instructions",
         }
     }

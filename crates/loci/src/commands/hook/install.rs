@@ -28,9 +28,9 @@ pub fn install(
         verbatim,
     } = arguments;
     let program = OwnProgram::new(settings)?;
-    let command = loci_hosts::shell_command(&program.file, &program.places);
+    let words = loci_hosts::program_words(&program.file, &program.places);
     let options = HookOptions {
-        command: &command,
+        program: &words,
         dialect: dialect.as_deref(),
         default_dialect: mememory::DIALECT.name,
         is_shared: *shared,
