@@ -21,6 +21,7 @@ FEATURES = {
     "left out": "Null and empty values, which strict schemas have a model send, mean that an argument is left out.",
     "hooks": "The hooks that loci installs file every question and every answer once.",
     "session start": "Its model begins a session with what earlier ones filed.",
+    "prompts": "Its model reads with a prompt the memories that concern it.",
     "resume": "A session that is resumed is filed once, too.",
     "compaction": "A session that is compacted is filed once, too, and its model told again what matters.",
     "transcripts": "`loci palace mine` files its sessions in the wing of the project, and only what was said.",

@@ -134,9 +134,11 @@ class Speaker:
 
     def __call__(self, request):
         for text in reversed(request.texts("user")):
-            if text in self.answers:
-                self.asked[text].set()
-                return self.answers[text]
+            # Gemini CLI puts what hooks say before the question.
+            question = text.rpartition("</hook_context>")[2].strip()
+            if question in self.answers:
+                self.asked[question].set()
+                return self.answers[question]
         raise KeyError(f"no question among {request.texts('user')}")
 
 
@@ -378,6 +380,19 @@ class Hooks(Conversations):
         # README connects mememory, so that the agent has no tools of mempalace.
         self.assertEqual(re.findall(r"mempalace_\w+", request.everything), [])
 
+    @feature("prompts")
+    def test_a_prompt_brings_up_memories(self):
+        fact = "The lighthouse keeper feeds the gulls at seven."
+        self.host.loci("add", fact)
+        question = "When does the lighthouse keeper feed the gulls?"
+        self.endpoint.script = Speaker({question: "At seven."})
+        self.ask(question)
+        told = self.endpoint.requests[-1].everything
+        _, frame, brought_up = told.partition("Memories of loci that may concern this prompt.")
+        self.assertTrue(frame, told)
+        self.assertIn(fact, brought_up)
+        self.check_filed(question, "At seven.")
+
     @feature("resume")
     def test_resume(self):
         self.speak()
@@ -386,6 +401,13 @@ class Hooks(Conversations):
         # The session went on, or the model would not read what it said before.
         self.assertIn(self.ANSWER, self.endpoint.requests[-1].texts("assistant"))
         self.check_filed(self.QUESTION, self.ANSWER, self.SECOND_QUESTION, self.SECOND_ANSWER)
+
+
+class Compaction(Hooks):
+    """Tests of hooks in a host that begins a session again when it compacts it."""
+
+    # Whether the host tells its hooks the summary.
+    names_summary = False
 
     @feature("compaction")
     def test_compaction(self):
@@ -396,9 +418,11 @@ class Hooks(Conversations):
         self.assertTrue(self.endpoint.summaries)
         self.check_told(self.endpoint.requests[-1])
         self.check_filed(self.QUESTION, self.ANSWER, self.SECOND_QUESTION, self.SECOND_ANSWER)
+        self.assertEqual(len(self.host.summaries()), int(self.names_summary))
 
 
-class ClaudeCodeTest(Agent, Connected, Hooks, unittest.TestCase):
+class ClaudeCodeTest(Agent, Connected, Compaction, unittest.TestCase):
+    names_summary = True
     client = "claude-code"
     host_class = ClaudeCode
 
@@ -421,17 +445,19 @@ class ClaudeCodeTest(Agent, Connected, Hooks, unittest.TestCase):
             self.check_filed(self.QUESTION, "Done.", self.SECOND_QUESTION, "Done.")
 
 
-class CodexTest(Agent, Connected, Hooks, unittest.TestCase):
+class CodexTest(Agent, Connected, Compaction, unittest.TestCase):
     client = "codex"
     host_class = Codex
 
 
-class GeminiCliTest(Agent, Connected, Conversations, unittest.TestCase):
+class GeminiCliTest(Agent, Connected, Hooks, unittest.TestCase):
     client = "gemini-cli"
     host_class = GeminiCli
 
     @feature("transcripts")
     def test_transcripts(self):
+        # What the hooks would file is what is mined.
+        self.host.loci("hook", "uninstall", "--host", "gemini-cli")
         self.speak()
         self.ask(self.QUESTION)
         self.ask(self.SECOND_QUESTION, resume=True)

@@ -1,13 +1,13 @@
 """Gemini CLI."""
 
-from agents.host import Host, write_json
+from agents.host import HookedHost, write_json
 
 # A model by name: for the default one, the host first asks another which to take.
 MODEL = "gemini-2.5-flash"
 
 
-class GeminiCli(Host):
-    program = "gemini"
+class GeminiCli(HookedHost):
+    program, hook_name = "gemini", "gemini-cli"
     listed_pattern = r"^✓ (\S+): .* - Connected$"
 
     def variables(self):

@@ -174,6 +174,11 @@ class Host:
         said = [memory for memory in memories if "speaker" in memory.get("attributes", {})]
         return [(memory["collection"], memory["attributes"]["speaker"], memory["content"]) for memory in said]
 
+    def summaries(self):
+        """The filed summaries of conversations."""
+        memories = [json.loads(line).get("memory", {}) for line in self.loci("export", "-").splitlines()]
+        return [memory["content"] for memory in memories if memory.get("kind") == "summary"]
+
 
 class HookedHost(Host):
     """A host that loci installs hooks into."""
