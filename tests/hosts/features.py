@@ -24,6 +24,7 @@ FEATURES = {
     "prompts": "Its model reads with a prompt the memories that concern it.",
     "resume": "A session that is resumed is filed once, too.",
     "compaction": "A session that is compacted is filed once, too, and its model told again what matters.",
+    "plug-in": "Its own tools accept the plug-in of loci, whose server it lists and whose hooks it runs.",
     "transcripts": "`loci palace mine` files its sessions in the wing of the project, and only what was said.",
 }
 # How much to try: `quick` for the clients marked so in clients.json, or `all`. tests/hosts/run.py chooses by itself.

@@ -8,6 +8,7 @@ import functools
 import os
 import pathlib
 import re
+import shutil
 import sys
 import threading
 import unittest
@@ -400,6 +401,21 @@ class Hooks(Conversations):
         self.ask(self.SECOND_QUESTION, resume=True)
         # The session went on, or the model would not read what it said before.
         self.assertIn(self.ANSWER, self.endpoint.requests[-1].texts("assistant"))
+        self.check_filed(self.QUESTION, self.ANSWER, self.SECOND_QUESTION, self.SECOND_ANSWER)
+
+    @feature("plug-in")
+    def test_plugin(self):
+        self.host.loci("hook", "uninstall", "--host", self.host.hook_name)
+        checkout = self.host.home / "checkout"
+        for folder in (".agents", ".claude-plugin", "plugins"):
+            shutil.copytree(install.ROOT / folder, checkout / folder)
+        self.host.add_plugin(checkout)
+        if (listed := self.host.mcp_list()) is not None:
+            self.assertEqual([name.rpartition(":")[2] for name in listed], ["loci"])
+        self.speak()
+        self.ask(self.QUESTION)
+        self.ask(self.SECOND_QUESTION)
+        self.check_told(self.endpoint.requests[-1])
         self.check_filed(self.QUESTION, self.ANSWER, self.SECOND_QUESTION, self.SECOND_ANSWER)
 
 

@@ -7,7 +7,7 @@ use loci_mine::conversation;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::host::{Event, Host};
+use crate::host::{Event, HookReply, Host};
 
 /// The largest input of a hook, in bytes.
 const INPUT_BYTES_MAX: u64 = 8 << 20;
@@ -45,6 +45,9 @@ pub struct Input {
     /// The folder that the session works in.
     #[serde(rename = "cwd")]
     pub folder: Option<String>,
+    /// The folders of the session, of which Cursor names all.
+    #[serde(default)]
+    workspace_roots: Value,
     /// True if the agent goes on because a hook asked it to.
     #[serde(rename = "stop_hook_active", default)]
     pub is_continued: bool,
@@ -58,7 +61,10 @@ impl Input {
     pub fn read(input: impl Read) -> io::Result<Self> {
         let mut text = String::new();
         input.take(INPUT_BYTES_MAX).read_to_string(&mut text)?;
-        Ok(serde_json::from_str(&text)?)
+        let mut input: Input = serde_json::from_str(&text)?;
+        let first = input.workspace_roots.get(0).and_then(Value::as_str);
+        input.folder = input.folder.take().or_else(|| first.map(str::to_owned));
+        Ok(input)
     }
 
     /// Returns the text of the agent's last answer; `None` if the host did not name it.
@@ -105,6 +111,7 @@ impl Reply {
     /// Returns the reply as JSON for that host, which has its own names for events.
     pub fn value(&self, host: &Host) -> Value {
         match self {
+            Reply::Context(_, text) if is_alone(host) => json!({"additional_context": text}),
             Reply::Context(event, text) => {
                 let name = host.events().iter().find(|(_, one)| one == event);
                 json!({
@@ -117,6 +124,12 @@ impl Reply {
             Reply::Continue(request) => json!({"decision": "block", "reason": request}),
         }
     }
+}
+
+/// Returns true if the host takes a text for the agent alone.
+fn is_alone(host: &Host) -> bool {
+    host.hooks
+        .is_some_and(|hooks| hooks.reply == HookReply::Alone)
 }
 
 #[cfg(test)]
@@ -177,6 +190,21 @@ mod tests {
                 json!({"hookSpecificOutput": {"hookEventName": name, "additionalContext": "Tea."}})
             );
         }
+    }
+
+    #[test]
+    fn cursor_names_folders_and_takes_a_text_alone() {
+        let input = Input::read(&br#"{"workspace_roots": ["/tea", "/cake"]}"#[..]).unwrap();
+        assert_eq!(input.folder.as_deref(), Some("/tea"));
+        let input = Input::read(&br#"{"cwd": "/a", "workspace_roots": ["/tea"]}"#[..]).unwrap();
+        assert_eq!(input.folder.as_deref(), Some("/a"));
+        let input = Input::read(&br#"{"workspace_roots": [3]}"#[..]).unwrap();
+        assert_eq!(input.folder, None);
+        let reply = Reply::Context(Event::SessionStart, "Tea.".to_owned());
+        assert_eq!(
+            reply.value(&crate::CURSOR),
+            json!({"additional_context": "Tea."})
+        );
     }
 
     #[test]

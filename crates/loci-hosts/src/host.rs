@@ -29,7 +29,7 @@ pub struct Host {
     pub servers: Servers,
     /// The files in which its agents read instructions.
     pub instructions: Instructions,
-    /// Its hooks, if it has a file of the form that [`Hooks`](crate::Hooks) edits.
+    /// Its hooks, if it has any that call loci.
     pub hooks: Option<HookFile>,
     /// Its own command that lists MCP servers.
     pub list: Option<List>,
@@ -94,8 +94,9 @@ pub(crate) const EVENTS_OF_CLAUDE_CODE: &[(&str, Event)] = &[
 /// The file of hooks of a host.
 #[derive(Debug, Clone, Copy)]
 pub struct HookFile {
-    /// The name of the file in the folder of settings.
-    pub file: &'static str,
+    /// The name of the file in the folder of settings; `None` if the hooks come with a plug-in
+    /// alone.
+    pub file: Option<&'static str>,
     /// The events at which the host calls loci, each with the host's own name for it.
     pub events: &'static [(&'static str, Event)],
     /// The form of the command of a hook.
@@ -104,8 +105,19 @@ pub struct HookFile {
     pub timeout_units: u64,
     /// True if the host goes on at once after it has started a hook that is marked `async`.
     pub has_async: bool,
+    /// The form of a reply with a text for the agent.
+    pub reply: HookReply,
     /// The advice for a user whose hooks have changed.
     pub advice: Option<&'static str>,
+}
+
+/// The form in which a host takes a text for the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookReply {
+    /// An object that names the event holds the text.
+    OfEvent,
+    /// The text alone, under a key of its own.
+    Alone,
 }
 
 /// The form in which a host takes the command of a hook.
@@ -216,7 +228,7 @@ impl Host {
     /// no home folder.
     pub fn hooks_file(&self) -> Option<PathBuf> {
         let folder = Machine::here()?.folder(&self.folder);
-        Some(folder.join(self.hooks?.file))
+        Some(folder.join(self.hooks?.file?))
     }
 
     /// Returns the events at which the host calls loci; none if it has no hooks.

@@ -21,24 +21,25 @@ pub struct InstructionBlock<'a> {
 impl InstructionBlock<'_> {
     /// Returns the block with its marks, without a new line at its end.
     pub fn text(&self) -> String {
+        format!("{BEGIN}\n## Memory\n\n{}\n{END}", self.rules())
+    }
+
+    /// Returns what an agent should do, without a heading.
+    pub(crate) fn rules(&self) -> String {
         let InstructionBlock {
             server,
             recall,
             remember,
         } = self;
         format!(
-            "{BEGIN}\n\
-             ## Memory\n\
-             \n\
-             The MCP server `{server}` is your memory across sessions.\n\
+            "The MCP server `{server}` is your memory across sessions.\n\
              \n\
              - Before you begin a task, and when the user refers to earlier work, call `{recall}` with a short question.\n\
              - When you learn something that a later session needs, call `{remember}`: a decision with its reason, a \
              preference or correction of the user, a fact that took effort to find. Write one or two sentences that are \
              understood on their own.\n\
              - Store no secrets, and nothing that the files of the project say already.\n\
-             - If a memory contradicts what you see, trust what you see and correct the memory.\n\
-             {END}"
+             - If a memory contradicts what you see, trust what you see and correct the memory."
         )
     }
 

@@ -564,7 +564,7 @@ pub enum Hook {
     /// know, and at a prompt the memories that concern it.
     Run {
         /// The host
-        #[arg(long, value_name = "HOST", value_parser = hosts())]
+        #[arg(long, value_name = "HOST", value_parser = hosts(loci_hosts::hosts_with_hooks()))]
         host: &'static Host,
         /// The tools that the agent has, which are named to it at the start of a session
         #[arg(long, value_name = "DIALECT", default_value = mememory::DIALECT.name, value_parser = dialects())]
@@ -605,7 +605,7 @@ pub struct HookInstall {
 #[derive(Args)]
 pub struct HookSettings {
     /// The host
-    #[arg(long, value_name = "HOST", value_parser = hosts())]
+    #[arg(long, value_name = "HOST", value_parser = hosts(loci_hosts::hosts_with_hook_files()))]
     pub host: &'static Host,
     /// Its file of hooks [default: the host's own: ~/.claude/settings.json, ~/.codex/hooks.json, ~/.gemini/settings.json]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -703,8 +703,10 @@ fn dialects() -> PossibleValuesParser {
     PossibleValuesParser::new(DIALECTS.iter().map(|dialect| dialect.name))
 }
 
-fn hosts() -> impl TypedValueParser<Value = &'static Host> {
-    PossibleValuesParser::new(loci_hosts::hosts_with_hooks().map(|host| host.name))
+fn hosts(
+    hosts: impl Iterator<Item = &'static Host>,
+) -> impl TypedValueParser<Value = &'static Host> {
+    PossibleValuesParser::new(hosts.map(|host| host.name))
         .try_map(|name| loci_hosts::host(&name).ok_or("there is no host with this name"))
 }
 

@@ -71,6 +71,12 @@ class ClaudeCode(HookedHost):
             return []
         return [Call(Tool("ToolSearch"), {"query": f"select:{','.join(names)}", "max_results": len(names)})]
 
+    def add_plugin(self, checkout):
+        self.run("plugin", "validate", "--strict", str(checkout / "plugins" / "claude-code"))
+        self.run("plugin", "validate", "--strict", str(checkout))
+        self.run("plugin", "marketplace", "add", str(checkout))
+        self.run("plugin", "install", "loci@loci")
+
     def ask_compacted(self, prompt):
         self.ask("/compact", resume=True)
         return self.ask(prompt, resume=True)

@@ -59,6 +59,10 @@ enabled = false
         queries = [f"{plain(server)} {name}" for server, name in wanted if not request.has_tool(server, name)]
         return [Call(Tool("tool_search"), {"query": query, "limit": 20}) for query in queries]
 
+    def add_plugin(self, checkout):
+        self.run("plugin", "marketplace", "add", str(checkout))
+        self.run("plugin", "add", "loci@loci")
+
     def ask_compacted(self, prompt):
         setting = f"model_auto_compact_token_limit={COMPACT_AT_TOKENS}"
         return self.run(*self.ask_arguments(prompt, True, "--config", setting))

@@ -8,7 +8,7 @@ MODEL = "gemini-2.5-flash"
 
 class GeminiCli(HookedHost):
     program, hook_name = "gemini", "gemini-cli"
-    listed_pattern = r"^✓ (\S+): .* - Connected$"
+    listed_pattern = r"^✓ (\S+)(?: \(from [^)]+\))?: .* - Connected$"
 
     def variables(self):
         return {
@@ -33,6 +33,11 @@ class GeminiCli(HookedHost):
     def http_arguments(self, server, url):
         header = ["--header", "Authorization: Bearer $LOCI_TOKEN"]
         return ["mcp", "add", "--scope", "user", "--transport", "http", *header, server, url]
+
+    def add_plugin(self, checkout):
+        folder = str(checkout / "plugins" / "gemini-cli")
+        self.run("extensions", "validate", folder)
+        self.run("extensions", "install", folder, "--consent")
 
     def ask_arguments(self, prompt, resume):
         # Without a person to ask, the model is offered only what needs no approval.

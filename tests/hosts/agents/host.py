@@ -189,6 +189,10 @@ class HookedHost(Host):
     def install_hooks(self):
         self.loci("hook", "install", "--host", self.hook_name)
 
+    def add_plugin(self, checkout):
+        """Adds the plug-in of loci in a checkout, after the host's own checks of it."""
+        raise NotImplementedError
+
     def ask_compacted(self, prompt):
         """Has the host compact the last session, and goes on with it."""
         raise NotImplementedError

@@ -4,7 +4,8 @@ use serde_json::json;
 
 use crate::form::Form;
 use crate::host::{
-    EVENTS_OF_CLAUDE_CODE, HookCommand, HookFile, Host, Http, Instructions, List, Servers,
+    EVENTS_OF_CLAUDE_CODE, HookCommand, HookFile, HookReply, Host, Http, Instructions, List,
+    Servers,
 };
 use crate::machine::Folder;
 
@@ -37,11 +38,12 @@ pub static CLAUDE_CODE: Host = Host {
         project: Some("CLAUDE.md"),
     },
     hooks: Some(HookFile {
-        file: "settings.json",
+        file: Some("settings.json"),
         events: EVENTS_OF_CLAUDE_CODE,
         command: HookCommand::Words,
         timeout_units: 1,
         has_async: true,
+        reply: HookReply::OfEvent,
         advice: None,
     }),
     list: Some(List {

@@ -5,8 +5,8 @@ use serde_json::json;
 use crate::entry;
 use crate::form::Form;
 use crate::host::{
-    EVENTS_OF_CLAUDE_CODE, HookCommand, HookFile, Host, Http, Instructions, List, Servers,
-    TOKEN_VARIABLE,
+    EVENTS_OF_CLAUDE_CODE, HookCommand, HookFile, HookReply, Host, Http, Instructions, List,
+    Servers, TOKEN_VARIABLE,
 };
 use crate::machine::Folder;
 
@@ -31,11 +31,12 @@ pub static CODEX: Host = Host {
         project: Some("AGENTS.md"),
     },
     hooks: Some(HookFile {
-        file: "hooks.json",
+        file: Some("hooks.json"),
         events: EVENTS_OF_CLAUDE_CODE,
         command: HookCommand::Line,
         timeout_units: 1,
         has_async: false,
+        reply: HookReply::OfEvent,
         advice: Some(
             "Codex runs new or changed hooks only after you have trusted them: review them with /hooks in Codex",
         ),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::entry;
 use crate::form::Form;
-use crate::host::{Host, Http, Instructions, Servers};
+use crate::host::{Event, HookCommand, HookFile, HookReply, Host, Http, Instructions, Servers};
 use crate::machine::Folder;
 
 /// The data of Cursor.
@@ -31,7 +31,16 @@ pub static CURSOR: Host = Host {
         user: None,
         project: Some("AGENTS.md"),
     },
-    hooks: None,
+    // Its hook of a prompt cannot tell the agent anything, and loci does not read its transcripts.
+    hooks: Some(HookFile {
+        file: None,
+        events: &[("sessionStart", Event::SessionStart)],
+        command: HookCommand::Line,
+        timeout_units: 1,
+        has_async: false,
+        reply: HookReply::Alone,
+        advice: None,
+    }),
     list: None,
     advice: "switch loci on in the settings of Cursor, under MCP, if it is off there",
     link: Some(link),

@@ -4,7 +4,9 @@ use serde_json::json;
 
 use crate::entry;
 use crate::form::Form;
-use crate::host::{Event, HookCommand, HookFile, Host, Http, Instructions, List, Servers};
+use crate::host::{
+    Event, HookCommand, HookFile, HookReply, Host, Http, Instructions, List, Servers,
+};
 use crate::machine::Folder;
 
 /// The events of Gemini CLI. It names no summary that takes the place of a conversation.
@@ -39,11 +41,12 @@ pub static GEMINI_CLI: Host = Host {
         project: Some("GEMINI.md"),
     },
     hooks: Some(HookFile {
-        file: "settings.json",
+        file: Some("settings.json"),
         events: EVENTS,
         command: HookCommand::LineOfPowerShell,
         timeout_units: 1_000,
         has_async: false,
+        reply: HookReply::OfEvent,
         advice: None,
     }),
     list: Some(List {

@@ -181,7 +181,7 @@ impl Work<'_> {
         let Some(file) = self.hooks_file(host).filter(|_| self.arguments.hooks) else {
             report.make(Part::Server, &change)?;
             if self.arguments.hooks {
-                report.note(format!("loci has no hooks for {}", host.title));
+                report.note(format!("loci installs no hooks for {}", host.title));
             }
             return Ok(Outcome::of(change.has_changed()));
         };
@@ -325,8 +325,8 @@ impl Work<'_> {
     }
 
     fn hooks_file(&self, host: &Host) -> Option<PathBuf> {
-        let hooks = host.hooks?;
-        Some(self.machine.folder(&host.folder).join(hooks.file))
+        let file = host.hooks?.file?;
+        Some(self.machine.folder(&host.folder).join(file))
     }
 
     fn hooks<'a>(&'a self, host: &'a Host, file: &'a Path) -> Hooks<'a> {

@@ -157,6 +157,20 @@ fn gemini_cli_has_names_of_its_own() {
     assert!(!filed.contains("Tea at four"), "{filed}");
 }
 
+#[test]
+fn cursor_takes_the_start_of_a_session_alone() {
+    let place = Place::new();
+    let input = json!({"conversation_id": "a", "workspace_roots": [place.path("")]});
+    let reply = hook(&place, "cursor", "session-start", &input);
+    let reply: Value = serde_json::from_str(&reply).unwrap();
+    assert_eq!(reply.as_object().unwrap().len(), 1);
+    let told = reply["additional_context"].as_str().unwrap();
+    assert!(told.contains("memory of your sessions"), "{told}");
+    // Its settings have no place for them.
+    let refused = place.run(&["hook", "install", "--host", "cursor"]);
+    refused.failed(2, "claude-code, codex, gemini-cli");
+}
+
 /// The hooks of prompts, and processes that answer them.
 #[cfg(unix)]
 mod sockets {
