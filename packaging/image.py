@@ -14,6 +14,7 @@ from files import EPOCH, as_json, digest, gzipped, licences, tarred
 # A user without rights, by number, since an engine can then tell that it is not root.
 USER = 65532
 PORT = 7821
+SECOND = 1_000_000_000
 LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 CONFIG = "application/vnd.oci.image.config.v1+json"
@@ -126,6 +127,14 @@ def image(fact, platform, program, out):
             "WorkingDir": "/data",
             "Labels": labels,
             "StopSignal": "SIGTERM",
+            # OCI names no such field; engines that know Docker's read it. The times are nanoseconds.
+            "Healthcheck": {
+                "Test": ["CMD", "/usr/bin/loci", "doctor", "--server"],
+                "Interval": 30 * SECOND,
+                "Timeout": 5 * SECOND,
+                "StartPeriod": 60 * SECOND,
+                "Retries": 3,
+            },
         },
         "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest(layer)}" for layer in layers]},
         "history": [

@@ -173,6 +173,12 @@ class Recipes(unittest.TestCase):
         config = json.loads(blob(manifest["config"]))
         self.assertEqual(config["architecture"], platform["oci"])
         self.assertEqual(config["config"]["Labels"]["io.modelcontextprotocol.server.name"], SETTLED["registry_name"])
+        kind, *check = config["config"]["Healthcheck"]["Test"]
+        self.assertEqual((kind, check[0]), ("CMD", config["config"]["Entrypoint"][0]))
+        # The reference is made from the command line itself.
+        self.assertEqual(check[1:], ["doctor", "--server"])
+        reference = (files.ROOT / "docs/reference.md").read_text()
+        self.assertRegex(reference.partition("### loci doctor\n")[2].partition("\n### ")[0], r"`--server URL`")
         user = int(config["config"]["User"].partition(":")[0])
         self.assertNotEqual(user, 0)
 

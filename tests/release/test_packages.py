@@ -154,10 +154,16 @@ class Packages(unittest.TestCase):
                     break
             with urllib.request.urlopen(f"{found[1]}/readyz", timeout=60) as answer:
                 self.assertEqual(answer.status, 200)
+            kind, *check = config["Healthcheck"]["Test"]
+            self.assertEqual(kind, "CMD")
+            asks = {"env": {**environ, "LOCI_BIND": found[1].removeprefix("http://")}, "capture_output": True}
+            healthy = subprocess.run([*inside, *check], **asks)
+            self.assertEqual(healthy.returncode, 0, healthy)
         finally:
             server.send_signal(getattr(signal, config.get("StopSignal", "SIGTERM")))
             _, rest = server.communicate(timeout=60)
         self.assertEqual(server.returncode, 0, rest)
+        self.assertEqual(subprocess.run([*inside, *check], **asks).returncode, 1)
 
     def test_formula(self):
         done = self.ran(

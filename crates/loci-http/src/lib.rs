@@ -1,6 +1,6 @@
 //! Clients of HTTP services that implement traits of [`loci_core`]: [`HttpModel`] and [`ChatModel`]
 //! ask models that speak the OpenAI protocol, [`TavilySearch`] searches the web, [`Documents`]
-//! fetches JSON, [`Downloads`] fetches files.
+//! fetches JSON, [`Downloads`] fetches files, [`check_ready`] asks a server of loci.
 //!
 //! They share the rules for external services: an address that is checked and shown, a key that is
 //! never shown, a timeout, a limit for the reply, no redirects (but for files), and retries if they
@@ -21,10 +21,12 @@ mod client;
 mod documents;
 mod downloads;
 mod embeddings;
+mod readiness;
 mod web_search;
 
 pub use chat::{ChatModel, ChatModelOptions};
 pub use documents::{DocumentUrl, Documents};
 pub use downloads::Downloads;
 pub use embeddings::{HttpModel, HttpModelOptions};
+pub use readiness::check_ready;
 pub use web_search::{TavilySearch, TavilySearchOptions};

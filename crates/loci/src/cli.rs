@@ -298,6 +298,16 @@ pub struct Doctor {
     /// Take it out without asking
     #[arg(long, requires = "redact")]
     pub yes: bool,
+    /// Ask a running server whether it is ready, instead of everything else [default: the one that
+    /// `loci serve` starts with these settings]
+    #[arg(
+        long,
+        value_name = "URL",
+        num_args = 0..=1,
+        default_missing_value = "",
+        conflicts_with_all = ["fix", "trust_clock", "salvage", "secrets"]
+    )]
+    pub server: Option<String>,
 }
 
 /// Filters that searches and lists share.

@@ -9,6 +9,7 @@ mod place;
 mod rebuild;
 mod salvage;
 mod secrets;
+mod server;
 
 #[cfg(unix)]
 pub use place::open_to_others;
@@ -56,6 +57,9 @@ pub fn run(settings: &Settings, arguments: &cli::Doctor, output: Output) -> Resu
     if arguments.secrets {
         return secrets::run(settings, arguments.redact, arguments.yes, output);
     }
+    if let Some(url) = &arguments.server {
+        return server::run(settings, url, output);
+    }
     let mut findings = if arguments.fix {
         fix::run(settings)
     } else {
@@ -65,9 +69,13 @@ pub fn run(settings: &Settings, arguments: &cli::Doctor, output: Output) -> Resu
         findings.push(fix::trust_clock(settings));
     }
     findings.extend(look(settings));
+    report(&findings, output)
+}
 
+/// Prints findings; fails with the code of the first failure among them.
+fn report(findings: &[Finding], output: Output) -> Result<(), Failure> {
     let mut text = String::new();
-    for (what, verdict, why) in &findings {
+    for (what, verdict, why) in findings {
         let _ = writeln!(text, "{verdict:4}  {what:12}  {why}");
     }
     let row = |(what, verdict, why): &Finding| json!({"check": what, "verdict": verdict.to_string(), "text": why});
@@ -90,7 +98,7 @@ fn look(settings: &Settings) -> Vec<Finding> {
     let mut findings = vec![place::folder(data)];
     let is_shared = settings.store_for(data).is_shared();
     if is_shared {
-        findings.extend(server(settings));
+        findings.extend(store_server(settings));
     }
     if data.exists() && !is_shared {
         let files = settings.store_files();
@@ -151,7 +159,7 @@ fn database(settings: &Settings) -> Vec<Finding> {
 }
 
 /// Checks the server that the store is on, and the database if the server can be used.
-fn server(settings: &Settings) -> Vec<Finding> {
+fn store_server(settings: &Settings) -> Vec<Finding> {
     let checks = match open_store(settings, &settings.data) {
         Ok(store) => store.server_checks(SystemClock.now()),
         Err(failure) => return vec![failed("server", failure)],

@@ -488,3 +488,38 @@ fn a_folder_that_others_reach_is_refused_or_told_of() {
     place.run(&["doctor", "--fix"]);
     place.run(&["mcp", "mememory"]).succeeded();
 }
+
+#[test]
+fn a_server_is_asked_whether_it_is_ready() {
+    let place = Place::new();
+    let server = Server::start(&place, &[]);
+    let url = format!("http://{}", server.address);
+    // Another installation asks, which has no store and no token.
+    let other = Place::new();
+    let said = other.run(&["doctor", "--server", &url]).succeeded();
+    assert!(said.stdout.contains("is ready"), "{said:?}");
+    assert!(!other.data().exists());
+    let bound = Place::new().with("LOCI_BIND", &server.address);
+    bound.run(&["doctor", "--server"]).succeeded();
+    let rows = bound.json(&["doctor", "--server"]);
+    assert_eq!(rows[0]["check"], "server");
+    assert_eq!(rows.as_array().unwrap().len(), 1);
+    drop(server);
+    let gone = bound.run(&["doctor", "--server"]);
+    assert_eq!(gone.code, 1, "{gone:?}");
+    assert!(
+        gone.stdout.contains("see whether `loci serve` runs there"),
+        "{gone:?}"
+    );
+
+    let any_port = Place::new().with("LOCI_BIND", "127.0.0.1:0");
+    any_port
+        .run(&["doctor", "--server"])
+        .failed(2, "--server URL");
+    other
+        .run(&["doctor", "--server", "nowhere"])
+        .failed(2, "--server");
+    other
+        .run(&["doctor", "--server", "--fix"])
+        .failed(2, "--fix");
+}
