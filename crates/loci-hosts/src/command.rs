@@ -2,7 +2,12 @@
 
 use std::path::Path;
 
+use loci_mine::plain_file::{self, Links};
+
 use crate::host::Event;
+
+/// The largest size of the mark of a build folder, in bytes.
+const TAG_BYTES_MAX: u64 = 4_096;
 
 /// The program that hooks call, as this process knows it.
 #[derive(Debug, Clone, Copy)]
@@ -96,12 +101,14 @@ pub fn program_words(executable: &Path, named_places: &[(&'static str, String)])
         .collect()
 }
 
-/// Returns the build folder of the program, if it is in one: Cargo marks it as a cache.
+/// Returns the build folder of the program, if it is in one: Cargo marks it as a cache, and says so
+/// in the mark. Other programs have such marks, too, such as uv for the folder of its tools.
 pub fn build_folder(program: &Path) -> Option<&Path> {
-    program
-        .ancestors()
-        .skip(1)
-        .find(|folder| folder.join("CACHEDIR.TAG").is_file())
+    let is_of_cargo = |folder: &&Path| {
+        let tag = plain_file::read(&folder.join("CACHEDIR.TAG"), Links::Refused, TAG_BYTES_MAX);
+        tag.is_ok_and(|tag| String::from_utf8_lossy(&tag).contains("created by cargo"))
+    };
+    program.ancestors().skip(1).find(is_of_cargo)
 }
 
 #[cfg(test)]
@@ -183,10 +190,29 @@ pub(crate) mod tests {
         let program = folder.path().join("target/debug/loci");
         assert_eq!(build_folder(&program), None);
         fs::create_dir_all(program.parent().unwrap()).unwrap();
-        fs::write(folder.path().join("target/CACHEDIR.TAG"), "").unwrap();
+        let tag = folder.path().join("target/CACHEDIR.TAG");
+        let signature = "Signature: 8a477f597d28d172789f06886806bc55\n";
+        // `uv tool install` marks the folder of its tools, which stay.
+        for others in [
+            "",
+            signature,
+            "Signature: 8a477f597d28d172789f06886806bc55\n# by another\n",
+        ] {
+            fs::write(&tag, others).unwrap();
+            assert_eq!(build_folder(&program), None, "{others}");
+        }
+        let of_cargo =
+            format!("{signature}# This file is a cache directory tag created by cargo.\n");
+        fs::write(&tag, of_cargo).unwrap();
         assert_eq!(
             build_folder(&program),
             Some(folder.path().join("target").as_path())
         );
+    }
+
+    #[test]
+    fn the_folder_of_this_test_is_a_build_folder() {
+        let program = std::env::current_exe().unwrap();
+        assert!(build_folder(&program).is_some(), "{}", program.display());
     }
 }
