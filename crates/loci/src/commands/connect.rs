@@ -62,6 +62,9 @@ fn dialect_names() -> Vec<&'static str> {
     DIALECTS.iter().map(|dialect| dialect.name).collect()
 }
 
+/// The name of this program on the path of other machines.
+const OWN_NAME: &str = "loci";
+
 /// The work of one call of the command.
 struct Work<'a> {
     arguments: &'a Connect,
@@ -135,13 +138,15 @@ impl Work<'_> {
     ) -> Result<Outcome, ConnectError> {
         let host = connection.host;
         let dialect = self.dialect(connection)?;
-        let change = match connection.connect(&self.target(dialect)) {
+        let target = self.target(dialect);
+        let change = match connection.connect(&target) {
             Err(ConnectError::Unsupported(reason)) if self.arguments.hosts.is_empty() => {
                 return Ok(Outcome::Skipped(reason));
             }
             change => change?,
         };
         let is_new = !self.arguments.hosts.is_empty() && !host.is_installed(&self.machine);
+        self.note_own_paths(&change.file, &target, report);
         let mut outcome = self.make(host, change, dialect, report)?;
         if is_new {
             report.note(format!(
@@ -303,7 +308,8 @@ impl Work<'_> {
         Ok(found.unwrap_or(&mememory::DIALECT))
     }
 
-    /// Returns the server that the host is to reach.
+    /// Returns the server that the host is to reach. A project's file may be shared with others,
+    /// so that it calls loci by its name if the path leads to this program.
     fn target(&self, dialect: &Dialect) -> Target {
         if let Some(endpoint) = &self.endpoint {
             return Target::Http {
@@ -311,12 +317,45 @@ impl Work<'_> {
             };
         }
         let mut words = self.words().into_iter();
-        let program = words.next().unwrap_or_default();
+        let mut program = words.next().unwrap_or_default();
+        if self.arguments.scope == Scope::Project && self.is_on_path() {
+            OWN_NAME.clone_into(&mut program);
+        }
         let server = ["mcp", dialect.name].map(str::to_owned);
         Target::Stdio {
             program,
             arguments: words.chain(server).collect(),
         }
+    }
+
+    /// Returns true if `loci` on the path is this program.
+    fn is_on_path(&self) -> bool {
+        let found = self.machine.program(OWN_NAME);
+        let real = |file: &Path| file.canonicalize().ok();
+        found.is_some_and(|found| {
+            real(&found).is_some_and(|it| Some(it) == real(&self.program.file))
+        })
+    }
+
+    /// Notes which paths of this machine a project's file now holds.
+    fn note_own_paths(&self, file: &Path, target: &Target, report: &mut Report) {
+        let Target::Stdio { program, arguments } = target else {
+            return;
+        };
+        let words = std::iter::once(program).chain(arguments);
+        let paths: Vec<&str> = words
+            .map(String::as_str)
+            .filter(|word| Path::new(word).is_absolute())
+            .collect();
+        if self.arguments.scope != Scope::Project || paths.is_empty() {
+            return;
+        }
+        report.note(format!(
+            "{} names {}, which other machines do not have; before you share the file, put loci on the path, name no \
+             folder (--data, LOCI_DATA and their like), and repeat this, or connect with --http",
+            file.display(),
+            paths.join(" and ")
+        ));
     }
 
     /// Returns the words that call this program.

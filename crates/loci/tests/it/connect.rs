@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::program::Place;
+use crate::program::{Place, ended};
 
 /// A place in which no host of the machine is found.
 fn place() -> Place {
@@ -269,6 +269,52 @@ fn a_project_has_files_of_its_own() {
     assert_eq!(everything(&place.path("")), []);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_file_that_a_team_shares_names_no_path_of_this_machine() {
+    let place = place();
+    let arguments = ["connect", "--scope", "project", "claude-code"];
+    let entry = || read_json(&place.path(".mcp.json"))["mcpServers"]["loci"].clone();
+    let said = place.run(&arguments).succeeded();
+    assert!(Path::new(entry()["command"].as_str().unwrap()).is_absolute());
+    assert!(said.stderr.contains("put loci on the path"), "{said:?}");
+
+    let folder = place.path("bin");
+    fs::create_dir(&folder).unwrap();
+    let on_path = |arguments: &[&str]| {
+        let mut command = place.command(arguments);
+        command.env("PATH", &folder).env_remove("LOCI_DATA");
+        ended(command.spawn().unwrap())
+    };
+    // Another program of that name is not this one.
+    fs::write(folder.join("loci"), "").unwrap();
+    on_path(&arguments).succeeded();
+    assert_ne!(entry()["command"], "loci");
+    fs::remove_file(folder.join("loci")).unwrap();
+    std::os::unix::fs::symlink(crate::PROGRAM, folder.join("loci")).unwrap();
+    let said = on_path(&arguments).succeeded();
+    assert_eq!(entry()["command"], "loci");
+    assert_eq!(entry()["args"], json!(["mcp", "mememory"]));
+    assert!(!said.stderr.contains("other machines"), "{said:?}");
+    let checked = [&arguments[..], &["--check"]].concat();
+    assert!(
+        on_path(&checked)
+            .succeeded()
+            .stdout
+            .contains("loci, which its file names, answers")
+    );
+    // A place that is named is of this machine, too.
+    let named = [&["--data", folder.to_str().unwrap()], &arguments[..]].concat();
+    let said = on_path(&named).succeeded();
+    assert!(said.stderr.contains("name no folder"), "{said:?}");
+    // The user's own file keeps the path, since hosts with a window have another one.
+    on_path(&["connect", "claude-code"]).succeeded();
+    let own = &read_json(&place.path(".claude.json"))["mcpServers"]["loci"];
+    assert!(Path::new(own["command"].as_str().unwrap()).is_absolute());
+    on_path(&[&arguments[..], &["--undo"]].concat()).succeeded();
+    assert!(!place.path(".mcp.json").exists());
+}
+
 #[test]
 fn entries_are_printed_with_their_links() {
     let place = place();
@@ -344,7 +390,7 @@ fn a_check_asks_the_server_or_the_host() {
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
         let mut command = place.command(&["connect", "--check", "claude-code"]);
         command.env("PATH", place.path("bin"));
-        crate::program::ended(command.spawn().unwrap())
+        ended(command.spawn().unwrap())
     };
     let checked = listing("Connected").succeeded();
     assert!(
