@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use loci_core::Embedder;
-use loci_embed::{CATALOGUE, CatalogueModel, LocalModel};
+use loci_embed::{CATALOGUE, CatalogueModel, LocalModel, sums_saturate};
 use serde::Deserialize;
 
-use crate::local::{cosine, sums_saturate};
+use crate::local::cosine;
 
 #[derive(Deserialize)]
 struct Golden {

@@ -2,7 +2,7 @@ use std::fs;
 use std::path::Path;
 
 use loci_core::{Embedder, ErrorCode};
-use loci_embed::LocalModel;
+use loci_embed::{LocalModel, sums_saturate};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -24,15 +24,6 @@ pub(crate) fn cosine(left: &[f32], right: &[f32]) -> f64 {
             .sum::<f64>()
     };
     dot(left, right) / (dot(left, left) * dot(right, right)).sqrt()
-}
-
-/// Returns true if the processor sums int8 products with a 16-bit instruction, which saturates
-/// large sums: x86 with AVX2 but without VNNI.
-pub(crate) fn sums_saturate() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return is_x86_feature_detected!("avx2") && !is_x86_feature_detected!("avx512vnni");
-    #[cfg(not(target_arch = "x86_64"))]
-    return false;
 }
 
 fn bundled_folder() -> &'static Path {

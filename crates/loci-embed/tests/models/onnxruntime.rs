@@ -6,9 +6,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use loci_core::{Embedder, ErrorCode};
-use loci_embed::LocalModel;
+use loci_embed::{LocalModel, sums_saturate};
 
-use crate::local::{cosine, golden, sums_saturate};
+use crate::local::{cosine, golden};
 
 /// Returns the bundled model on the installed library, if there is one.
 fn installed() -> Option<LocalModel> {
