@@ -1,6 +1,6 @@
 //! loci's hooks in the settings of a host. All hosts have files of the same form: the key `hooks`
 //! holds for each event a list of groups, and each group a list of entries
-//! ([`handler`](crate::handler)).
+//! ([`handler`]).
 
 use std::path::Path;
 
