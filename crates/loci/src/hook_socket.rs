@@ -34,8 +34,7 @@ const FORM: u32 = 1;
 const BYTES_MAX: u64 = 64 << 10;
 /// The time in which a hook sends its question.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(1);
-/// The time for which a hook waits for an answer. A process that has to load its model takes a
-/// third of it.
+/// The time for which a hook waits for an answer; a process may have to load its model for it.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(400);
 /// The most questions that a process answers at once.
 const QUESTIONS_MAX: usize = 4;
