@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use loci_core::Store;
@@ -155,7 +156,7 @@ fn collect(schemas: &Schemas) -> Statements {
     let (options, name) = named(schemas.options());
     let store = open(options);
     store.commit(put(&memory("first"), Vec::new())).unwrap();
-    while_connections_are_cut(&name, || {
+    while_connections_are_cut(&name, |steps| {
         let looks = || {
             sent.lock()
                 .unwrap()
@@ -166,6 +167,7 @@ fn collect(schemas: &Schemas) -> Statements {
         while !looks() {
             let id = numbers.next().expect("a commit is lost").to_string();
             store.commit(put(&memory(&id), Vec::new())).unwrap();
+            steps.fetch_add(1, Ordering::Relaxed);
         }
     });
     let mut sent = sent.lock().unwrap().clone();

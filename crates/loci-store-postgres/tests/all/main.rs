@@ -98,27 +98,35 @@ fn named(mut options: Options) -> (Options, String) {
     (options, name)
 }
 
-/// Does some work while all connections with a name are ended again and again.
-fn while_connections_are_cut(name: &str, work: impl FnOnce()) {
+/// Does some work while all connections with a name are ended again and again. The work counts each
+/// step that it has done. Each cut without a step since the last one doubles the pause before the
+/// next, so that a slow machine gets on, too.
+fn while_connections_are_cut(name: &str, work: impl FnOnce(&AtomicU64)) {
+    const PAUSE_MIN: Duration = Duration::from_millis(20);
     const CUT: &str =
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1";
     let (stop, is_stopped) = tokio::sync::oneshot::channel::<()>();
+    let steps = AtomicU64::new(0);
     thread::scope(|scope| {
-        scope.spawn(|| {
+        let steps = &steps;
+        scope.spawn(move || {
             with_client(server_url(), async move |client| {
                 let mut is_stopped = is_stopped;
-                let mut pause = tokio::time::interval(Duration::from_millis(20));
+                let (mut pause, mut seen) = (PAUSE_MIN, 0);
                 loop {
                     tokio::select! {
                         _ = &mut is_stopped => break,
-                        _ = pause.tick() => client.execute(CUT, &[&name]).await.unwrap(),
+                        () = tokio::time::sleep(pause) => client.execute(CUT, &[&name]).await.unwrap(),
                     };
+                    let done = steps.load(Ordering::Relaxed);
+                    pause = if done == seen { pause * 2 } else { PAUSE_MIN };
+                    seen = done;
                 }
             });
         });
         // A panic ends the other thread, too.
         let _stop = stop;
-        work();
+        work(steps);
     });
 }
 

@@ -1,5 +1,6 @@
 //! The cost of calls in round trips, and calls whose connection is lost.
 
+use std::sync::atomic::Ordering;
 use std::thread;
 
 use loci_core::{CandidateQuery, ErrorCode, Memory, Store, Thread, Tier};
@@ -181,11 +182,12 @@ fn a_lost_connection_loses_no_write_and_does_none_twice() {
     let (options, name) = named(schemas.options());
     let store = PostgresStore::open(options).unwrap();
     store.commit(put(&memory("first"), Vec::new())).unwrap();
-    while_connections_are_cut(&name, || {
+    while_connections_are_cut(&name, |steps| {
         for number in 0..WRITES {
             store
                 .commit(put(&memory(&number.to_string()), Vec::new()))
                 .unwrap();
+            steps.fetch_add(1, Ordering::Relaxed);
         }
     });
     assert_eq!(store.size().unwrap().memories, WRITES + 1);
