@@ -67,10 +67,11 @@ release-check:
 test *arguments:
     cargo test --workspace --locked --no-fail-fast {{ arguments }}
 
-# Runs the tests of the PostgreSQL store on a newer server than Debian's, with row security and fewer seeds, and the cases of the dialects; LOCI_TEST_PG names another version, or a URL
+# Runs the tests of the PostgreSQL store on a newer server than Debian's, with row security and fewer seeds, and the cases of the dialects; LOCI_TEST_PG names another version, or a URL.
 postgres *arguments: environment
-    LOCI_TEST_PG="${LOCI_TEST_PG:-18}" LOCI_TEST_SEEDS="${LOCI_TEST_SEEDS:-10}" LOCI_TEST_ROW_SECURITY="${LOCI_TEST_ROW_SECURITY:-1}" cargo xtask postgres -- cargo test -p loci-store-postgres --locked --no-fail-fast {{ arguments }}
-    LOCI_TEST_PG="${LOCI_TEST_PG:-18}" LOCI_TEST_ROW_SECURITY="${LOCI_TEST_ROW_SECURITY:-1}" cargo xtask postgres -- cargo test -p loci-dialects --locked --test it cases_on_postgres
+    # Of the whole workspace, since a smaller choice of packages builds what it shares with other features.
+    LOCI_TEST_PG="${LOCI_TEST_PG:-18}" LOCI_TEST_SEEDS="${LOCI_TEST_SEEDS:-10}" LOCI_TEST_ROW_SECURITY="${LOCI_TEST_ROW_SECURITY:-1}" cargo xtask postgres -- cargo test --workspace --test server --locked --no-fail-fast {{ arguments }}
+    LOCI_TEST_PG="${LOCI_TEST_PG:-18}" LOCI_TEST_ROW_SECURITY="${LOCI_TEST_ROW_SECURITY:-1}" cargo xtask postgres -- cargo test --workspace --test it --locked cases_on_postgres
 
 # Kills loci, cuts its power and lets its disk fail, a minute in all; arguments go to the test (crates/loci/tests/crash)
 crash *arguments:
