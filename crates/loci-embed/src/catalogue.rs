@@ -3,8 +3,8 @@
 use loci_core::{CosineScale, ModelId};
 
 /// The first half of `digest(BUNDLED_GRAPH, BUNDLED_TOKENIZER)`, as a constant so that the name of
-/// the model does not require reading its 23 MB. A test recomputes it.
-pub(crate) const BUNDLED_DIGEST: &str = "eb780644c4249cfa";
+/// the model does not require reading its 19 MB. A test recomputes it.
+pub(crate) const BUNDLED_DIGEST: &str = "8fbcf67f330f799e";
 /// The suffix of the fingerprints of models that run on an installed onnxruntime.
 pub(crate) const ORT_SUFFIX: &str = ":ort";
 
@@ -125,8 +125,8 @@ pub(crate) const BUNDLED: CatalogueModel = CatalogueModel {
     files: [
         ModelFile {
             name: "model.onnx",
-            bytes: 23_411_816,
-            sha256: "a7e1fc48381083a0d6160eb964e116f25128b20abffca29ede4b4aef064f7d10",
+            bytes: 18_642_747,
+            sha256: "f28346a0b67adbb371a2686f076ebfc83ac3341b2eeb59ddb8d39e780a9a8292",
         },
         ModelFile {
             name: "tokenizer.json",
@@ -155,7 +155,7 @@ pub static CATALOGUE: [CatalogueModel; 3] = [
             ModelFile {
                 name: "model.onnx",
                 bytes: 82_544_703,
-                sha256: "68bf405997d24d571a59bc056e78001778fe4f8dff98396c0fc5525ae55f7cef",
+                sha256: "d026e7cd7b3a68297573612a47e2b38ea1285fbc24b30b1667e6eefc8ab7e6be",
             },
             ModelFile {
                 name: "tokenizer.json",
@@ -171,7 +171,7 @@ pub static CATALOGUE: [CatalogueModel; 3] = [
             unrelated: 0.80,
             same: 0.86,
         },
-        digest: "ea477afde8e12f0c",
+        digest: "537567afab1d5948",
     },
     CatalogueModel {
         name: "all-mpnet-base-v2",
@@ -183,7 +183,7 @@ pub static CATALOGUE: [CatalogueModel; 3] = [
             ModelFile {
                 name: "model.onnx",
                 bytes: 111_272_069,
-                sha256: "f31f1c52843ed6c0d374b4c42cc4c76eea0ea46e8414b6b2de3a71d9ea40b0f5",
+                sha256: "5d3b3faa668b366f65c5635ffa68ef73339d73cee0de40538f03753d990a1e09",
             },
             ModelFile {
                 name: "tokenizer.json",
@@ -196,7 +196,7 @@ pub static CATALOGUE: [CatalogueModel; 3] = [
         passage_prefix: "",
         tokens_max: 384,
         cosine_scale: CosineScale::BUNDLED,
-        digest: "f9ea252c5e2719ba",
+        digest: "cd3e654e7264242f",
     },
 ];
 

@@ -49,4 +49,3 @@ pub use cached::CachedEmbedder;
 pub use catalogue::{CATALOGUE, CatalogueModel, Languages, ModelFile};
 pub use local::LocalModel;
 pub use no_model::NoModel;
-pub use rten_network::sums_saturate;

@@ -99,13 +99,3 @@ impl Network for RtenNetwork {
         })?)
     }
 }
-
-/// Returns true if the kernels for int8 sum products in 16 bits on this processor, where large sums
-/// saturate: x86 with AVX2 and without VNNI. Vectors then differ a little from those of other
-/// processors ([ADR 5](../../../docs/adr/0005-texts-are-embedded-one-by-one.md)).
-pub fn sums_saturate() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return is_x86_feature_detected!("avx2") && !is_x86_feature_detected!("avx512vnni");
-    #[cfg(not(target_arch = "x86_64"))]
-    return false;
-}

@@ -15,7 +15,12 @@ import onnxruntime
 import tokenizers
 
 HERE = pathlib.Path(__file__).parent
-MODELS = {"multilingual-e5-small": ("passage: ", 512), "all-mpnet-base-v2": ("", 384)}
+MODELS = {
+    "all-minilm-l6-v2": ("", 256),
+    "multilingual-e5-small": ("passage: ", 512),
+    "all-mpnet-base-v2": ("", 384),
+}
+BUNDLED = "all-minilm-l6-v2"  # golden.json has its vectors.
 
 
 def vectors(folder: pathlib.Path, id_lists: list[list[int]]):
@@ -41,6 +46,8 @@ def main() -> None:
         if exact.exists():
             cosines = [float(a @ b) for a, b in zip(found, vectors(exact, prefixed))]
             print(f"{name}: mean cosine to the float graph {numpy.mean(cosines):.4f}, lowest {min(cosines):.4f}")
+        if name == BUNDLED:
+            continue
         golden[name] = [
             {"text": text, "ids": ids}
             | ({"vector": [round(float(value) * 1000) for value in vector]} if index % 10 == 0 else {})
