@@ -6,8 +6,12 @@ use loci_mine::plain_file::{self, Links};
 
 use crate::host::Event;
 
-/// The largest size of the mark of a build folder, in bytes.
+/// The largest size of the tag of a build folder, in bytes.
 const TAG_BYTES_MAX: u64 = 4_096;
+
+/// The largest size of what Cargo knows of the compilers that it called, in bytes. It grows by
+/// about 2 kB with each.
+const COMPILERS_BYTES_MAX: u64 = 1 << 20;
 
 /// The program that hooks call, as this process knows it.
 #[derive(Debug, Clone, Copy)]
@@ -101,14 +105,30 @@ pub fn program_words(executable: &Path, named_places: &[(&'static str, String)])
         .collect()
 }
 
-/// Returns the build folder of the program, if it is in one: Cargo marks it as a cache, and says so
-/// in the mark. Other programs have such marks, too, such as uv for the folder of its tools.
+/// Returns the build folder of the program, if it is in one. Cargo marks it in two ways:
+///
+/// - as a cache, and says so in the mark (other programs have such marks, too, such as uv for the
+///   folder of its tools), but only if the folder was not there before,
+/// - by what it knows of the compilers that it called. That can lie in any folder that a user gave
+///   to Cargo, so it counts only for programs in a folder in which Cargo builds.
 pub fn build_folder(program: &Path) -> Option<&Path> {
-    let is_of_cargo = |folder: &&Path| {
+    let is_tagged = |folder: &Path| {
         let tag = plain_file::read(&folder.join("CACHEDIR.TAG"), Links::Refused, TAG_BYTES_MAX);
         tag.is_ok_and(|tag| String::from_utf8_lossy(&tag).contains("created by cargo"))
     };
-    program.ancestors().skip(1).find(is_of_cargo)
+    let has_compilers = |folder: &Path| {
+        let file = folder.join(".rustc_info.json");
+        let compilers = plain_file::read(&file, Links::Refused, COMPILERS_BYTES_MAX);
+        compilers.is_ok_and(|compilers| compilers.starts_with(br#"{"rustc_fingerprint":"#))
+    };
+    let mut is_built = false;
+    program.ancestors().skip(1).find(|folder| {
+        let is_found = is_tagged(folder) || (is_built && has_compilers(folder));
+        // The folder of a profile, such as `target/debug`. Cargo keeps no lock on file systems
+        // without locks.
+        is_built |= folder.join(".fingerprint").is_dir() || folder.join(".cargo-lock").is_file();
+        is_found
+    })
 }
 
 #[cfg(test)]
@@ -208,6 +228,34 @@ pub(crate) mod tests {
             build_folder(&program),
             Some(folder.path().join("target").as_path())
         );
+    }
+
+    #[test]
+    fn a_build_folder_that_was_there_before_is_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("target");
+        let compilers = target.join(".rustc_info.json");
+        for (profile, mark) in [
+            ("debug", ".fingerprint"),
+            ("x86_64-unknown-linux-musl/release", ".cargo-lock"),
+        ] {
+            let program = target.join(profile).join("deps/loci");
+            fs::create_dir_all(program.parent().unwrap()).unwrap();
+            fs::write(&compilers, r#"{"rustc_fingerprint":1,"outputs":{}}"#).unwrap();
+            // Also the folder of the user may be one that Cargo was told to build in.
+            assert_eq!(build_folder(&program), None, "{profile}");
+            let mark = target.join(profile).join(mark);
+            if mark.ends_with(".cargo-lock") {
+                fs::write(mark, "").unwrap();
+            } else {
+                fs::create_dir(mark).unwrap();
+            }
+            assert_eq!(build_folder(&program), Some(target.as_path()), "{profile}");
+            let installed = target.join("tools/bin/loci");
+            assert_eq!(build_folder(&installed), None);
+            fs::write(&compilers, "{}").unwrap();
+            assert_eq!(build_folder(&program), None, "{profile}");
+        }
     }
 
     #[test]
