@@ -79,6 +79,8 @@ impl Slot<'_> {
             Form::Yaml => yaml::put(text, self, entry),
         })?;
         self.check(&new, &expected)?;
+        // The entry must be able to go again, without any other.
+        self.remove(&new)?;
         Ok(new)
     }
 

@@ -53,7 +53,7 @@ pub use command::{HookRun, Program, build_folder, program_words};
 pub use connection::{ConnectError, Connection, token_advice};
 pub use entry::{OwnEntry, Target};
 pub use exchange::{Input, Reply};
-pub use form::Form;
+pub use form::{Form, Slot};
 pub use hooks::{HookOptions, Hooks};
 pub use host::{
     Event, HookCommand, HookFile, HookReply, Host, Http, Instructions, List, Scope, Servers,

@@ -50,6 +50,8 @@ fn texts(form: Form) -> Vec<&'static str> {
             "servers:\nb: 2\n",
             "servers: {}\n",
             "servers: {x: {cmd: y}} # flow\nb: 2\n",
+            "servers: { x: [y] }\n",
+            "a: é\nservers: { # all, here\n  'x, y': [1, 2], # last\n  z: {},\n}\n# of b\nb: 2\n",
             "---\r\nservers:\r\n  x:\r\n    cmd: y\r\n",
             "b: &b\n  c: 1\nd: *b\nservers:\n  x: {cmd: y}\n  \"quoted name\":\n    cmd: 'z'\n",
         ],
@@ -82,21 +84,20 @@ fn an_entry_comes_and_goes_and_every_other_byte_stays() {
             }
             assert_eq!(slot.put(&with, &entry()).unwrap(), with, "twice is once");
             let other = json!({"url": "http://h/mcp/vault", "headers": {"A": "B c"}, "on": true});
-            if let Ok(changed) = slot.put(&with, &other) {
-                assert_eq!(slot.get(&changed).unwrap(), Some(other), "{changed}");
-                assert_eq!(
-                    slot.put(&changed, &entry())
-                        .and_then(|back| slot.get(&back))
-                        .unwrap(),
-                    Some(entry())
-                );
-            } else {
-                assert!(text.contains("servers: {"), "only braces of YAML: {with}");
-                continue;
-            }
+            let changed = slot.put(&with, &other).unwrap();
+            assert_eq!(slot.get(&changed).unwrap(), Some(other), "{changed}");
+            assert_eq!(
+                slot.put(&changed, &entry())
+                    .and_then(|back| slot.get(&back))
+                    .unwrap(),
+                Some(entry())
+            );
             let without = slot.remove(&with).unwrap();
             assert_eq!(slot.get(&without).unwrap(), None);
             assert_eq!(slot.remove(&without).unwrap(), without, "twice is once");
+            if text.contains(['x', 'z']) && text.contains("servers: {") {
+                assert_eq!(without, text, "in braces, nothing else changes");
+            }
             for line in text.lines().filter(|line| line.contains(['#', '/'])) {
                 assert!(without.contains(line), "{form}: {line} in {without:?}");
             }
@@ -146,6 +147,48 @@ fn the_form_of_the_lines_around_is_kept() {
         "[servers.loci]\na = 1 # mine\nd = \"e\"\n\n[z]\nc = 3\n"
     );
     assert_eq!(slot(Form::Toml).remove(toml).unwrap(), "\n[z]\nc = 3\n");
+}
+
+#[test]
+fn an_entry_in_braces_goes_alone() {
+    let slot = slot(Form::Yaml);
+    for (text, expected) in [
+        ("servers: {loci: 1, x: 2}\n", "servers: {x: 2}\n"),
+        (
+            "servers: {x: [2, 3], loci: {a: b}}\n",
+            "servers: {x: [2, 3]}\n",
+        ),
+        ("servers: {x: 2 , loci: 1,}\n", "servers: {x: 2,}\n"),
+        ("servers: {&a loci: 1, x: 2}\n", "servers: {x: 2}\n"),
+        ("servers: {x: 2, loci: 1, y}\n", "servers: {x: 2, y}\n"),
+        (
+            "servers: {\n  \"loci\": 1, # a\n  'x': 2 # b\n}\n",
+            "servers: {\n   # a\n  'x': 2 # b\n}\n",
+        ),
+        (
+            "a: 1\nservers: {\n  loci: 1\n} # a\n# b\nb: 2\n",
+            "a: 1\n# b\nb: 2\n",
+        ),
+    ] {
+        assert_eq!(slot.remove(text).as_deref(), Ok(expected), "{text}");
+    }
+    // A comma in a comment is none.
+    let refused = slot
+        .remove("servers: {loci: 1 # a, b\n , x: 2}\n")
+        .unwrap_err();
+    assert!(refused.contains("cannot change"), "{refused}");
+}
+
+#[test]
+fn what_could_not_go_again_is_not_put() {
+    for text in [
+        // Found by the fuzz target of settings.
+        "# e\nservers:\n  other:\n  \t\r\t\rmm  \u{feff}: true\n",
+        "servers:\n  x: 1\r  y: 2\n",
+    ] {
+        let refused = slot(Form::Yaml).put(text, &entry()).unwrap_err();
+        assert!(refused.contains("carriage return"), "{refused}");
+    }
 }
 
 #[test]

@@ -15,6 +15,10 @@ const NOT_STRINGS: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off
 
 /// Parses a text, which is a map; a text without one is an empty map.
 pub fn value(text: &str) -> Result<Value, String> {
+    // YAML takes them for ends of lines, and nothing else does.
+    if text.replace("\r\n", "").contains('\r') {
+        return Err("it has carriage returns without a line feed".to_owned());
+    }
     if text.lines().all(|line| !has_content(line)) {
         return Ok(Value::Object(Map::new()));
     }
@@ -40,18 +44,7 @@ pub fn put(text: &str, slot: &Slot<'_>, entry: &Value) -> Result<String, String>
     match &outline.entries {
         Entries::Missing => Ok(inserted(text, text.lines().count(), &whole(), end)),
         Entries::Empty { line } => Ok(inserted(text, line + 1, &written(INDENT), end)),
-        Entries::Flow { brace } => {
-            let (before, after) = text.split_at(brace + 1);
-            let comma = if after.trim_start().starts_with('}') {
-                ""
-            } else {
-                ", "
-            };
-            Ok(format!(
-                "{before}{}: {entry}{comma}{after}",
-                Value::from(slot.name)
-            ))
-        }
+        Entries::Flow(map) => Ok(map.put(text, slot.name, entry)),
         Entries::Block(keys) => {
             let indent = keys.first().map_or(INDENT, |key| key.column);
             match outline.lines_of(slot.name) {
@@ -64,15 +57,20 @@ pub fn put(text: &str, slot: &Slot<'_>, entry: &Value) -> Result<String, String>
 
 pub fn remove(text: &str, slot: &Slot<'_>) -> Result<String, String> {
     let outline = Outline::of(text, slot.key)?;
-    let Some(mut range) = outline.lines_of(slot.name) else {
-        return Err(format!("`{}` in it is not written line by line", slot.key));
-    };
-    if let Entries::Block(keys) = &outline.entries
-        && keys.len() == 1
-    {
-        range.start = outline.line;
+    let missing = || format!("`{}` in it is not written line by line", slot.key);
+    match &outline.entries {
+        Entries::Flow(map) if map.pairs.len() > 1 => {
+            map.remove(text, slot.name).ok_or_else(missing)
+        }
+        Entries::Flow(map) => Ok(replaced(text, &(outline.line..map.end_line + 1), "")),
+        entries => {
+            let mut range = outline.lines_of(slot.name).ok_or_else(missing)?;
+            if matches!(entries, Entries::Block(keys) if keys.len() == 1) {
+                range.start = outline.line;
+            }
+            Ok(replaced(text, &range, ""))
+        }
     }
-    Ok(replaced(text, &range, ""))
 }
 
 /// A key of a map.
@@ -90,10 +88,57 @@ enum Entries {
     Missing,
     /// The key has no value.
     Empty { line: usize },
-    /// A map in braces; the offset of the first brace.
-    Flow { brace: usize },
+    /// A map in braces.
+    Flow(FlowMap),
     /// A map with a key at the beginning of a line for each entry.
     Block(Vec<Key>),
+}
+
+/// A map in braces. The places are offsets in bytes.
+struct FlowMap {
+    /// The place behind the first brace.
+    begin: usize,
+    /// The line of the last brace, from 0.
+    end_line: usize,
+    pairs: Vec<Pair>,
+}
+
+/// A key in braces with its value.
+struct Pair {
+    name: String,
+    key: Range<usize>,
+    value: Range<usize>,
+}
+
+impl FlowMap {
+    /// Returns the text with an entry in the place of the one that is there or before all others.
+    fn put(&self, text: &str, name: &str, entry: &Value) -> String {
+        if let Some(pair) = self.pairs.iter().find(|pair| pair.name == name) {
+            let (before, after) = (&text[..pair.value.start], &text[pair.value.end..]);
+            return format!("{before}{entry}{after}");
+        }
+        let first = self.pairs.first();
+        let (before, after) = text.split_at(first.map_or(self.begin, |pair| pair.key.start));
+        let comma = if first.is_some() { ", " } else { "" };
+        format!("{before}{}: {entry}{comma}{after}", Value::from(name))
+    }
+
+    /// Returns the text without an entry, which is not the only one; `None` if it is not there.
+    fn remove(&self, text: &str, name: &str) -> Option<String> {
+        let index = self.pairs.iter().position(|pair| pair.name == name)?;
+        let range = match self.pairs.get(index + 1) {
+            Some(_) => {
+                let end = self.pairs[index].value.end;
+                let comma = end + text[end..].find(',')? + 1;
+                let rest = &text[comma..];
+                // A comment has a space before it.
+                let space = rest.starts_with(' ') && !rest.trim_start().starts_with('#');
+                self.pairs[index].key.start..comma + usize::from(space)
+            }
+            None => self.pairs[index - 1].value.end..self.pairs[index].value.end,
+        };
+        Some(format!("{}{}", &text[..range.start], &text[range.end..]))
+    }
 }
 
 /// The lines of the entries in a text.
@@ -144,6 +189,8 @@ impl Outline {
 /// Finds the keys while the events of a text pass.
 struct Scan<'a> {
     text: &'a str,
+    /// The offset in bytes of each character.
+    offsets: Vec<usize>,
     wanted: &'a str,
     depth: usize,
     documents: usize,
@@ -162,6 +209,7 @@ impl<'a> Scan<'a> {
     fn new(text: &'a str, wanted: &'a str) -> Self {
         Scan {
             text,
+            offsets: text.char_indices().map(|(offset, _)| offset).collect(),
             wanted,
             depth: 0,
             documents: 0,
@@ -186,17 +234,25 @@ impl<'a> Scan<'a> {
             Event::MappingStart(..) | Event::SequenceStart(..) => {
                 let is_map = matches!(event, Event::MappingStart(..));
                 self.begin(is_map, span)?;
+                self.pair_in_braces(None, span);
                 self.depth += 1;
             }
             Event::MappingEnd | Event::SequenceEnd => {
                 self.depth -= 1;
+                self.end_in_braces(span);
                 self.end_node();
             }
             Event::Scalar(name, ..) => {
                 self.scalar(name, line, span);
+                self.pair_in_braces(Some(name), span);
+                self.end_in_braces(span);
                 self.end_node();
             }
-            Event::Alias(_) => self.end_node(),
+            Event::Alias(_) => {
+                self.pair_in_braces(None, span);
+                self.end_in_braces(span);
+                self.end_node();
+            }
             _ => {}
         }
         Ok(())
@@ -210,7 +266,11 @@ impl<'a> Scan<'a> {
         } else if self.depth == 1 && self.is_inside && is_map {
             self.is_key[1] = true;
             self.entries = match self.brace(span) {
-                Some(brace) => Entries::Flow { brace },
+                Some(brace) => Entries::Flow(FlowMap {
+                    begin: brace + 1,
+                    end_line: 0,
+                    pairs: Vec::new(),
+                }),
                 None => Entries::Block(Vec::new()),
             };
         }
@@ -241,6 +301,47 @@ impl<'a> Scan<'a> {
         }
     }
 
+    /// Notes a key of the wanted map in braces, or the begin of its value.
+    fn pair_in_braces(&mut self, name: Option<&str>, span: Span) {
+        let begin = self.offset(span.start.index());
+        if self.depth == 2
+            && self.is_inside
+            && let Entries::Flow(map) = &mut self.entries
+        {
+            if self.is_key[1] {
+                // A key that is no scalar has no name.
+                map.pairs.push(Pair {
+                    name: name.unwrap_or_default().to_owned(),
+                    key: begin..begin,
+                    value: begin..begin,
+                });
+            } else if let Some(pair) = map.pairs.last_mut() {
+                pair.value.start = begin;
+            }
+        }
+    }
+
+    /// Notes the end of a key of the wanted map in braces, of its value, or of the map.
+    fn end_in_braces(&mut self, span: Span) {
+        let end = self.offset(span.end.index());
+        let (depth, is_key) = (self.depth, self.is_key[1]);
+        if self.is_inside
+            && let Entries::Flow(map) = &mut self.entries
+        {
+            match map.pairs.last_mut() {
+                Some(pair) if depth == 2 && is_key => {
+                    pair.key.end = end;
+                    pair.value = end..end;
+                }
+                Some(pair) if depth == 2 => pair.value.end = end,
+                _ => {}
+            }
+            if depth == 1 && !self.is_key[0] {
+                map.end_line = span.end.line().saturating_sub(1);
+            }
+        }
+    }
+
     /// Notes that a key or a value has ended.
     fn end_node(&mut self) {
         if let Some(is_key) = self
@@ -254,8 +355,13 @@ impl<'a> Scan<'a> {
 
     /// Returns the offset of the brace with which a map begins; `None` if it has none.
     fn brace(&self, span: Span) -> Option<usize> {
-        let offset = self.text.char_indices().nth(span.start.index())?.0;
+        let offset = self.offset(span.start.index());
         self.text[offset..].starts_with('{').then_some(offset)
+    }
+
+    /// Returns the offset in bytes of a character.
+    fn offset(&self, index: usize) -> usize {
+        self.offsets.get(index).copied().unwrap_or(self.text.len())
     }
 }
 
