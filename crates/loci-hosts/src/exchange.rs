@@ -91,6 +91,14 @@ impl Input {
         self.session_id.as_str().filter(|id| !id.is_empty())
     }
 
+    /// Returns what tells an event from others of this and other sessions: the session, the event,
+    /// the source and the prompt; `None` if the host did not name the session.
+    pub fn identity(&self, event: Event) -> Option<[&str; 4]> {
+        let source = self.source.as_str().unwrap_or_default();
+        let prompt = self.prompt.as_str().unwrap_or_default();
+        Some([self.session()?, event.name(), source, prompt])
+    }
+
     /// Returns the summary that takes the place of the conversation; `None` if the host did not
     /// name it.
     pub fn summary(&self) -> Option<&str> {

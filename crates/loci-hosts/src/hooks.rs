@@ -12,7 +12,7 @@ use crate::command::{self, Program};
 use crate::form::json_input;
 use crate::handler;
 use crate::host::{Event, Host};
-use crate::settings_file::{EditError, Edited, edited, parsed};
+use crate::settings_file::{self, EditError, Edited, edited, parsed};
 
 /// The key of the hooks, in the settings and in each group.
 const HOOKS: &str = "hooks";
@@ -60,6 +60,16 @@ impl Hooks<'_> {
     /// The file cannot be changed.
     pub fn uninstall(&self) -> Result<Edited, EditError> {
         Change::plan(self.file, |text| Addition::remove(self, text))?.apply()
+    }
+
+    /// Returns true if the file has a command of loci for that host.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has not the form of hooks.
+    pub fn is_installed(&self) -> Result<bool, EditError> {
+        let (_, text) = settings_file::read(self.file)?;
+        self.is_in(&text.unwrap_or_default())
+            .map_err(settings_file::refused(self.file))
     }
 
     /// Plans the hooks as [`install`](Self::install) adds them.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::form::Form;
+use crate::form::{Form, Slot};
 use crate::machine::{Folder, Machine, joined};
 
 /// The environment variable from which hosts take the token for a server over HTTP.
@@ -31,6 +31,8 @@ pub struct Host {
     pub instructions: Instructions,
     /// Its hooks, if it has any that call loci.
     pub hooks: Option<HookFile>,
+    /// The plug-in of loci for it, if there is one whose mark is known.
+    pub plugin: Option<OwnPlugin>,
     /// Its own command that lists MCP servers.
     pub list: Option<List>,
     /// The advice for a user whose connection has changed.
@@ -129,6 +131,40 @@ pub enum HookCommand {
     Line,
     /// A line for a shell, which is PowerShell on Windows.
     LineOfPowerShell,
+}
+
+/// The way in which the plug-in of loci comes into a host.
+#[derive(Debug, Clone, Copy)]
+pub struct OwnPlugin {
+    /// The mark of a plug-in that is there.
+    pub mark: PluginMark,
+    /// The command of the host that takes it out.
+    pub removal: &'static str,
+}
+
+/// The mark of a plug-in that is in a host.
+#[derive(Debug, Clone, Copy)]
+pub enum PluginMark {
+    /// An entry in a file of the folder of settings.
+    Entry {
+        /// The path of the file in that folder.
+        file: &'static str,
+        /// The key of the plug-ins.
+        slot: Slot<'static>,
+    },
+    /// A folder in the folder of settings.
+    Folder(&'static str),
+}
+
+impl PluginMark {
+    /// Returns the mark of the plug-in `loci` of the marketplace `loci`.
+    pub(crate) const fn entry(file: &'static str, form: Form, key: &'static str) -> Self {
+        let name = "loci@loci";
+        PluginMark::Entry {
+            file,
+            slot: Slot { form, key, name },
+        }
+    }
 }
 
 /// The command of a host that lists its MCP servers, a line for each.

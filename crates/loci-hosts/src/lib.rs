@@ -43,6 +43,7 @@ mod host;
 mod instructions;
 mod known;
 mod machine;
+mod own_plugin;
 #[cfg(test)]
 mod plugins;
 mod settings_file;
@@ -56,8 +57,8 @@ pub use exchange::{Input, Reply};
 pub use form::{Form, Slot};
 pub use hooks::{HookOptions, Hooks};
 pub use host::{
-    Event, HookCommand, HookFile, HookReply, Host, Http, Instructions, List, Scope, Servers,
-    TOKEN_VARIABLE,
+    Event, HookCommand, HookFile, HookReply, Host, Http, Instructions, List, OwnPlugin, PluginMark,
+    Scope, Servers, TOKEN_VARIABLE,
 };
 pub use instructions::InstructionBlock;
 pub use known::{

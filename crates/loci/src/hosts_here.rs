@@ -2,10 +2,11 @@
 
 use loci_core::Timestamp;
 use loci_dialects::DIALECTS;
-use loci_hosts::{Connection, HOSTS, Host, Machine, OwnEntry, Scope, Target};
+use loci_hosts::{Connection, HOSTS, Hooks, Host, Machine, OwnEntry, Program, Scope, Target};
 
 use crate::cli;
 use crate::client_calls::{LastCall, last_calls};
+use crate::commands::hook;
 use crate::own_program;
 use crate::settings::Settings;
 
@@ -15,6 +16,10 @@ pub struct HostHere {
     pub host: &'static Host,
     /// Its connection, or why that is unknown.
     pub connection: Result<HostConnection, String>,
+    /// True if the plug-in of loci is in the host.
+    pub has_plugin: bool,
+    /// True if the hooks of loci are in the user's settings of it.
+    pub has_hooks: bool,
     /// The time of its last call to loci in this data folder, if one is recorded.
     pub called_at: Option<Timestamp>,
 }
@@ -24,6 +29,8 @@ pub struct HostHere {
 pub enum HostConnection {
     /// It has no entry of loci.
     None,
+    /// Its plug-in starts loci.
+    Plugin,
     /// It starts loci for this dialect.
     Stdio(&'static str),
     /// It calls a server, which may be on another machine, for this dialect.
@@ -33,7 +40,14 @@ pub enum HostConnection {
 impl HostHere {
     /// Returns true if the host starts loci here and no call of it is recorded.
     pub fn is_silent(&self) -> bool {
-        matches!(self.connection, Ok(HostConnection::Stdio(_))) && self.called_at.is_none()
+        use HostConnection::{Plugin, Stdio};
+        matches!(self.connection, Ok(Stdio(_) | Plugin)) && self.called_at.is_none()
+    }
+
+    /// Returns true if the host has the plug-in of loci and, besides, its server or its hooks.
+    pub fn is_doubled(&self) -> bool {
+        use HostConnection::{Http, Stdio};
+        self.has_plugin && (self.has_hooks || matches!(self.connection, Ok(Stdio(_) | Http(_))))
     }
 
     /// Returns true if the host has an entry of loci.
@@ -69,9 +83,16 @@ pub fn hosts_here(settings: &Settings) -> Vec<HostHere> {
                     dialects: &dialects,
                 },
             };
+            let has_plugin = host.has_plugin(&machine);
+            let connected = match connected(&connection) {
+                Ok(HostConnection::None) if has_plugin => Ok(HostConnection::Plugin),
+                connected => connected,
+            };
             HostHere {
                 host,
-                connection: connected(&connection),
+                connection: connected,
+                has_plugin,
+                has_hooks: has_hooks(host, file_name.as_deref()),
                 called_at: called_at(host, &calls),
             }
         })
@@ -91,6 +112,33 @@ fn connected(connection: &Connection<'_>) -> Result<HostConnection, String> {
         Some(Target::Http { .. }) => HostConnection::Http(dialect),
         _ => HostConnection::Stdio(dialect),
     })
+}
+
+/// Returns true if the hooks of loci are in the user's settings of a host; false where these cannot
+/// be read.
+fn has_hooks(host: &Host, file_name: Option<&str>) -> bool {
+    host.hooks_file().is_some_and(|file| {
+        let program = Program {
+            file_name,
+            parse: hook::parse,
+        };
+        let hooks = Hooks {
+            host,
+            file: &file,
+            program,
+        };
+        hooks.is_installed().unwrap_or(false)
+    })
+}
+
+/// Returns the advice for a host that has the plug-in of loci and what `loci connect` added.
+pub fn double_advice(host: &Host) -> String {
+    let removal = host.plugin.map_or("", |plugin| plugin.removal);
+    format!(
+        "{} has loci twice, by its plug-in and by `loci connect`: it is offered every tool twice; keep one of them: \
+         `{removal}` takes the plug-in out, `loci connect --undo {}` the other",
+        host.title, host.name
+    )
 }
 
 /// Returns the time of the last call of a host; `calls` are latest first.

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::form::Form;
 use crate::host::{
     EVENTS_OF_CLAUDE_CODE, HookCommand, HookFile, HookReply, Host, Http, Instructions, List,
-    Servers,
+    OwnPlugin, PluginMark, Servers,
 };
 use crate::machine::Folder;
 
@@ -45,6 +45,10 @@ pub static CLAUDE_CODE: Host = Host {
         has_async: true,
         reply: HookReply::OfEvent,
         advice: None,
+    }),
+    plugin: Some(OwnPlugin {
+        mark: PluginMark::entry("settings.json", Form::Json, "enabledPlugins"),
+        removal: "claude plugin uninstall loci@loci",
     }),
     list: Some(List {
         program: "claude",

@@ -33,6 +33,7 @@ pub static CLAUDE_DESKTOP: Host = Host {
         project: None,
     },
     hooks: None,
+    plugin: None,
     list: None,
     advice: "restart Claude Desktop, so that it reads its servers",
     link: None,

@@ -30,6 +30,7 @@ pub static CLINE: Host = Host {
         project: Some(".clinerules/loci.md"),
     },
     hooks: None,
+    plugin: None,
     list: None,
     advice: "sessions of Cline that begin from now on have loci",
     link: None,

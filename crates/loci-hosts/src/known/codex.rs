@@ -6,7 +6,7 @@ use crate::entry;
 use crate::form::Form;
 use crate::host::{
     EVENTS_OF_CLAUDE_CODE, HookCommand, HookFile, HookReply, Host, Http, Instructions, List,
-    Servers, TOKEN_VARIABLE,
+    OwnPlugin, PluginMark, Servers, TOKEN_VARIABLE,
 };
 use crate::machine::Folder;
 
@@ -40,6 +40,10 @@ pub static CODEX: Host = Host {
         advice: Some(
             "Codex runs new or changed hooks only after you have trusted them: review them with /hooks in Codex",
         ),
+    }),
+    plugin: Some(OwnPlugin {
+        mark: PluginMark::entry("config.toml", Form::Toml, "plugins"),
+        removal: "codex plugin remove loci@loci",
     }),
     list: Some(List {
         program: "codex",

@@ -41,6 +41,8 @@ pub static CURSOR: Host = Host {
         reply: HookReply::Alone,
         advice: None,
     }),
+    // Where it notes its plug-ins is not documented.
+    plugin: None,
     list: None,
     advice: "switch loci on in the settings of Cursor, under MCP, if it is off there",
     link: Some(link),

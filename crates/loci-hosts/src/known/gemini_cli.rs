@@ -5,7 +5,8 @@ use serde_json::json;
 use crate::entry;
 use crate::form::Form;
 use crate::host::{
-    Event, HookCommand, HookFile, HookReply, Host, Http, Instructions, List, Servers,
+    Event, HookCommand, HookFile, HookReply, Host, Http, Instructions, List, OwnPlugin, PluginMark,
+    Servers,
 };
 use crate::machine::Folder;
 
@@ -48,6 +49,10 @@ pub static GEMINI_CLI: Host = Host {
         has_async: false,
         reply: HookReply::OfEvent,
         advice: None,
+    }),
+    plugin: Some(OwnPlugin {
+        mark: PluginMark::Folder("extensions/loci"),
+        removal: "gemini extensions uninstall loci",
     }),
     list: Some(List {
         program: "gemini",

@@ -55,6 +55,7 @@ pub static GOOSE: Host = Host {
         project: Some(".goosehints"),
     },
     hooks: None,
+    plugin: None,
     list: None,
     advice: "sessions of Goose that begin from now on have loci",
     link: None,

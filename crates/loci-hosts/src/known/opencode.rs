@@ -47,6 +47,7 @@ pub static OPENCODE: Host = Host {
         project: Some("AGENTS.md"),
     },
     hooks: None,
+    plugin: None,
     list: Some(List {
         program: "opencode",
         arguments: &["mcp", "list"],

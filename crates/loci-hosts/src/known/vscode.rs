@@ -39,6 +39,7 @@ pub static VSCODE: Host = Host {
         project: Some(".github/copilot-instructions.md"),
     },
     hooks: None,
+    plugin: None,
     list: None,
     advice: "start loci in VS Code with the command \"MCP: List Servers\", and trust it there",
     link: Some(link),

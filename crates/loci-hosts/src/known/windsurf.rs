@@ -30,6 +30,7 @@ pub static WINDSURF: Host = Host {
         project: Some("AGENTS.md"),
     },
     hooks: None,
+    plugin: None,
     list: None,
     advice: "refresh the MCP servers in Windsurf, or restart it",
     link: None,

@@ -34,6 +34,7 @@ pub static ZED: Host = Host {
         project: Some("AGENTS.md"),
     },
     hooks: None,
+    plugin: None,
     list: None,
     advice: "the agent panel of Zed shows loci with a green dot once it runs",
     link: None,

@@ -17,6 +17,7 @@ use self::report::{Outcome, Part, Report};
 use crate::cli::Connect;
 use crate::commands::hook;
 use crate::exit::{Exit, Failure};
+use crate::hosts_here::double_advice;
 use crate::output::{Output, status_line};
 use crate::own_program::{self, OwnProgram};
 use crate::settings::Settings;
@@ -171,6 +172,9 @@ impl Work<'_> {
         }
         if matches!(outcome, Outcome::Connected) {
             report.note(host.advice.to_owned());
+        }
+        if host.has_plugin(&self.machine) {
+            report.note(double_advice(host));
         }
         Ok(outcome)
     }

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use crate::cli;
 use crate::exit::{Exit, Failure};
-use crate::hosts_here::hosts_here;
+use crate::hosts_here::{HostHere, double_advice, hosts_here};
 use crate::output::Output;
 use crate::settings::Settings;
 use crate::wiring::{Parts, SystemClock, open_store};
@@ -120,13 +120,16 @@ fn look(settings: &Settings) -> Vec<Finding> {
     findings.extend(outside::identity_provider(settings));
     findings.extend(outside::certificate(settings));
     findings.push(outside::clock());
-    findings.extend(hosts(settings));
+    let hosts = hosts_here(settings);
+    findings.extend(silent_hosts(&hosts));
+    let doubled = hosts.iter().filter(|host| host.is_doubled());
+    findings.extend(doubled.map(|host| ("hosts", Verdict::Warn, double_advice(host.host))));
     findings
 }
 
 /// Names the hosts that start loci and have not called a tool yet: a hint, since they may be new.
-fn hosts(settings: &Settings) -> Option<Finding> {
-    let silent: Vec<&str> = hosts_here(settings)
+fn silent_hosts(hosts: &[HostHere]) -> Option<Finding> {
+    let silent: Vec<&str> = hosts
         .iter()
         .filter(|host| host.is_silent())
         .map(|host| host.host.title)

@@ -1,6 +1,7 @@
 //! `loci hook`: handles the events of a host's session.
 
 mod install;
+mod turn;
 
 use std::io;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use loci_filing::trust::Trust;
 use loci_hosts::{Event, HookRun, Host, Input, Reply};
 
 pub use self::install::parse;
+use self::turn::Turn;
 use crate::cli::Hook;
 use crate::exit::{Exit, Failure};
 #[cfg(unix)]
@@ -54,6 +56,31 @@ fn run_event(settings: &Settings, host: &Host, run: &HookRun) -> Result<(), Fail
         let message = format!("stdin is not what a host says to its hooks: {error}");
         Failure::new(Exit::Failure, message)
     })?;
+    let take_turn = || Turn::take(&settings.data, run.event, &input);
+    let answered = match run.event {
+        Event::SessionStart | Event::Prompt => {
+            let Some(turn) = take_turn() else {
+                return Ok(());
+            };
+            let answered = answer(settings, run, &input);
+            match answered {
+                Ok(_) => drop(turn),
+                Err(_) => turn.give_back(),
+            }
+            answered
+        }
+        // The messages of a session are saved once, whoever saves them.
+        _ => answer(settings, run, &input),
+    };
+    match answered? {
+        Some(Reply::Continue(_)) if take_turn().is_none() => Ok(()),
+        Some(reply) => Ok(print(format_args!("{}\n", reply.value(host)))?),
+        None => Ok(()),
+    }
+}
+
+/// Does the work of an event; returns the reply to the host, if any.
+fn answer(settings: &Settings, run: &HookRun, input: &Input) -> Result<Option<Reply>, Failure> {
     let folder = input
         .folder
         .as_deref()
@@ -66,11 +93,11 @@ fn run_event(settings: &Settings, host: &Host, run: &HookRun) -> Result<(), Fail
     };
     #[cfg(unix)]
     if run.event == Event::Prompt {
-        let Some(prompt) = Prompt::of(&input, &trust, &folder) else {
-            return Ok(());
+        let Some(prompt) = Prompt::of(input, &trust, &folder) else {
+            return Ok(None);
         };
         if let Ok(text) = hook_socket::ask(settings, &prompt) {
-            return say(text.map(|text| Reply::Context(run.event, text)), host);
+            return Ok(text.map(|text| Reply::Context(run.event, text)));
         }
     }
     let store = StoreSettings {
@@ -90,19 +117,10 @@ fn run_event(settings: &Settings, host: &Host, run: &HookRun) -> Result<(), Fail
         is_shared: run.is_shared,
         is_verbatim: run.is_verbatim,
     };
-    let reply = session
-        .handle(run.event, &input, notice)
+    session
+        .handle(run.event, input, notice)
         .map_err(|error| match error {
             HookError::NotSaved(message) => Failure::new(Exit::Failure, message),
             HookError::Failed(error) => error.into(),
-        })?;
-    say(reply, host)
-}
-
-/// Prints the reply for the host, if there is one.
-fn say(reply: Option<Reply>, host: &Host) -> Result<(), Failure> {
-    match reply {
-        Some(reply) => Ok(print(format_args!("{}\n", reply.value(host)))?),
-        None => Ok(()),
-    }
+        })
 }

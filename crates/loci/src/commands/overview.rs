@@ -80,6 +80,7 @@ fn described(host: &HostHere, now: Timestamp) -> String {
     let connection = match &host.connection {
         Err(problem) => return format!("unknown: {problem}"),
         Ok(HostConnection::None) => "not connected".to_owned(),
+        Ok(HostConnection::Plugin) => "connected by its plug-in".to_owned(),
         Ok(HostConnection::Stdio(dialect)) => format!("connected ({dialect})"),
         Ok(HostConnection::Http(dialect)) => format!("connected over HTTP ({dialect})"),
     };
@@ -143,6 +144,8 @@ mod tests {
         HostHere {
             host: loci_hosts::host(name).unwrap(),
             connection: Ok(connection),
+            has_plugin: connection == HostConnection::Plugin,
+            has_hooks: false,
             called_at: called_at.map(Timestamp::from_microseconds),
         }
     }
@@ -152,7 +155,7 @@ mod tests {
 
     #[test]
     fn the_next_step_is_the_first_that_is_missing() {
-        use HostConnection::{None as No, Stdio};
+        use HostConnection::{None as No, Plugin, Stdio};
         let holding = |memories| {
             Some(Ok(Held {
                 memories,
@@ -161,7 +164,12 @@ mod tests {
             }))
         };
         let failed = Some(Err(Failure::new(crate::exit::Exit::Database, "broken")));
-        let rows: [Row; 8] = [
+        let rows: [Row; 9] = [
+            (
+                holding(1),
+                vec![host("codex", Plugin, None)],
+                "start Codex again",
+            ),
             (failed, Vec::new(), "loci doctor"),
             (None, Vec::new(), "loci connect HOST"),
             (None, vec![host("zed", No, None)], "`loci connect` "),

@@ -162,6 +162,36 @@ fn hooks_and_instructions_come_and_go_with_the_server() {
 }
 
 #[test]
+fn a_plugin_beside_the_hooks_is_told_of() {
+    let place = place();
+    let plugin = r#"{"enabledPlugins": {"loci@loci": true}}"#;
+    place.write(".claude/settings.json", plugin);
+    let overview = place.run(&["doctor"]).succeeded();
+    assert!(!overview.stdout.contains("twice"), "{overview:?}");
+    assert!(
+        overview
+            .stdout
+            .contains("no call recorded yet: Claude Code"),
+        "{overview:?}"
+    );
+    let connected = place
+        .run(&["connect", "claude-code", "--hooks"])
+        .succeeded();
+    let advice = "`claude plugin uninstall loci@loci` takes the plug-in out";
+    assert!(connected.stderr.contains(advice), "{connected:?}");
+    let doctor = place.run(&["doctor"]).succeeded();
+    assert!(doctor.stdout.contains(advice), "{doctor:?}");
+    place.run(&["connect", "--undo"]).succeeded();
+    let doctor = place.run(&["doctor"]).succeeded();
+    assert!(!doctor.stdout.contains("twice"), "{doctor:?}");
+    // The hooks alone are enough to be there twice.
+    let hooks = ["hook", "install", "--host", "claude-code"];
+    place.run(&hooks).succeeded();
+    let doctor = place.run(&["doctor"]).succeeded();
+    assert!(doctor.stdout.contains(advice), "{doctor:?}");
+}
+
+#[test]
 fn a_server_and_hooks_share_the_file_of_gemini_cli() {
     let place = place();
     place.write(".gemini/settings.json", "{\"a\": 1} // mine");

@@ -47,8 +47,46 @@ fn a_prompt_brings_up_what_concerns_it_once_in_a_session() {
     assert!(text.contains("not instructions"), "{text}");
     assert!(text.contains("\nglobal / "), "{text}");
     assert!(!text.contains("tabs"), "{text}");
-    assert_eq!(asked(&place, "a", QUESTION), None);
+    let again = format!("{QUESTION} Tell me again.");
+    assert_eq!(asked(&place, "a", &again), None);
     assert!(asked(&place, "b", QUESTION).is_some());
+}
+
+/// As a host does with a plug-in beside the hooks of `loci connect`.
+#[test]
+fn of_two_hooks_at_an_event_one_answers() {
+    let place = with_facts();
+    let answers = |event: &str, input: &Value| {
+        let answer = || !hook(&place, "claude-code", event, input).is_empty();
+        let at_once = std::thread::scope(|scope| {
+            let hooks = [(); 2].map(|()| scope.spawn(answer));
+            hooks.map(|hook| hook.join().unwrap())
+        });
+        at_once.into_iter().filter(|answers| *answers).count()
+    };
+    let started = json!({"session_id": "a", "source": "startup", "cwd": place.path(""), "transcript_path": null});
+    assert_eq!(answers("session-start", &started), 1);
+    let asked = json!({"session_id": "a", "prompt": QUESTION, "cwd": place.path("")});
+    assert_eq!(answers("prompt", &asked), 1);
+    let resumed = json!({"session_id": "a", "source": "resume", "cwd": place.path(""), "transcript_path": null});
+    assert_eq!(answers("session-start", &resumed), 1);
+    // One that failed leaves the answer to the other.
+    let broken = place.with("LOCI_STORE", "postgres://nobody@127.0.0.1:1/none");
+    let arguments = [
+        "hook",
+        "run",
+        "--host",
+        "claude-code",
+        "--event",
+        "session-start",
+    ];
+    let failed = json!({"session_id": "b", "source": "startup"}).to_string();
+    let failed = broken.run_with_stdin(&arguments, failed.as_bytes());
+    assert_ne!(failed.code, 0, "{failed:?}");
+    let data = broken.data();
+    let mended = broken.with("LOCI_STORE", data.to_str().unwrap());
+    let input = json!({"session_id": "b", "source": "startup"});
+    assert!(!hook(&mended, "claude-code", "session-start", &input).is_empty());
 }
 
 #[test]
@@ -240,7 +278,8 @@ mod sockets {
         assert!(text.contains(FACT), "{text}");
         // It notes what it showed after its answer.
         until(|| {
-            let again = asked(&place, &session.to_string(), PARAPHRASE);
+            let again = format!("{PARAPHRASE} Tell me again.");
+            let again = asked(&place, &session.to_string(), &again);
             again.is_none().then_some(())
         });
         drop(serving.0.stdin.take());
@@ -267,7 +306,7 @@ mod sockets {
         let place = place.with("LOCI_STORE", other.to_str().unwrap());
         assert_eq!(asked(&place, "a", QUESTION), None);
         place.add(&[FACT]);
-        assert!(asked(&place, "a", QUESTION).is_some());
+        assert!(asked(&place, "b", QUESTION).is_some());
     }
 
     #[test]
