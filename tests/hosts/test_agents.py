@@ -419,6 +419,39 @@ class Hooks(Conversations):
         self.check_filed(self.QUESTION, self.ANSWER, self.SECOND_QUESTION, self.SECOND_ANSWER)
 
 
+class Told(HostTests):
+    """Tests of hooks that tell the model what loci knows, in a host whose sessions loci does not read."""
+
+    RULE = "The harbour log is written in blue ink."
+
+    def setUp(self):
+        super().setUp()
+        self.host.install_hooks()
+
+    @feature("session start")
+    def test_session_start(self):
+        self.host.loci("add", self.RULE)
+        self.ask("Are you there?")
+        self.assertIn(self.RULE, self.endpoint.requests[-1].everything)
+        # What it was told is a part of the session.
+        self.ask("And are you still there?", resume=True)
+        self.assertEqual(self.endpoint.requests[-1].everything.count(self.RULE), 1)
+
+    @feature("prompts")
+    def test_a_prompt_brings_up_memories(self):
+        self.host.loci("add", "The lighthouse keeper feeds the gulls at seven.")
+        self.ask("When does the lighthouse keeper feed the gulls?")
+        frame = "Memories of loci that may concern this prompt."
+        self.assertEqual(self.endpoint.requests[-1].everything.count(frame), 1)
+
+    @feature("prompts")
+    def test_without_loci_the_prompt_goes_on(self):
+        plugin = self.host.home / ".config" / "opencode" / "plugins" / "loci.js"
+        plugin.write_text(re.sub(r'const command = \["[^"]+"', 'const command = ["/no/such/loci"', plugin.read_text()))
+        self.ask("When does the lighthouse keeper feed the gulls?")
+        self.assertIn("When does the lighthouse keeper", self.endpoint.requests[-1].everything)
+
+
 class Compaction(Hooks):
     """Tests of hooks in a host that begins a session again when it compacts it."""
 
@@ -482,7 +515,7 @@ class GeminiCliTest(Agent, Connected, Hooks, unittest.TestCase):
             self.check_filed(self.QUESTION, self.ANSWER, self.SECOND_QUESTION, self.SECOND_ANSWER)
 
 
-class OpencodeTest(Agent, Connected, unittest.TestCase):
+class OpencodeTest(Agent, Connected, Told, unittest.TestCase):
     client = "opencode"
     host_class = Opencode
 

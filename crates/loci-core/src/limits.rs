@@ -86,11 +86,12 @@ pub const BOOTSTRAP_TOKENS_MAX: usize = 30_000;
 /// The hosts whose hooks show an agent the text of a session's start, with the length that each
 /// host shows: Claude Code truncates above 10,000 characters, Codex above 2,500 tokens of four
 /// bytes, Gemini CLI and, as far as is known, Cursor nothing.
-pub const SESSION_START_HOSTS: [(&str, usize); 4] = [
+pub const SESSION_START_HOSTS: [(&str, usize); 5] = [
     ("claude-code", 10_000),
     ("codex", 10_000),
     ("cursor", usize::MAX),
     ("gemini-cli", usize::MAX),
+    ("opencode", usize::MAX),
 ];
 /// Bytes of UTF-8 in the text of a session's start; every host shows a text of this size in full.
 pub const SESSION_START_BYTES_MAX: usize = 9_500;

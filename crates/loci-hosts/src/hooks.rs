@@ -1,6 +1,5 @@
-//! loci's hooks in the settings of a host. All hosts have files of the same form: the key `hooks`
-//! holds for each event a list of groups, and each group a list of entries
-//! ([`handler`]).
+//! loci's hooks in the settings of a host: an entry for each event ([`handler`]), or a module that
+//! loci alone writes ([`HookForm`]).
 
 use std::path::Path;
 
@@ -11,11 +10,14 @@ use crate::change::{Addition, Change};
 use crate::command::{self, Program};
 use crate::form::json_input;
 use crate::handler;
-use crate::host::{Event, Host};
+use crate::host::{Event, HookForm, Host};
+use crate::module;
 use crate::settings_file::{self, EditError, Edited, edited, parsed};
 
 /// The key of the hooks, in the settings and in each group.
 const HOOKS: &str = "hooks";
+/// The key of the version of the form.
+const VERSION: &str = "version";
 
 /// The hooks of loci in the settings of one host.
 #[derive(Debug, Clone, Copy)]
@@ -59,6 +61,10 @@ impl Hooks<'_> {
     /// # Errors
     /// The file cannot be changed.
     pub fn uninstall(&self) -> Result<Edited, EditError> {
+        if self.module().is_some() {
+            let folder = self.file.parent().unwrap_or(self.file);
+            return self.plan_uninstall(folder)?.apply();
+        }
         Change::plan(self.file, |text| Addition::remove(self, text))?.apply()
     }
 
@@ -94,7 +100,32 @@ impl Hooks<'_> {
 
     /// Returns the text with the hooks.
     fn installed_in(&self, text: &str, options: &HookOptions<'_>) -> Result<String, String> {
+        if let Some(source) = self.module() {
+            let installed = module::words(text).and_then(|words| {
+                let words: Vec<_> = words
+                    .into_iter()
+                    .chain([Event::Prompt.name().to_owned()])
+                    .collect();
+                self.program.dialect_of(&words, self.host.name)
+            });
+            return module::put(text, source, &self.words(installed.as_deref(), options));
+        }
         edited(text, |whole| self.put(whole, &self.entries(whole, options)))
+    }
+
+    /// Returns the text of the host's module of hooks, if it has one.
+    fn module(&self) -> Option<&'static str> {
+        match self.host.hooks?.form {
+            HookForm::Module(source) => Some(source),
+            HookForm::Groups | HookForm::Entries => None,
+        }
+    }
+
+    /// Returns true if the entries of an event are in groups.
+    fn has_groups(&self) -> bool {
+        self.host
+            .hooks
+            .is_some_and(|hooks| hooks.form == HookForm::Groups)
     }
 
     /// Plans the removal of every command of loci for that host. The file is as it was before, if
@@ -113,25 +144,10 @@ impl Hooks<'_> {
             return Vec::new();
         };
         let installed = self.installed_dialect(whole);
-        let dialect = options
-            .dialect
-            .or(installed.as_deref())
-            .unwrap_or(options.default_dialect);
-        let run = command::run_words(
-            self.host.name,
-            Some(dialect),
-            options.is_shared,
-            options.is_verbatim,
-        );
+        let words = self.words(installed.as_deref(), options);
         let entry = |event: Event| {
-            let run = run.iter().copied().chain([event.name()]);
-            let words: Vec<String> = options
-                .program
-                .iter()
-                .cloned()
-                .chain(run.map(str::to_owned))
-                .collect();
-            handler::entry(hooks, &words, event)
+            let words = words.iter().cloned().chain([event.name().to_owned()]);
+            handler::entry(hooks, &words.collect::<Vec<_>>(), event)
         };
         let events = hooks.events.iter();
         events
@@ -139,8 +155,28 @@ impl Hooks<'_> {
             .collect()
     }
 
+    /// Returns the words of the command but for the event.
+    fn words(&self, installed: Option<&str>, options: &HookOptions<'_>) -> Vec<String> {
+        let dialect = options.dialect.or(installed);
+        let run = command::run_words(
+            self.host.name,
+            Some(dialect.unwrap_or(options.default_dialect)),
+            options.is_shared,
+            options.is_verbatim,
+        );
+        let program = options.program.iter().cloned();
+        program.chain(run.into_iter().map(str::to_owned)).collect()
+    }
+
     /// Replaces loci's entry for each event, or adds it after all others.
     fn put(&self, whole: &CstObject, entries: &[(String, Value)]) -> Result<(), String> {
+        let has_version = self
+            .host
+            .hooks
+            .is_some_and(|hooks| hooks.form == HookForm::Entries);
+        if has_version && whole.get(VERSION).is_none() {
+            whole.insert(0, VERSION, json_input(&json!(1)));
+        }
         let hooks = match hooks_of(whole)? {
             Some(hooks) => hooks,
             None => whole.object_value_or_set(HOOKS),
@@ -155,7 +191,11 @@ impl Hooks<'_> {
             let mut entry = Some(entry);
             self.replace(&groups, &mut entry);
             if let Some(entry) = entry {
-                groups.append(json_input(&json!({HOOKS: [entry]})));
+                groups.append(json_input(&if self.has_groups() {
+                    json!({HOOKS: [entry]})
+                } else {
+                    entry.clone()
+                }));
             }
         }
         Ok(())
@@ -192,8 +232,11 @@ impl Hooks<'_> {
 
     /// Replaces the first entry of loci for that host by `entry`, which is taken; removes the
     /// others, and the groups that had nothing else.
-    fn replace(&self, groups: &CstArray, entry: &mut Option<&Value>) {
-        for group in groups.elements() {
+    fn replace(&self, list: &CstArray, entry: &mut Option<&Value>) {
+        if !self.has_groups() {
+            return self.replace_in(list, entry);
+        }
+        for group in list.elements() {
             let Some(object) = group.as_object() else {
                 continue;
             };
@@ -201,18 +244,22 @@ impl Hooks<'_> {
                 continue;
             };
             let before = hooks.elements().len();
-            for hook in hooks.elements() {
-                let (Some(object), Some(old)) = (hook.as_object(), self.own_entry(&hook)) else {
-                    continue;
-                };
-                match entry.take() {
-                    Some(new) => handler::update(object, &old, new),
-                    None => hook.remove(),
-                }
-            }
+            self.replace_in(&hooks, entry);
             let after = hooks.elements().len();
             if after == 0 && before > 0 && object.properties().len() == 1 {
                 group.remove();
+            }
+        }
+    }
+
+    fn replace_in(&self, hooks: &CstArray, entry: &mut Option<&Value>) {
+        for hook in hooks.elements() {
+            let (Some(object), Some(old)) = (hook.as_object(), self.own_entry(&hook)) else {
+                continue;
+            };
+            match entry.take() {
+                Some(new) => handler::update(object, &old, new),
+                None => hook.remove(),
             }
         }
     }
@@ -237,9 +284,11 @@ impl Hooks<'_> {
             return Vec::new();
         };
         let entry_at = |event: &CstObjectProp| {
-            let groups = event.array_value()?.elements().into_iter();
-            groups
-                .filter_map(|group| group.as_object()?.array_value(HOOKS))
+            let list = event.array_value()?.elements().into_iter();
+            if !self.has_groups() {
+                return list.into_iter().find_map(|hook| self.own_entry(&hook));
+            }
+            list.filter_map(|group| group.as_object()?.array_value(HOOKS))
                 .flat_map(|hooks| hooks.elements())
                 .find_map(|hook| self.own_entry(&hook))
         };
@@ -252,12 +301,18 @@ impl Hooks<'_> {
 
 impl Addition for Hooks<'_> {
     fn is_in(&self, text: &str) -> Result<bool, String> {
+        if let Some(source) = self.module() {
+            return Ok(module::is_own(text, source));
+        }
         let root = parsed(text)?;
         let whole = root.object_value();
         Ok(whole.is_some_and(|whole| !self.installed(&whole).is_empty()))
     }
 
     fn put_as_in(&self, text: &str, from: &str) -> Result<String, String> {
+        if self.module().is_some() {
+            return module::replaced(text, from);
+        }
         let whole = parsed(from)?.object_value();
         let entries = whole.map_or_else(Vec::new, |whole| self.installed(&whole));
         if entries.is_empty() {
@@ -267,6 +322,9 @@ impl Addition for Hooks<'_> {
     }
 
     fn remove(&self, text: &str) -> Result<String, String> {
+        if self.module().is_some() {
+            return Ok(String::new());
+        }
         edited(text, |whole| Hooks::remove(self, whole))
     }
 }

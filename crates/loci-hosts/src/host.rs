@@ -96,9 +96,10 @@ pub(crate) const EVENTS_OF_CLAUDE_CODE: &[(&str, Event)] = &[
 /// The file of hooks of a host.
 #[derive(Debug, Clone, Copy)]
 pub struct HookFile {
-    /// The name of the file in the folder of settings; `None` if the hooks come with a plug-in
-    /// alone.
-    pub file: Option<&'static str>,
+    /// The path of the file in the folder of settings.
+    pub file: &'static str,
+    /// The form of the file.
+    pub form: HookForm,
     /// The events at which the host calls loci, each with the host's own name for it.
     pub events: &'static [(&'static str, Event)],
     /// The form of the command of a hook.
@@ -111,6 +112,20 @@ pub struct HookFile {
     pub reply: HookReply,
     /// The advice for a user whose hooks have changed.
     pub advice: Option<&'static str>,
+}
+
+/// The form of a file of hooks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookForm {
+    /// Settings in JSON. The key `hooks` holds for each event a list of groups, and each group a
+    /// list of entries.
+    Groups,
+    /// Settings in JSON. The key `hooks` holds for each event a list of entries, and `version` is
+    /// the version of the form, 1.
+    Entries,
+    /// A module in JavaScript that is loci's alone: its text, with an empty list of the words of
+    /// the command.
+    Module(&'static str),
 }
 
 /// The form in which a host takes a text for the agent.
@@ -260,11 +275,15 @@ impl Host {
         }
     }
 
-    /// Returns the file in which the host keeps its hooks; `None` if it has no hooks, or there is
-    /// no home folder.
+    /// Returns the file in which the host keeps its hooks on this machine; `None` if it has no hooks,
+    /// or there is no home folder.
     pub fn hooks_file(&self) -> Option<PathBuf> {
-        let folder = Machine::here()?.folder(&self.folder);
-        Some(folder.join(self.hooks?.file?))
+        self.hooks_file_on(&Machine::here()?)
+    }
+
+    /// Returns the file in which the host keeps its hooks; `None` if it has no hooks.
+    pub fn hooks_file_on(&self, machine: &Machine) -> Option<PathBuf> {
+        Some(joined(&machine.folder(&self.folder), self.hooks?.file))
     }
 
     /// Returns the events at which the host calls loci; none if it has no hooks.

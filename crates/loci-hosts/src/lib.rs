@@ -43,6 +43,7 @@ mod host;
 mod instructions;
 mod known;
 mod machine;
+mod module;
 mod own_plugin;
 #[cfg(test)]
 mod plugins;
@@ -57,8 +58,8 @@ pub use exchange::{Input, Reply};
 pub use form::{Form, Slot};
 pub use hooks::{HookOptions, Hooks};
 pub use host::{
-    Event, HookCommand, HookFile, HookReply, Host, Http, Instructions, List, OwnPlugin, PluginMark,
-    Scope, Servers, TOKEN_VARIABLE,
+    Event, HookCommand, HookFile, HookForm, HookReply, Host, Http, Instructions, List, OwnPlugin,
+    PluginMark, Scope, Servers, TOKEN_VARIABLE,
 };
 pub use instructions::InstructionBlock;
 pub use known::{
@@ -84,14 +85,9 @@ pub static HOSTS: [&Host; 11] = [
     &GOOSE,
 ];
 
-/// Returns the hosts whose hooks loci knows, in the same order.
+/// Returns the hosts into which loci installs hooks, in the same order.
 pub fn hosts_with_hooks() -> impl Iterator<Item = &'static Host> {
     HOSTS.into_iter().filter(|host| host.hooks.is_some())
-}
-
-/// Returns the hosts into whose settings loci installs hooks, in the same order.
-pub fn hosts_with_hook_files() -> impl Iterator<Item = &'static Host> {
-    hosts_with_hooks().filter(|host| host.hooks.is_some_and(|hooks| hooks.file.is_some()))
 }
 
 /// Returns the host with that name; `None` if there is none.

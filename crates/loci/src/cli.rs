@@ -615,9 +615,9 @@ pub struct HookInstall {
 #[derive(Args)]
 pub struct HookSettings {
     /// The host
-    #[arg(long, value_name = "HOST", value_parser = hosts(loci_hosts::hosts_with_hook_files()))]
+    #[arg(long, value_name = "HOST", value_parser = hosts(loci_hosts::hosts_with_hooks()))]
     pub host: &'static Host,
-    /// Its file of hooks [default: the host's own: ~/.claude/settings.json, ~/.codex/hooks.json, ~/.gemini/settings.json]
+    /// Its file of hooks [default: the host's own: ~/.claude/settings.json, ~/.codex/hooks.json, ~/.cursor/hooks.json, ~/.gemini/settings.json, ~/.config/opencode/plugins/loci.js]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: Option<PathBuf>,
 }

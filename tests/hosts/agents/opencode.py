@@ -1,10 +1,10 @@
 """opencode."""
 
-from agents.host import Host, write_json
+from agents.host import HookedHost, write_json
 
 
-class Opencode(Host):
-    program = "opencode"
+class Opencode(HookedHost):
+    program, hook_name = "opencode", "opencode"
     listed_pattern = r"✓ (\S+) connected$"
 
     def variables(self):

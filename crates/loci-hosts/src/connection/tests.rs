@@ -364,7 +364,7 @@ fn every_host_has_a_page_that_says_what_is_written() {
         if let Some(list) = host.list {
             facts.push(format!("`{} {}`", list.program, list.arguments.join(" ")));
         }
-        if let Some(name) = host.hooks.and_then(|hooks| hooks.file) {
+        if let Some(name) = host.hooks.map(|hooks| hooks.file) {
             let file = linux.folder(&host.folder).join(name);
             facts.push(format!("`{}`", file.display()));
         }

@@ -324,3 +324,116 @@ fn an_undoing_of_former_hooks_leaves_nothing() {
         .unwrap();
     assert!(!file.parent().unwrap().exists());
 }
+
+fn options(program: &[String]) -> HookOptions<'_> {
+    HookOptions {
+        program,
+        dialect: None,
+        default_dialect: "mememory",
+        is_shared: false,
+        is_verbatim: false,
+    }
+}
+
+#[test]
+fn cursor_has_its_entries_without_groups() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("new").join("hooks.json");
+    let hooks = hooks("cursor", &file);
+    let program = ["/bin/loci".to_owned()];
+    let entry = json!({
+        "type": "command",
+        "command": "/bin/loci hook run --host cursor --dialect mememory --event session-start",
+        "timeout": 10,
+    });
+    assert!(hooks.install(&options(&program)).unwrap().has_changed);
+    assert_eq!(
+        read(&file),
+        json!({"version": 1, "hooks": {"sessionStart": [entry]}})
+    );
+    assert!(!hooks.install(&options(&program)).unwrap().has_changed);
+    assert!(hooks.is_installed().unwrap());
+    let undo = hooks.plan_uninstall(folder.path()).unwrap();
+    undo.apply().unwrap();
+    assert!(!file.parent().unwrap().exists());
+
+    let of_others = json!({"command": "./hooks/audit.sh"});
+    let before =
+        json!({"version": 1, "hooks": {"stop": [of_others], "sessionStart": [3, of_others]}});
+    fs::create_dir(file.parent().unwrap()).unwrap();
+    fs::write(&file, before.to_string()).unwrap();
+    hooks.install(&options(&program)).unwrap();
+    let installed = read(&file)["hooks"].clone();
+    assert_eq!(installed["sessionStart"], json!([3, of_others, entry]));
+    // What the user changes stays, where it is.
+    let kept = json!({"command": entry["command"], "timeout": 3, "loop_limit": 1});
+    let changed = json!({"version": 1, "hooks": {"sessionStart": [kept, of_others]}});
+    fs::write(&file, changed.to_string()).unwrap();
+    let elsewhere = ["/usr/bin/loci".to_owned()];
+    hooks.install(&options(&elsewhere)).unwrap();
+    let kept = &read(&file)["hooks"]["sessionStart"][0];
+    assert_eq!(
+        (&kept["timeout"], &kept["loop_limit"]),
+        (&json!(3), &json!(1))
+    );
+    assert!(
+        kept["command"]
+            .as_str()
+            .unwrap()
+            .starts_with("/usr/bin/loci ")
+    );
+    hooks.uninstall().unwrap();
+    assert_eq!(
+        read(&file),
+        json!({"version": 1, "hooks": {"sessionStart": [of_others]}})
+    );
+}
+
+#[test]
+fn opencode_has_a_module() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("plugins").join("loci.js");
+    let hooks = hooks("opencode", &file);
+    let program = ["/a \"b/loci".to_owned()];
+    let with_dialect = HookOptions {
+        dialect: Some("vault"),
+        ..options(&program)
+    };
+    assert!(hooks.install(&with_dialect).unwrap().has_changed);
+    let text = fs::read_to_string(&file).unwrap();
+    let line = r#"const command = ["/a \"b/loci","hook","run","--host","opencode","--dialect","vault","--event"];"#;
+    assert!(text.lines().any(|one| one == line), "{text}");
+    for (_, event) in hooks.host.events() {
+        let milliseconds = event.timeout_seconds() * 1_000;
+        let milliseconds = format!("{}_000", milliseconds / 1_000);
+        assert!(text.contains(&milliseconds) && text.contains(event.name()));
+    }
+    assert!(hooks.is_installed().unwrap());
+    // The command is one of loci, so that its dialect stays.
+    let own = ["/b/loci-renamed".to_owned()];
+    let own = HookOptions {
+        dialect: Some("engram"),
+        ..options(&own)
+    };
+    hooks.install(&own).unwrap();
+    let known = ["/b/loci-renamed".to_owned()];
+    let again = hooks.install(&options(&known)).unwrap();
+    assert!(!again.has_changed, "twice is once, with the dialect");
+    let undo = hooks.plan_uninstall(folder.path()).unwrap();
+    undo.apply().unwrap();
+    assert!(!file.parent().unwrap().exists());
+
+    // A file of another with that name stays.
+    fs::create_dir(file.parent().unwrap()).unwrap();
+    let of_another = "export const Loci = async () => ({});\n";
+    fs::write(&file, of_another).unwrap();
+    let refused = hooks.install(&options(&program)).unwrap_err();
+    assert!(matches!(refused, EditError::Refused { .. }), "{refused}");
+    assert!(!hooks.is_installed().unwrap());
+    assert!(!hooks.uninstall().unwrap().has_changed);
+    assert_eq!(fs::read_to_string(&file).unwrap(), of_another);
+    fs::remove_file(&file).unwrap();
+    hooks.install(&options(&program)).unwrap();
+    hooks.uninstall().unwrap();
+    assert!(!file.exists());
+}

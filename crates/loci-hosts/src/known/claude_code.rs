@@ -4,8 +4,8 @@ use serde_json::json;
 
 use crate::form::Form;
 use crate::host::{
-    EVENTS_OF_CLAUDE_CODE, HookCommand, HookFile, HookReply, Host, Http, Instructions, List,
-    OwnPlugin, PluginMark, Servers,
+    EVENTS_OF_CLAUDE_CODE, HookCommand, HookFile, HookForm, HookReply, Host, Http, Instructions,
+    List, OwnPlugin, PluginMark, Servers,
 };
 use crate::machine::Folder;
 
@@ -38,7 +38,8 @@ pub static CLAUDE_CODE: Host = Host {
         project: Some("CLAUDE.md"),
     },
     hooks: Some(HookFile {
-        file: Some("settings.json"),
+        file: "settings.json",
+        form: HookForm::Groups,
         events: EVENTS_OF_CLAUDE_CODE,
         command: HookCommand::Words,
         timeout_units: 1,

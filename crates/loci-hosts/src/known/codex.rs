@@ -5,8 +5,8 @@ use serde_json::json;
 use crate::entry;
 use crate::form::Form;
 use crate::host::{
-    EVENTS_OF_CLAUDE_CODE, HookCommand, HookFile, HookReply, Host, Http, Instructions, List,
-    OwnPlugin, PluginMark, Servers, TOKEN_VARIABLE,
+    EVENTS_OF_CLAUDE_CODE, HookCommand, HookFile, HookForm, HookReply, Host, Http, Instructions,
+    List, OwnPlugin, PluginMark, Servers, TOKEN_VARIABLE,
 };
 use crate::machine::Folder;
 
@@ -31,7 +31,8 @@ pub static CODEX: Host = Host {
         project: Some("AGENTS.md"),
     },
     hooks: Some(HookFile {
-        file: Some("hooks.json"),
+        file: "hooks.json",
+        form: HookForm::Groups,
         events: EVENTS_OF_CLAUDE_CODE,
         command: HookCommand::Line,
         timeout_units: 1,

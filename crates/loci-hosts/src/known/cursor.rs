@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 
 use crate::entry;
 use crate::form::Form;
-use crate::host::{Event, HookCommand, HookFile, HookReply, Host, Http, Instructions, Servers};
+use crate::host::{
+    Event, HookCommand, HookFile, HookForm, HookReply, Host, Http, Instructions, Servers,
+};
 use crate::machine::Folder;
 
 /// The data of Cursor.
@@ -33,7 +35,8 @@ pub static CURSOR: Host = Host {
     },
     // Its hook of a prompt cannot tell the agent anything, and loci does not read its transcripts.
     hooks: Some(HookFile {
-        file: None,
+        file: "hooks.json",
+        form: HookForm::Entries,
         events: &[("sessionStart", Event::SessionStart)],
         command: HookCommand::Line,
         timeout_units: 1,

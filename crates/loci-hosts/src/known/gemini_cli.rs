@@ -5,8 +5,8 @@ use serde_json::json;
 use crate::entry;
 use crate::form::Form;
 use crate::host::{
-    Event, HookCommand, HookFile, HookReply, Host, Http, Instructions, List, OwnPlugin, PluginMark,
-    Servers,
+    Event, HookCommand, HookFile, HookForm, HookReply, Host, Http, Instructions, List, OwnPlugin,
+    PluginMark, Servers,
 };
 use crate::machine::Folder;
 
@@ -42,7 +42,8 @@ pub static GEMINI_CLI: Host = Host {
         project: Some("GEMINI.md"),
     },
     hooks: Some(HookFile {
-        file: Some("settings.json"),
+        file: "settings.json",
+        form: HookForm::Groups,
         events: EVENTS,
         command: HookCommand::LineOfPowerShell,
         timeout_units: 1_000,

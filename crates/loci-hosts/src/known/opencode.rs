@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::form::Form;
-use crate::host::{Host, Http, Instructions, List, Servers};
+use crate::host::{
+    Event, HookCommand, HookFile, HookForm, HookReply, Host, Http, Instructions, List, Servers,
+};
 use crate::machine::{Base, Folder};
 
 /// The data of opencode.
@@ -46,7 +48,20 @@ pub static OPENCODE: Host = Host {
         user: Some("AGENTS.md"),
         project: Some("AGENTS.md"),
     },
-    hooks: None,
+    // It keeps its sessions in a database, which loci does not read.
+    hooks: Some(HookFile {
+        file: "plugins/loci.js",
+        form: HookForm::Module(include_str!("opencode.js")),
+        events: &[
+            ("session.created", Event::SessionStart),
+            ("chat.message", Event::Prompt),
+        ],
+        command: HookCommand::Words,
+        timeout_units: 1_000,
+        has_async: false,
+        reply: HookReply::Alone,
+        advice: None,
+    }),
     plugin: None,
     list: Some(List {
         program: "opencode",

@@ -368,8 +368,7 @@ impl Work<'_> {
     }
 
     fn hooks_file(&self, host: &Host) -> Option<PathBuf> {
-        let file = host.hooks?.file?;
-        Some(self.machine.folder(&host.folder).join(file))
+        host.hooks_file_on(&self.machine)
     }
 
     fn hooks<'a>(&'a self, host: &'a Host, file: &'a Path) -> Hooks<'a> {

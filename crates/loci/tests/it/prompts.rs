@@ -204,9 +204,31 @@ fn cursor_takes_the_start_of_a_session_alone() {
     assert_eq!(reply.as_object().unwrap().len(), 1);
     let told = reply["additional_context"].as_str().unwrap();
     assert!(told.contains("memory of your sessions"), "{told}");
-    // Its settings have no place for them.
-    let refused = place.run(&["hook", "install", "--host", "cursor"]);
-    refused.failed(2, "claude-code, codex, gemini-cli");
+    let refused = place.run(&["hook", "install", "--host", "zed"]);
+    refused.failed(2, "claude-code, codex, cursor, gemini-cli, opencode");
+}
+
+/// As its plug-in calls them.
+#[test]
+fn opencode_takes_texts_alone() {
+    let place = with_facts();
+    for (event, input, expected) in [
+        (
+            "session-start",
+            json!({"source": "startup"}),
+            "memory of your sessions",
+        ),
+        ("prompt", json!({"prompt": QUESTION}), FACT),
+    ] {
+        let mut input = input;
+        input["session_id"] = json!("ses_a");
+        input["cwd"] = json!(place.path(""));
+        let reply = hook(&place, "opencode", event, &input);
+        let reply: Value = serde_json::from_str(&reply).unwrap();
+        assert_eq!(reply.as_object().unwrap().len(), 1);
+        let told = reply["additional_context"].as_str().unwrap();
+        assert!(told.contains(expected), "{told}");
+    }
 }
 
 /// The hooks of prompts, and processes that answer them.
