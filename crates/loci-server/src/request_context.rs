@@ -1,8 +1,9 @@
 //! The context of a request for a handler: values that a layer in front attached, the session and the
 //! cancellation.
 
+use http::header::USER_AGENT;
 use loci_core::Error;
-use rmcp::model::Extensions;
+use rmcp::model::{Extensions, Implementation};
 use rmcp::service::{RequestContext, RoleServer};
 
 /// The header in which a client names its session if the server assigns sessions.
@@ -25,6 +26,21 @@ pub(crate) fn session_of(extensions: &Extensions) -> Option<String> {
     let parts = extensions.get::<http::request::Parts>()?;
     let session = parts.headers.get(SESSION_HEADER)?.to_str().ok()?;
     (session.len() <= SESSION_BYTES_MAX).then(|| session.to_owned())
+}
+
+/// Returns the name of the client that sent a request. Over HTTP without a session, only the requests
+/// of 2026-07-28 and later name it; for others it is the first word of the header `User-Agent`.
+pub(crate) fn client_name(context: &RequestContext<RoleServer>) -> Option<String> {
+    // The SDK puts its own name where there is none.
+    let named = context
+        .client_info()
+        .filter(|client| *client != Implementation::from_build_env());
+    named.map(|client| client.name).or_else(|| {
+        let parts = context.extensions.get::<http::request::Parts>()?;
+        let agent = parts.headers.get(USER_AGENT)?.to_str().ok()?;
+        let product = agent.split(['/', ' ']).next()?;
+        (!product.is_empty()).then(|| product.to_owned())
+    })
 }
 
 /// Stops waiting when the request is cancelled; work that began continues.

@@ -12,7 +12,7 @@ use crate::catalog::is_modern;
 use crate::client_calls::{ClientCall, Transport};
 use crate::error_reply::error_fields;
 use crate::host::{CallKind, ReplyShare};
-use crate::request_context::{found, unless_cancelled};
+use crate::request_context::{client_name, found, unless_cancelled};
 
 /// Key of a notice about the result, for example that a search was incomplete.
 const NOTICE_KEY: &str = "loci/notice";
@@ -100,7 +100,7 @@ impl DialectHandler {
 
     /// Records which client calls, if that is due.
     fn note_client(&self, context: &RequestContext<RoleServer>) {
-        let client = context.client_info().map(|client| client.name);
+        let client = client_name(context);
         let transport = if self.has_pipe() {
             Transport::Stdio
         } else {

@@ -1,6 +1,8 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -54,6 +56,28 @@ impl Server {
     /// Calls a tool; returns status and body.
     pub fn call(&self, token: Option<&str>, tool: &str, arguments: &Value) -> (u16, String) {
         let (head, body) = self.request(token, tool, arguments);
+        self.sent(&head, &body)
+    }
+
+    /// Calls a tool as the client of that name, by the revision of the protocol in which each
+    /// request names its client.
+    fn call_as(&self, client: &str, tool: &str) -> (u16, String) {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": client, "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let params = json!({"name": tool, "arguments": {}, "_meta": meta});
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+            .to_string();
+        let headers = format!(
+            "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n"
+        );
+        self.sent(&self.head(&headers, &body), &body)
+    }
+
+    /// Sends a request; returns status and reply.
+    fn sent(&self, head: &str, body: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream
             .write_all(format!("{head}{body}").as_bytes())
@@ -71,13 +95,17 @@ impl Server {
         let authorization = token.map_or_else(String::new, |token| {
             format!("Authorization: Bearer {token}\r\n")
         });
-        let head = format!(
-            "POST /mcp/mememory HTTP/1.1\r\nHost: {}\r\n{authorization}Content-Type: application/json\r\n\
+        (self.head(&authorization, &body), body)
+    }
+
+    /// Returns the head of a request with further headers.
+    fn head(&self, headers: &str, body: &str) -> String {
+        format!(
+            "POST /mcp/mememory HTTP/1.1\r\nHost: {}\r\n{headers}Content-Type: application/json\r\n\
              Accept: application/json, text/event-stream\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
             self.address,
             body.len()
-        );
-        (head, body)
+        )
     }
 }
 
@@ -246,6 +274,34 @@ fn without_authentication_on_loopback_alone() {
     assert!(!server.line.contains("Bearer"), "{}", server.line);
     assert_eq!(server.call(None, "stats", &json!({})).0, 200);
     assert!(!place.data().join("token").exists());
+}
+
+#[test]
+fn clients_over_http_are_recorded() {
+    let place = Place::new();
+    let server = Server::start(&place, &["--no-auth"]);
+    assert_eq!(server.call_as("claude-code", "stats").0, 200);
+    // Before 2026-07-28, a client names itself once in a session, which the server does not keep.
+    let (_, body) = server.request(None, "stats", &json!({}));
+    for agent in ["User-Agent: codex-mcp-client/0.169.0 (linux)\r\n", ""] {
+        assert_eq!(server.sent(&server.head(agent, &body), &body).0, 200);
+    }
+    let read = |path: PathBuf| -> Option<Value> {
+        serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+    };
+    let begin = Instant::now();
+    let mut clients: Vec<Value> = Vec::new();
+    while clients.len() < 3 {
+        assert!(begin.elapsed() < Duration::from_mins(1), "{clients:?}");
+        std::thread::yield_now();
+        let files = std::fs::read_dir(place.data().join("clients"));
+        let files = files.into_iter().flatten().flatten();
+        clients = files.filter_map(|file| read(file.path())).collect();
+    }
+    assert!(clients.iter().all(|call| call["transport"] == "http"));
+    let mut names: Vec<_> = clients.iter().map(|call| call["client"].as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, [None, Some("claude-code"), Some("codex-mcp-client")]);
 }
 
 #[test]
