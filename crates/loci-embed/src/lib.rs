@@ -37,6 +37,7 @@ mod network;
 mod no_model;
 #[cfg(feature = "ort")]
 mod onnxruntime;
+mod program_file;
 mod rten_network;
 mod runtime;
 mod spread;

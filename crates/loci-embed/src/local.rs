@@ -18,7 +18,6 @@ use crate::runtime::Runtime;
 use crate::spread::spread;
 use crate::tokenizer::Tokenizer;
 
-const BUNDLED_GRAPH: &[u8] = include_bytes!("../model/model_int8.onnx");
 const BUNDLED_TOKENIZER: &[u8] = include_bytes!("../model/tokenizer.json");
 
 /// The time for which a loaded model is kept after its last use. It takes some 45 MB, and 30 ms to
@@ -138,7 +137,10 @@ impl LocalModel {
     }
 
     fn new(model: ModelId, source: Source, known: Option<&'static CatalogueModel>) -> Self {
-        let (runtime, cores) = (Runtime::BuiltIn, Cores::available());
+        let runtime = Runtime::BuiltIn {
+            for_one_text: false,
+        };
+        let cores = Cores::available();
         LocalModel {
             model,
             source,
@@ -147,6 +149,18 @@ impl LocalModel {
             loaded: Idle::new(KEPT),
             cores,
         }
+    }
+
+    /// Loads less for a process that embeds one short text. Every further text takes longer. The
+    /// vectors are the same.
+    #[must_use]
+    pub fn for_one_text(self) -> Self {
+        let runtime = match self.runtime {
+            Runtime::BuiltIn { .. } => Runtime::BuiltIn { for_one_text: true },
+            #[cfg(feature = "ort")]
+            runtime => runtime,
+        };
+        LocalModel { runtime, ..self }
     }
 
     /// Runs the same files on an onnxruntime (1.17 or newer) that the user installed: `library`,
@@ -200,14 +214,13 @@ impl LocalModel {
     fn load(&self) -> Result<Loaded> {
         #[cfg(feature = "ort")]
         self.runtime.start()?;
-        let network = |graph| self.runtime.load(graph, self.cores.limit());
         match &self.source {
             Source::Bundled => {
                 let tokenizer = Tokenizer::from_json(BUNDLED_TOKENIZER);
                 let tokenizer =
                     tokenizer.map_err(|problem| self.failed(format!("its tokenizer {problem}")))?;
-                let network = network(Cow::Borrowed(BUNDLED_GRAPH))
-                    .map_err(|problem| self.failed(problem))?;
+                let network = self.runtime.load_bundled(self.cores.limit());
+                let network = network.map_err(|problem| self.failed(problem))?;
                 Ok(Loaded { tokenizer, network })
             }
             Source::Folder {
@@ -233,7 +246,9 @@ impl LocalModel {
                 }
                 let tokens = Tokenizer::from_json(&tokenizer_bytes);
                 let tokenizer = tokens.map_err(|problem| unusable(tokenizer, problem))?;
-                let network = network(Cow::Owned(graph_bytes));
+                let network = self
+                    .runtime
+                    .load(Cow::Owned(graph_bytes), self.cores.limit());
                 let network =
                     network.map_err(|problem| unusable(graph, format!("is damaged: {problem}")))?;
                 Ok(Loaded { tokenizer, network })
@@ -361,6 +376,8 @@ fn digest(graph: &[u8], tokenizer: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const BUNDLED_GRAPH: &[u8] = include_bytes!("../model/model_int8.onnx");
 
     #[test]
     fn the_written_digest_is_that_of_the_bundled_files() {

@@ -1,6 +1,5 @@
 //! Runs a graph on the runtime inside this binary.
 
-use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool, ValueOrView};
@@ -10,6 +9,12 @@ use crate::cores::Core;
 use crate::network::{
     IDS, MASK, Network, Output, TYPES, guarded, no_input, sum_of_rows, unit_vector,
 };
+use crate::program_file;
+
+/// The bundled graph, whose large tensors are in [`BUNDLED_TENSORS`].
+const BUNDLED_GRAPH: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/graph.onnx"));
+/// The large tensors of the bundled graph.
+const BUNDLED_TENSORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tensors.data"));
 
 /// A graph in memory, and a thread for each core that was used.
 pub(crate) struct RtenNetwork {
@@ -24,18 +29,34 @@ pub(crate) struct RtenNetwork {
 }
 
 impl RtenNetwork {
-    /// Loads a graph for this number of cores. The error describes the problem with it.
-    pub(crate) fn load(graph: Cow<'static, [u8]>, cores: usize) -> Result<Self, String> {
-        // Prepacked weights cost 11 MB and 11 ms once, and make a short query three times as fast,
-        // since its few tokens do not justify packing them each time.
-        let mut options = ModelOptions::with_all_ops();
-        options.prepack_weights(true);
-        let model = guarded(|| match graph {
-            Cow::Borrowed(bytes) => options
-                .load_static_slice(bytes)
-                .map_err(|error| error.to_string()),
-            Cow::Owned(bytes) => options.load(bytes).map_err(|error| error.to_string()),
+    /// Loads the bundled graph for this number of cores. The error describes the problem with it.
+    pub(crate) fn bundled(for_one_text: bool, cores: usize) -> Result<Self, String> {
+        let mut options = options(for_one_text);
+        let name = "tensors.data";
+        // One text reads few pages of the tensors, and a process that embeds more gives the memory
+        // back later.
+        let copy = (!for_one_text).then(|| program_file::copy_of(BUNDLED_TENSORS));
+        match copy.flatten() {
+            Some(copy) => options.external_data(name, copy),
+            None => options.external_data_static(name, BUNDLED_TENSORS),
+        };
+        let model = guarded(|| {
+            let loaded = options.load_static_slice(BUNDLED_GRAPH);
+            loaded.map_err(|error| error.to_string())
         })?;
+        RtenNetwork::of(model, cores)
+    }
+
+    /// Loads a graph for this number of cores. The error describes the problem with it.
+    pub(crate) fn load(graph: Vec<u8>, for_one_text: bool, cores: usize) -> Result<Self, String> {
+        let model = guarded(|| {
+            let loaded = options(for_one_text).load(graph);
+            loaded.map_err(|error| error.to_string())
+        })?;
+        RtenNetwork::of(model, cores)
+    }
+
+    fn of(model: Model, cores: usize) -> Result<Self, String> {
         let input = |name: &str| {
             let id = model
                 .find_node(name)
@@ -59,6 +80,14 @@ impl RtenNetwork {
             pools,
         })
     }
+}
+
+/// Packed weights cost 11 MB and 11 ms once, and make a short query three times as fast, since its
+/// few tokens do not justify packing them each time.
+fn options(for_one_text: bool) -> ModelOptions {
+    let mut options = ModelOptions::with_all_ops();
+    options.prepack_weights(!for_one_text);
+    options
 }
 
 impl Network for RtenNetwork {

@@ -9,9 +9,16 @@ use crate::network::Network;
 use crate::onnxruntime::{self, OnnxruntimeNetwork};
 use crate::rten_network::RtenNetwork;
 
+/// The file of the bundled graph. The built-in runtime has its own form of it.
+#[cfg(feature = "ort")]
+const BUNDLED_GRAPH: &[u8] = include_bytes!("../model/model_int8.onnx");
+
 pub(crate) enum Runtime {
     /// The runtime inside this binary.
-    BuiltIn,
+    BuiltIn {
+        /// True if the process embeds one short text, so that its weights are not packed before.
+        for_one_text: bool,
+    },
     /// An installed onnxruntime.
     #[cfg(feature = "ort")]
     Onnxruntime { library: Option<PathBuf> },
@@ -25,8 +32,19 @@ impl Runtime {
     #[cfg(feature = "ort")]
     pub(crate) fn start(&self) -> loci_core::Result<()> {
         match self {
-            Runtime::BuiltIn => Ok(()),
+            Runtime::BuiltIn { .. } => Ok(()),
             Runtime::Onnxruntime { library } => onnxruntime::start(library.as_deref()).map(drop),
+        }
+    }
+
+    /// Loads the bundled graph for this number of cores. The error describes the problem with it.
+    pub(crate) fn load_bundled(&self, cores: usize) -> Result<Box<dyn Network>, String> {
+        match self {
+            Runtime::BuiltIn { for_one_text } => {
+                Ok(Box::new(RtenNetwork::bundled(*for_one_text, cores)?))
+            }
+            #[cfg(feature = "ort")]
+            Runtime::Onnxruntime { .. } => self.load(Cow::Borrowed(BUNDLED_GRAPH), cores),
         }
     }
 
@@ -37,7 +55,11 @@ impl Runtime {
         cores: usize,
     ) -> Result<Box<dyn Network>, String> {
         match self {
-            Runtime::BuiltIn => Ok(Box::new(RtenNetwork::load(graph, cores)?)),
+            Runtime::BuiltIn { for_one_text } => Ok(Box::new(RtenNetwork::load(
+                graph.into_owned(),
+                *for_one_text,
+                cores,
+            )?)),
             #[cfg(feature = "ort")]
             Runtime::Onnxruntime { library } => {
                 let environment =

@@ -31,6 +31,17 @@ fn bundled_folder() -> &'static Path {
 }
 
 #[test]
+fn a_process_for_one_text_has_the_same_vectors() {
+    let [all, one] = [
+        LocalModel::bundled(),
+        LocalModel::bundled().for_one_text(),
+    ];
+    for Golden { text, .. } in golden() {
+        assert_eq!(one.embed_query(&text), all.embed_query(&text), "{text:?}");
+    }
+}
+
+#[test]
 fn agrees_with_onnx_runtime() {
     let golden = golden();
     let texts: Vec<&str> = golden.iter().map(|case| case.text.as_str()).collect();
