@@ -28,6 +28,7 @@ pub mod output;
 mod own_program;
 mod panics;
 pub mod progress;
+mod question_ahead;
 pub mod secret;
 pub mod settings;
 mod signal;

@@ -12,6 +12,7 @@ use loci_http::{
 };
 
 use crate::exit::Failure;
+use crate::question_ahead::QuestionAhead;
 use crate::settings::{EmbeddingChoice, LanguageModel, Runtime, Settings};
 
 /// Returns the model that the settings choose. Loads nothing.
@@ -46,6 +47,18 @@ pub(crate) fn search_of_prompts(settings: &Settings) -> SearchMode {
     match settings.embedding {
         EmbeddingChoice::Bundled(_) => settings.search,
         _ => SearchMode::Words,
+    }
+}
+
+/// Begins to embed the prompt of a hook, the only text that its process embeds; returns the model
+/// for it. `None` if it is searched for by words alone.
+pub(crate) fn embedder_of_prompt(settings: &Settings, prompt: &str) -> Option<Arc<dyn Embedder>> {
+    match settings.embedding {
+        EmbeddingChoice::Bundled(runtime) if settings.search != SearchMode::Words => {
+            let model = on(runtime, LocalModel::bundled().for_one_text());
+            Some(Arc::new(QuestionAhead::begin(Arc::new(model), prompt)))
+        }
+        _ => None,
     }
 }
 

@@ -20,7 +20,9 @@ use crate::damage::way_out;
 use crate::exit::{Exit, Failure};
 use crate::former_models::KnownModels;
 use crate::machine;
-use crate::models::{cached, chat_model, embedder, web_search};
+use crate::models::{
+    cached, chat_model, embedder, embedder_of_prompt, search_of_prompts, web_search,
+};
 use crate::output::status_line;
 use crate::settings::Settings;
 use crate::store::open_failure;
@@ -205,6 +207,24 @@ impl Parts {
             ..Wiring::of(settings)?
         };
         Parts::open_with(settings, &settings.data, wiring)
+    }
+
+    /// Opens all parts for the hook of a prompt, which is embedded meanwhile.
+    ///
+    /// # Errors
+    /// As for [`Parts::open`].
+    pub fn open_for_prompt(settings: &Settings, prompt: &str) -> Result<Self, Failure> {
+        let settings = Settings {
+            search: search_of_prompts(settings),
+            ..settings.clone()
+        };
+        let wiring = Wiring::of(&settings)?;
+        let embedder = embedder_of_prompt(&settings, prompt);
+        let wiring = Wiring {
+            embedder: embedder.unwrap_or(wiring.embedder),
+            ..wiring
+        };
+        Parts::open_with(&settings, &settings.data, wiring)
     }
 
     /// Opens all parts, with those that a benchmark chooses for itself.

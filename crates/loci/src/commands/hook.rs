@@ -6,8 +6,8 @@ mod turn;
 use std::io;
 use std::time::Duration;
 
+use loci_core::Caller;
 use loci_filing::hook::{HookError, Session};
-#[cfg(unix)]
 use loci_filing::prompt::Prompt;
 use loci_filing::trust::Trust;
 use loci_hosts::{Event, HookRun, Host, Input, Reply};
@@ -18,7 +18,6 @@ use crate::cli::Hook;
 use crate::exit::{Exit, Failure};
 #[cfg(unix)]
 use crate::hook_socket;
-use crate::models::search_of_prompts;
 use crate::output::{Output, notice, print};
 use crate::settings::Settings;
 use crate::store::StoreSettings;
@@ -87,28 +86,33 @@ fn answer(settings: &Settings, run: &HookRun, input: &Input) -> Result<Option<Re
         .map_or_else(std::env::current_dir, |folder| Ok(folder.into()))
         .unwrap_or_default();
     let trust = Trust::read_or_none(&settings.data, notice);
-    let search = match run.event {
-        Event::Prompt => search_of_prompts(settings),
-        _ => settings.search,
-    };
-    #[cfg(unix)]
-    if run.event == Event::Prompt {
-        let Some(prompt) = Prompt::of(input, &trust, &folder) else {
-            return Ok(None);
-        };
-        if let Ok(text) = hook_socket::ask(settings, &prompt) {
-            return Ok(text.map(|text| Reply::Context(run.event, text)));
-        }
-    }
     let store = StoreSettings {
         busy_timeout: settings.store.busy_timeout.min(BUSY_TIMEOUT),
         ..settings.store.clone()
     };
-    let parts = Parts::open(&Settings {
-        search,
+    let settings = Settings {
         store,
         ..settings.clone()
-    })?;
+    };
+    let parts = if run.event == Event::Prompt {
+        let Some(prompt) = Prompt::of(input, &trust, &folder) else {
+            return Ok(None);
+        };
+        #[cfg(unix)]
+        if let Ok(text) = hook_socket::ask(&settings, &prompt) {
+            return Ok(text.map(|text| Reply::Context(run.event, text)));
+        }
+        let parts = Parts::open_for_prompt(&settings, &prompt.text)?;
+        if parts.store.version(&Caller::local().space)? == 0 {
+            // Nothing was ever stored, so that the model is not waited for.
+            return Ok(None);
+        }
+        // Opens the index while the prompt is embedded. The search itself reports a failure.
+        let _ = parts.store.prepare_search(Duration::ZERO);
+        parts
+    } else {
+        Parts::open(&settings)?
+    };
     let session = Session {
         engine: &parts.engine,
         trust: &trust,
