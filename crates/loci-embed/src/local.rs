@@ -20,7 +20,7 @@ use crate::tokenizer::Tokenizer;
 
 const BUNDLED_TOKENIZER: &[u8] = include_bytes!("../model/tokenizer.json");
 
-/// The time for which a loaded model is kept after its last use. It takes some 45 MB, and 30 ms to
+/// The time for which a loaded model is kept after its last use. It takes some 36 MB, and 30 ms to
 /// load.
 const KEPT: Duration = Duration::from_mins(1);
 /// Maximum tokens of the input of a model outside of the catalogue, including those around the

@@ -32,10 +32,7 @@ fn bundled_folder() -> &'static Path {
 
 #[test]
 fn a_process_for_one_text_has_the_same_vectors() {
-    let [all, one] = [
-        LocalModel::bundled(),
-        LocalModel::bundled().for_one_text(),
-    ];
+    let [all, one] = [LocalModel::bundled(), LocalModel::bundled().for_one_text()];
     for Golden { text, .. } in golden() {
         assert_eq!(one.embed_query(&text), all.embed_query(&text), "{text:?}");
     }
