@@ -80,6 +80,14 @@ impl Client {
         memory(&format!("/proc/{}/smaps_rollup", self.child.id()), "Pss:")
     }
 
+    /// Returns its part of the memory that is not the content of files, if Linux reports it.
+    pub fn proportional_anonymous_bytes(&self) -> Option<u64> {
+        memory(
+            &format!("/proc/{}/smaps_rollup", self.child.id()),
+            "Pss_Anon:",
+        )
+    }
+
     /// Returns its resident memory in bytes, if Linux reports it.
     pub fn resident_bytes(&self) -> Option<u64> {
         resident_bytes(&self.child.id().to_string())
@@ -89,6 +97,12 @@ impl Client {
 /// Returns the resident memory in bytes of a process (or `self`), if Linux reports it.
 pub fn resident_bytes(process: &str) -> Option<u64> {
     memory(&format!("/proc/{process}/status"), "VmRSS:")
+}
+
+/// Returns the resident memory in bytes of a process that is not the content of files, if Linux
+/// reports it. The system can drop unchanged pages of files at any time, and processes share them.
+pub fn anonymous_bytes(process: &str) -> Option<u64> {
+    memory(&format!("/proc/{process}/status"), "RssAnon:")
 }
 
 /// Reads a number of kB from a file of Linux, in bytes.

@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
-use super::client::{loci, resident_bytes};
+use super::client::{anonymous_bytes, loci, resident_bytes};
 
 /// The server process. Dropping it ends the server.
 pub struct Server {
@@ -61,6 +61,11 @@ impl Server {
     /// Returns its resident memory in bytes, if Linux reports it.
     pub fn resident_bytes(&self) -> Option<u64> {
         resident_bytes(&self.child.id().to_string())
+    }
+
+    /// Returns its resident memory in bytes that is not the content of files, if Linux reports it.
+    pub fn anonymous_bytes(&self) -> Option<u64> {
+        anonymous_bytes(&self.child.id().to_string())
     }
 }
 

@@ -66,10 +66,18 @@ pub fn run(memories: usize, output: Output) -> Result<(), Failure> {
     );
     wait(LONG_REST);
     add("server, the model given up", "60", server.resident_bytes());
+    let anonymous = server.anonymous_bytes();
+    add("server, without pages of files", "", anonymous);
     add(
         "`loci mcp` beside five others, the model given up",
         "15",
         share(&processes),
+    );
+    let first = processes.first();
+    add(
+        "`loci mcp`, without pages of files",
+        "",
+        first.and_then(Client::proportional_anonymous_bytes),
     );
     print(&figures, output)
 }

@@ -213,6 +213,14 @@ impl Readers {
         Ok(value)
     }
 
+    /// Frees the page caches of the connections that wait for a read, 1 MB each.
+    pub(crate) fn shrink(&self) {
+        for waiting in &self.state().idle {
+            // The next read tells of what is wrong.
+            let _ = waiting.connection.execute_batch("PRAGMA shrink_memory");
+        }
+    }
+
     /// Waits until fewer than [`READERS_USED_MAX`] connections are used, at most
     /// [`READER_TIMEOUT`]. Returns a share, and a connection if one is idle.
     fn begin(&self) -> (Use<'_>, Option<ReadingConnection>) {

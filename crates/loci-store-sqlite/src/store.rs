@@ -294,6 +294,7 @@ impl Store for SqliteStore {
             opened
                 .readers
                 .read(|connection| opened.cache.tend_segment(connection))?;
+            opened.readers.shrink();
         }
         let has_work = opened.readers.read(|connection| match work {
             Work::Embed(model) => Ok(read::pending_embeddings(connection, model, 1)? > 0),
