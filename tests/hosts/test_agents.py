@@ -403,13 +403,16 @@ class Hooks(Conversations):
         self.assertIn(self.ANSWER, self.endpoint.requests[-1].texts("assistant"))
         self.check_filed(self.QUESTION, self.ANSWER, self.SECOND_QUESTION, self.SECOND_ANSWER)
 
-    @feature("plug-in")
-    def test_plugin(self):
-        self.host.loci("hook", "uninstall", "--host", self.host.hook_name)
+    def add_plugin(self):
         checkout = self.host.home / "checkout"
         for folder in (".agents", ".claude-plugin", "plugins"):
             shutil.copytree(install.ROOT / folder, checkout / folder)
         self.host.add_plugin(checkout)
+
+    @feature("plug-in")
+    def test_plugin(self):
+        self.host.loci("hook", "uninstall", "--host", self.host.hook_name)
+        self.add_plugin()
         if (listed := self.host.mcp_list()) is not None:
             self.assertEqual([name.rpartition(":")[2] for name in listed], ["loci"])
         self.speak()
@@ -418,11 +421,22 @@ class Hooks(Conversations):
         self.check_told(self.endpoint.requests[-1])
         self.check_filed(self.QUESTION, self.ANSWER, self.SECOND_QUESTION, self.SECOND_ANSWER)
 
+    @feature("plug-in")
+    def test_a_plugin_beside_the_hooks(self):
+        self.add_plugin()
+        self.assertIn("has loci twice", self.host.loci("doctor"))
+        self.speak()
+        self.ask(self.QUESTION)
+        self.ask(self.SECOND_QUESTION)
+        request = self.endpoint.requests[-1]
+        self.assertEqual(request.everything.count("Notes of earlier sessions"), 1, request.everything)
+        self.check_filed(self.QUESTION, self.ANSWER, self.SECOND_QUESTION, self.SECOND_ANSWER)
+
 
 class Told(HostTests):
     """Tests of hooks that tell the model what loci knows, in a host whose sessions loci does not read."""
 
-    RULE = "The harbour log is written in blue ink."
+    RULE = "Write the harbour log in blue ink."
 
     def setUp(self):
         super().setUp()
@@ -430,7 +444,7 @@ class Told(HostTests):
 
     @feature("session start")
     def test_session_start(self):
-        self.host.loci("add", self.RULE)
+        self.host.loci("add", "--bootstrap", self.RULE)
         self.ask("Are you there?")
         self.assertIn(self.RULE, self.endpoint.requests[-1].everything)
         # What it was told is a part of the session.

@@ -8,7 +8,12 @@ class Opencode(HookedHost):
     listed_pattern = r"✓ (\S+) connected$"
 
     def variables(self):
-        return {"OPENCODE_DISABLE_AUTOUPDATE": "true", "OPENCODE_DISABLE_MODELS_FETCH": "true"}
+        return {
+            "OPENCODE_DISABLE_AUTOUPDATE": "true",
+            "OPENCODE_DISABLE_MODELS_FETCH": "true",
+            # With a plug-in, it waits for a package of its own from npm, which has no network here.
+            "npm_config_fetch_retries": "0",
+        }
 
     def configure(self):
         model = {"name": "Scripted", "tool_call": True, "limit": {"context": 100_000, "output": 1_000}}

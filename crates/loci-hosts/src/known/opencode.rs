@@ -60,7 +60,9 @@ pub static OPENCODE: Host = Host {
         timeout_units: 1_000,
         has_async: false,
         reply: HookReply::Alone,
-        advice: None,
+        advice: Some(
+            "before it loads a plug-in, opencode fetches a package of its own from npm; without a network, its start waits about a minute for that",
+        ),
     }),
     plugin: None,
     list: Some(List {
