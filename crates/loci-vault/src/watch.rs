@@ -384,7 +384,7 @@ fn is_out_of_reach(error: &notify::Error) -> bool {
 type Identity = (u64, u64);
 /// Distinguishes the folder at a path from a replacement: its creation time, if known.
 #[cfg(not(unix))]
-type Identity = Option<std::time::SystemTime>;
+type Identity = Option<SystemTime>;
 
 /// Returns the identity of the folder at the path; `None` if it does not exist.
 fn identity(path: &Path) -> Option<Identity> {

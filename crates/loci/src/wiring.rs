@@ -61,8 +61,8 @@ impl Clock for SystemClock {
     /// Returns the time since the first call.
     #[cfg(not(target_os = "linux"))]
     fn monotonic(&self) -> Duration {
-        static FIRST: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
-        FIRST.get_or_init(std::time::Instant::now).elapsed()
+        static FIRST: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+        FIRST.get_or_init(Instant::now).elapsed()
     }
 }
 

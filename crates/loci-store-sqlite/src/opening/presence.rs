@@ -1,7 +1,7 @@
 //! Who has a store open: each holds a lock, shared with the others, for as long as it does. Who
 //! needs the folder to itself asks for the whole lock. It ends with its process, however that ends.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::thread;
@@ -86,7 +86,7 @@ fn lock_database(database: &Path) -> io::Result<Option<File>> {
     if !database.exists() {
         return Ok(None);
     }
-    let file = OpenOptions::new().read(true).write(true).open(database)?;
+    let file = File::options().read(true).write(true).open(database)?;
     match fcntl_lock(&file, NonBlockingLockExclusive) {
         Ok(()) => Ok(Some(file)),
         // The one or the other, by system.
