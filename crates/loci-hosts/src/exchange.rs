@@ -92,11 +92,13 @@ impl Input {
     }
 
     /// Returns what tells an event from others of this and other sessions: the session, the event,
-    /// the source and the prompt; `None` if the host did not name the session.
-    pub fn identity(&self, event: Event) -> Option<[&str; 4]> {
+    /// the source, the prompt and the path of the transcript; `None` if the host did not name the
+    /// session.
+    pub fn identity(&self, event: Event) -> Option<[&str; 5]> {
         let source = self.source.as_str().unwrap_or_default();
         let prompt = self.prompt.as_str().unwrap_or_default();
-        Some([self.session()?, event.name(), source, prompt])
+        let transcript = self.transcript.as_deref().unwrap_or_default();
+        Some([self.session()?, event.name(), source, prompt, transcript])
     }
 
     /// Returns the summary that takes the place of the conversation; `None` if the host did not

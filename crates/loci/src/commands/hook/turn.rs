@@ -42,6 +42,10 @@ impl Turn {
             hash.update(part.len().to_le_bytes());
             hash.update(part);
         }
+        // A transcript that has grown is that of a later event.
+        let transcript = input.transcript.as_ref().map(fs::metadata);
+        let length = transcript.map_or(0, |found| found.map_or(0, |found| found.len()));
+        hash.update(length.to_le_bytes());
         let name = HEXLOWER.encode(&hash.finalize()[..HASH_BYTES]);
         let file = data.join(FOLDER).join(name);
         match claim(&file) {
@@ -133,6 +137,13 @@ mod tests {
             assert!(take(event, &other).is_some(), "{event}");
         }
         assert!(take(Event::Prompt, &asked("Tea?")).is_none());
+        let transcript = folder.path().join("transcript");
+        let stopped = input(json!({"session_id": "a", "transcript_path": &transcript}));
+        for text in ["one", "one and two"] {
+            fs::write(&transcript, text).unwrap();
+            assert!(take(Event::Stop, &stopped).is_some(), "{text}");
+            assert!(take(Event::Stop, &stopped).is_none(), "{text}");
+        }
         let nameless = input(json!({"source": "startup"}));
         for _ in 0..2 {
             assert!(take(Event::SessionStart, &nameless).is_some());
