@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, RawMode};
 use rustix::fs::{fchmod, fchown, linkat, mkdirat, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
 use rustix::process::{Gid, Uid};
@@ -35,7 +35,7 @@ impl Folder {
 
     /// Creates a folder in it, durably, for users who may read files of that mode.
     pub fn make_folder(&self, name: &str, file_mode: u32) -> io::Result<()> {
-        mkdirat(&self.0, name, Mode::from_raw_mode(folder_mode(file_mode)))?;
+        mkdirat(&self.0, name, mode_of(folder_mode(file_mode)))?;
         self.flush()
     }
 
@@ -56,7 +56,7 @@ impl Folder {
     pub fn create_file(&self, name: &str, like: Option<&Metadata>, mode: u32) -> io::Result<File> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(like.map_or(mode, |_| 0o600));
+        let mode = mode_of(like.map_or(mode, |_| 0o600));
         let file = File::from(openat(&self.0, name, flags, mode)?);
         if let Some(like) = like {
             let made = file.metadata()?;
@@ -68,7 +68,7 @@ impl Folder {
                     Some(Gid::from_raw(like.gid())),
                 );
             }
-            let mode = Mode::from_raw_mode(like.mode() & 0o7777);
+            let mode = mode_of(like.mode() & 0o7777);
             fchmod(&file, mode).or_else(|error| {
                 self.remove(name)?;
                 Err(io::Error::from(error))
@@ -185,10 +185,15 @@ pub(crate) fn make_folder_at(path: &Path, file_mode: u32) -> io::Result<()> {
         .create(path)
 }
 
+/// Returns a mode; some systems have 16 bits for it.
+fn mode_of(bits: u32) -> Mode {
+    Mode::from_raw_mode(bits as RawMode)
+}
+
 /// Waits until processes that are emptying or writing the file have finished: setting the mode that
 /// the file already has makes the system queue behind them.
 pub(crate) fn wait_for_writers(file: &File) -> io::Result<()> {
-    let mode = Mode::from_raw_mode(file.metadata()?.mode() & 0o7777);
+    let mode = mode_of(file.metadata()?.mode() & 0o7777);
     // Only the owner may do that; a failure changes nothing.
     let _ = fchmod(file, mode);
     Ok(())
