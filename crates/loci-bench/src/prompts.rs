@@ -107,6 +107,9 @@ fn ask(
     Ok(counts)
 }
 
+/// The host of the prompts.
+const HOST: &str = "loci-bench";
+
 /// A session for each prompt.
 struct Asking<'a> {
     parts: &'a Parts,
@@ -130,6 +133,7 @@ impl Asking<'_> {
         let engine = &self.parts.engine;
         let session = Session {
             engine,
+            host: HOST,
             trust: &self.trust,
             folder: self.folder,
             dialect: "mememory",
@@ -137,14 +141,16 @@ impl Asking<'_> {
             is_verbatim: false,
         };
         let input = Input::read(json!({"prompt": prompt}).to_string().as_bytes())?;
-        let reply = session
-            .handle(Event::Prompt, &input, |_| ())
-            .map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
-        let text = match reply {
-            Some(Reply::Context(_, text)) => Some(text),
-            _ => None,
+        let mut text = None;
+        let mut answer = |reply| {
+            if let Reply::Context(_, shown) = reply {
+                text = Some(shown);
+            }
         };
-        let score = match Prompt::of(&input, &self.trust, self.folder) {
+        session
+            .handle(Event::Prompt, &input, |_| (), &mut answer)
+            .map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
+        let score = match Prompt::of(&input, HOST, &self.trust, self.folder) {
             Some(prompt) => best_score(engine, &prompt)?,
             None => None,
         };

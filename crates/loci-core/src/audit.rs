@@ -3,6 +3,9 @@
 
 use crate::{ErrorCode, Result, Space, Timestamp};
 
+/// The [client](AuditEntry::client) of the calls that the command line makes.
+pub const COMMAND_LINE: &str = "command line";
+
 /// One logged call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
@@ -15,6 +18,14 @@ pub struct AuditEntry {
     pub user: Option<String>,
     /// The caller, if it is not the user.
     pub caller: Option<String>,
+    /// The name of the program that called: the one that an MCP client gives itself, the name of
+    /// the host whose hook it was, or [`COMMAND_LINE`]; `None` if it gave none. At most
+    /// [`CLIENT_NAME_CHARACTERS_MAX`](crate::limits::CLIENT_NAME_CHARACTERS_MAX) characters.
+    pub client: Option<String>,
+    /// The session of the client, if it has one: that of the [caller](crate::Caller::session), or
+    /// for a hook that of the host. At most
+    /// [`SESSION_BYTES_MAX`](crate::limits::SESSION_BYTES_MAX) bytes.
+    pub session: Option<String>,
     /// The tool set of the call.
     pub dialect: String,
     /// The tool.
@@ -27,10 +38,12 @@ pub struct AuditEntry {
     pub query: Option<String>,
     /// The number of results, if the call returns results.
     pub results: Option<u64>,
+    /// About how many tokens the text of the reply has; `None` if there was none.
+    pub reply_tokens: Option<u64>,
     /// The failure; `None` if the call succeeded.
     pub failure: Option<AuditFailure>,
-    /// The records that the call read by id, stored, changed or deleted, in the order of access and
-    /// without duplicates; at most [`AUDIT_RECORDS_MAX`](crate::limits::AUDIT_RECORDS_MAX).
+    /// The records that the call returned from a search, read by id, stored, changed or deleted, in
+    /// the order of access and without duplicates; at most [`AUDIT_RECORDS_MAX`](crate::limits::AUDIT_RECORDS_MAX).
     pub records: Vec<AuditRecord>,
     /// The number of further records.
     pub further_records: u64,
@@ -51,6 +64,8 @@ pub struct AuditRecord {
 /// The operations of a call on a record, weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RecordVerb {
+    /// The call found the record by a search, and returned it.
+    Returned,
     /// The call read the record by its id.
     Read,
     /// The call changed the record.
@@ -63,7 +78,8 @@ pub enum RecordVerb {
 
 impl RecordVerb {
     /// Every verb, weakest first.
-    pub const ALL: [RecordVerb; 4] = [
+    pub const ALL: [RecordVerb; 5] = [
+        RecordVerb::Returned,
         RecordVerb::Read,
         RecordVerb::Changed,
         RecordVerb::Stored,
@@ -73,11 +89,18 @@ impl RecordVerb {
     /// Returns the name of the verb in stores and messages.
     pub const fn name(self) -> &'static str {
         match self {
+            RecordVerb::Returned => "returned",
             RecordVerb::Read => "read",
             RecordVerb::Changed => "changed",
             RecordVerb::Stored => "stored",
             RecordVerb::Deleted => "deleted",
         }
+    }
+
+    /// Returns true if the call did something to the record. Only such records stay in the log
+    /// after a wipe.
+    pub const fn is_change(self) -> bool {
+        !matches!(self, RecordVerb::Returned | RecordVerb::Read)
     }
 
     /// Returns the verb with that name.
@@ -104,12 +127,16 @@ pub struct AuditQuery {
     pub user: Option<String>,
     /// Only entries of this tool.
     pub tool: Option<String>,
+    /// Only entries of calls by this client.
+    pub client: Option<String>,
     /// Only entries that name the record with this id.
     pub record: Option<String>,
     /// Only entries at or after this time.
     pub since: Option<Timestamp>,
     /// Only the first entries of the space with a higher number; if `None`, the last entries.
     pub after: Option<u64>,
+    /// Only entries with a lower number, so that the log can be read page by page from its end.
+    pub before: Option<u64>,
     /// The maximum number of entries.
     pub limit: usize,
 }

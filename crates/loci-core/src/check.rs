@@ -304,6 +304,8 @@ impl AuditEntry {
         check_texts([
             ("user", self.user.as_deref()),
             ("caller", self.caller.as_deref()),
+            ("client", self.client.as_deref()),
+            ("session", self.session.as_deref()),
             ("dialect", Some(&self.dialect)),
             ("tool", Some(&self.tool)),
             ("operation", Some(&self.operation)),

@@ -56,7 +56,9 @@ mod unit_vector;
 mod web;
 
 pub use archive::{ArchiveStore, Archived, Record};
-pub use audit::{AuditEntry, AuditFailure, AuditQuery, AuditRecord, AuditStore, RecordVerb};
+pub use audit::{
+    AuditEntry, AuditFailure, AuditQuery, AuditRecord, AuditStore, COMMAND_LINE, RecordVerb,
+};
 pub use cache::{CacheEntry, CacheStore};
 pub use check::{check_name, check_text, check_texts};
 pub use citation::{Citation, CitationKind};

@@ -173,6 +173,8 @@ pub const TUNNELS_MAX: usize = 10_000;
 pub const SOURCE_FILE_BYTES_MAX: u64 = 10 << 20;
 /// Characters of the name that a client gives itself that are kept.
 pub const CLIENT_NAME_CHARACTERS_MAX: usize = 64;
+/// Bytes of UTF-8 in the name of a session of a client or a host.
+pub const SESSION_BYTES_MAX: usize = 128;
 /// Clients whose last call is kept on one machine.
 pub const CLIENTS_MAX: usize = 64;
 /// Entries of a zip archive that is read.

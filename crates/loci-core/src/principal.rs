@@ -1,7 +1,8 @@
 //! Callers, their scopes and the access rules.
 
-use crate::ANONYMOUS;
-use crate::{Error, ErrorCode, Memory, Result, Space, Trail, Visibility};
+use crate::{
+    ANONYMOUS, COMMAND_LINE, Error, ErrorCode, Memory, RecordVerb, Result, Space, Trail, Visibility,
+};
 
 /// A permission of a caller. `admin` includes the two others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -148,6 +149,9 @@ pub struct Caller {
     /// The session of the client, if the transport has one: on stdio, it ends with the pipe; over
     /// HTTP, it is the session that the server assigned.
     pub session: Option<String>,
+    /// The name of the program that calls, for the audit log: see
+    /// [`AuditEntry::client`](crate::AuditEntry::client).
+    pub client: Option<String>,
     /// The records that the call accesses, for the audit log.
     pub trail: Trail,
 }
@@ -163,6 +167,7 @@ impl Caller {
             ownership: Ownership::Usual,
             is_claimed: false,
             session: None,
+            client: None,
             trail,
         }
     }
@@ -170,6 +175,25 @@ impl Caller {
     /// Returns the local user in the default space.
     pub fn local() -> Self {
         Caller::new(Space::default(), Principal::local())
+    }
+
+    /// Returns the local user as the caller of the command line.
+    pub fn command_line() -> Self {
+        Caller {
+            client: Some(COMMAND_LINE.to_owned()),
+            ..Caller::local()
+        }
+    }
+
+    /// Returns true if a wipe of the caller would remove the memory.
+    pub fn owns(&self, memory: &Memory) -> bool {
+        memory.owner == self.principal.subject && memory.goes_with_owner()
+    }
+
+    /// Adds a memory to the trail of the call.
+    pub fn note(&self, verb: RecordVerb, memory: &Memory) {
+        self.trail
+            .note(verb, memory.id.as_str(), Some(self.owns(memory)));
     }
 
     /// Returns the read access rule for this caller.

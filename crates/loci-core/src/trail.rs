@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::limits::AUDIT_RECORDS_MAX;
 use crate::{AuditRecord, RecordVerb};
 
-/// Collects the records that one call reads by id, stores, changes or deletes. Clones share the
-/// same list.
+/// Collects the records that one call returns from a search, reads by id, stores, changes or
+/// deletes. Clones share the same list.
 #[derive(Debug, Clone, Default)]
 pub struct Trail(Arc<Mutex<TrailRecords>>);
 
@@ -19,9 +19,18 @@ struct TrailRecords {
 
 impl Trail {
     /// Adds a record; of several verbs for one record the strongest counts. `is_own` says if a wipe
-    /// of the user would remove the record; `None` (unknown) counts as true.
+    /// of the user would remove the record; `None` (unknown) counts as true. In a full list, a
+    /// record that the call did more to takes the place of one that it only returned.
     pub fn note(&self, verb: RecordVerb, id: &str, is_own: Option<bool>) {
         let mut noted = self.noted();
+        let is_full = noted.records.len() == AUDIT_RECORDS_MAX;
+        if is_full && verb > RecordVerb::Returned && !noted.records.iter().any(|it| it.id == id) {
+            let returned = |it: &AuditRecord| it.verb == RecordVerb::Returned;
+            if let Some(last) = noted.records.iter().rposition(returned) {
+                noted.records.remove(last);
+                noted.further += 1;
+            }
+        }
         if let Some(record) = noted.records.iter_mut().find(|record| record.id == id) {
             record.verb = record.verb.max(verb);
             record.is_own &= is_own.unwrap_or(true);
@@ -78,6 +87,25 @@ mod tests {
         ];
         assert_eq!(trail.take(), (expected, 0));
         assert_eq!(trail.take(), (Vec::new(), 0));
+    }
+
+    #[test]
+    fn a_change_takes_the_place_of_what_was_only_returned() {
+        let trail = Trail::default();
+        for number in 0..AUDIT_RECORDS_MAX {
+            trail.note(RecordVerb::Returned, &number.to_string(), None);
+        }
+        trail.note(RecordVerb::Returned, "late", None);
+        trail.note(RecordVerb::Changed, "7", None);
+        trail.note(RecordVerb::Stored, "new", None);
+        let (records, further) = trail.take();
+        assert_eq!((records.len(), further), (AUDIT_RECORDS_MAX, 2));
+        assert_eq!(records[7].verb, RecordVerb::Changed);
+        let last: Vec<&str> = records[AUDIT_RECORDS_MAX - 2..]
+            .iter()
+            .map(|record| record.id.as_str())
+            .collect();
+        assert_eq!(last, ["98", "new"]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use loci_core::{AuditEntry, AuditFailure, Caller, ErrorCode, RecordVerb, Result, Trail, limits};
+use loci_core::{AuditEntry, AuditFailure, Caller, ErrorCode, Result, Trail};
 use loci_engine::Engine;
 use serde_json::Value;
 
@@ -45,20 +45,15 @@ impl<'a> BegunCall<'a> {
                 .subject
                 .clone()
                 .filter(|subject| user.as_ref() != Some(subject)),
+            client: caller.client.clone(),
+            session: caller.session.clone(),
             dialect: dialect.name.to_owned(),
             tool: tool.name.to_owned(),
             operation: tool.operation.to_owned(),
             duration_microseconds: 0,
-            query: query.map(|query| {
-                // Redact before truncating, so that no part of a secret stays.
-                let query = context.engine.redaction().redact_written(query);
-                query
-                    .text
-                    .chars()
-                    .take(limits::AUDIT_QUERY_CHARACTERS_MAX)
-                    .collect()
-            }),
+            query: query.map(|query| context.engine.redaction().redacted_query(query)),
             results: None,
+            reply_tokens: None,
             failure: None,
             records: Vec::new(),
             further_records: 0,
@@ -78,11 +73,16 @@ impl<'a> BegunCall<'a> {
         let Some(mut entry) = self.entry.take() else {
             return;
         };
+        entry.duration_microseconds = self.microseconds();
         // A wipe removes the user's earlier entries, but not its own.
         if entry.operation == WIPE && outcome.is_ok() {
             entry.at = self.engine.now();
         }
-        entry.results = outcome.as_ref().ok().and_then(|reply| reply.results);
+        if let Ok(reply) = outcome {
+            entry.results = reply.results;
+            let tokens = self.engine.budgets().approximate_tokens(&reply.text);
+            entry.reply_tokens = Some(tokens as u64);
+        }
         entry.failure = outcome.as_ref().err().map(|error| AuditFailure {
             code: error.code,
             message: match error.code {
@@ -101,17 +101,14 @@ impl<'a> BegunCall<'a> {
         self.note(entry);
     }
 
+    fn microseconds(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+
     fn note(&self, mut entry: AuditEntry) {
-        entry.duration_microseconds =
-            u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
         (entry.records, entry.further_records) = self.trail.take();
         // A failed call may have changed data, such as the file of a note but not its index.
-        let has_changed = || {
-            entry
-                .records
-                .iter()
-                .any(|record| record.verb != RecordVerb::Read)
-        };
+        let has_changed = || entry.records.iter().any(|record| record.verb.is_change());
         if self.tool.hints.destructive && (entry.failure.is_none() || has_changed()) {
             self.engine.audit().record_durably(entry);
         } else {
@@ -123,6 +120,7 @@ impl<'a> BegunCall<'a> {
 impl Drop for BegunCall<'_> {
     fn drop(&mut self) {
         if let Some(mut entry) = self.entry.take() {
+            entry.duration_microseconds = self.microseconds();
             entry.failure = Some(AuditFailure {
                 code: ErrorCode::Internal,
                 message: None,

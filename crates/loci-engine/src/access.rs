@@ -108,10 +108,7 @@ impl Access<'_> {
                     "there is no memory with the id {id}; list or recall shows the ids"
                 ))
             })?;
-        let is_own = found.owner == caller.principal.subject && found.goes_with_owner();
-        caller
-            .trail
-            .note(RecordVerb::Read, id.as_str(), Some(is_own));
+        caller.note(RecordVerb::Read, &found);
         Ok(found)
     }
 
@@ -182,6 +179,23 @@ impl Access<'_> {
         Ok(())
     }
 
+    /// Returns the results of a search to the caller: without references that it may not follow,
+    /// and on its trail.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub(crate) fn return_found<'a>(
+        &self,
+        caller: &Caller,
+        found: impl IntoIterator<Item = &'a mut Memory>,
+    ) -> Result<()> {
+        let found: Vec<&mut Memory> = found.into_iter().collect();
+        for memory in &found {
+            caller.note(RecordVerb::Returned, memory);
+        }
+        self.hide_references(caller, found)
+    }
+
     /// Returns the memory without references that the caller may not follow.
     ///
     /// # Errors
@@ -195,7 +209,6 @@ impl Access<'_> {
 /// Returns the act of a change on a record, for the audit log: the verb, the id, and whether a wipe
 /// of the caller would remove the record.
 fn touched<'a>(caller: &Caller, change: &'a Change) -> Option<(RecordVerb, &'a str, Option<bool>)> {
-    let is_callers = |owner: &Option<String>| *owner == caller.principal.subject;
     match change {
         Change::Put { memory, expect, .. } => {
             let verb = match expect {
@@ -203,11 +216,7 @@ fn touched<'a>(caller: &Caller, change: &'a Change) -> Option<(RecordVerb, &'a s
                 Expect::Revision(_) if memory.forgotten_at.is_some() => RecordVerb::Deleted,
                 Expect::Revision(_) => RecordVerb::Changed,
             };
-            Some((
-                verb,
-                memory.id.as_str(),
-                Some(is_callers(&memory.owner) && memory.goes_with_owner()),
-            ))
+            Some((verb, memory.id.as_str(), Some(caller.owns(memory))))
         }
         Change::Delete { id, .. } => Some((RecordVerb::Deleted, id.as_str(), None)),
         Change::PutFact(fact) => Some((RecordVerb::Stored, &fact.id, Some(false))),
@@ -221,7 +230,7 @@ fn touched<'a>(caller: &Caller, change: &'a Change) -> Option<(RecordVerb, &'a s
             Some((
                 verb,
                 &tunnel.id,
-                Some(is_callers(&tunnel.owner) && !tunnel.is_common),
+                Some(tunnel.owner == caller.principal.subject && !tunnel.is_common),
             ))
         }
         Change::DeleteTunnel { id } => Some((RecordVerb::Deleted, id, None)),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use loci_core::limits::BUFFERED_MAX;
+use loci_core::limits::{BUFFERED_MAX, CLIENT_NAME_CHARACTERS_MAX, SESSION_BYTES_MAX};
 use loci_core::{
     Access, AuditEntry, AuditQuery, Clock, Error, MemoryId, Result, Space, Store, Touch,
 };
@@ -103,15 +103,22 @@ impl<'a> Audit<'a> {
         }
     }
 
-    /// Records a call, with U+FFFD in the place of NUL. It is durable after the next
-    /// [`flush`](crate::Audit::flush).
+    /// Records a call, with U+FFFD in the place of NUL, and with the beginning of a long name of a
+    /// client or session. It is durable after the next [`flush`](crate::Audit::flush).
     pub fn record(&self, mut entry: AuditEntry) {
+        if let Some(client) = &mut entry.client {
+            *client = client.chars().take(CLIENT_NAME_CHARACTERS_MAX).collect();
+        }
+        if let Some(session) = &mut entry.session {
+            session.truncate(session.floor_char_boundary(SESSION_BYTES_MAX));
+        }
         // A refused call may quote NUL, which no store keeps: its entry would hold up all others.
         let message = entry
             .failure
             .as_mut()
             .and_then(|failure| failure.message.as_mut());
-        for text in entry.query.iter_mut().chain(message) {
+        let texts = entry.query.iter_mut().chain(message);
+        for text in texts.chain(&mut entry.client).chain(&mut entry.session) {
             *text = text.replace('\0', "\u{fffd}");
         }
         self.note(|noted| noted.entries.push(entry));

@@ -19,6 +19,8 @@ const FILE_TOKENS: [usize; 2] = [500, 300];
 const FURTHER_FILE_TOKENS: usize = 200;
 /// The estimated tokens of the names of a record's fields, its id and its times.
 const FIELDS_TOKENS: usize = 100;
+/// The bytes of a text whose tokens are counted where about their number is wanted.
+const COUNTED_BYTES_MAX: usize = 4 << 10;
 /// The estimated tokens of a link of a memory.
 const LINK_TOKENS: usize = 30;
 
@@ -242,6 +244,17 @@ impl Budgets<'_> {
             length,
             next_offset,
         })
+    }
+
+    /// Returns about how many tokens a text has: the exact number of a short one, and for a long
+    /// one that of its beginning, scaled to the length. It takes less than 0.1 ms.
+    pub fn approximate_tokens(&self, text: &str) -> usize {
+        let beginning = &text[..text.floor_char_boundary(COUNTED_BYTES_MAX)];
+        let tokens = self.count_tokens(beginning);
+        match beginning.len() {
+            0 => 0,
+            bytes => (tokens * text.len()).div_ceil(bytes),
+        }
     }
 
     /// Returns the number of tokens that a language model counts in a text.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use loci_core::limits::AUDIT_QUERY_CHARACTERS_MAX;
 use loci_core::{Citation, Redacted, Redactions, Redactor};
 
 use crate::{Engine, Remember};
@@ -73,6 +74,15 @@ impl Redaction {
         } else {
             Redacted::unchanged(text)
         }
+    }
+
+    /// Returns a query as the audit log keeps it: without its secrets, unless the scope excludes
+    /// what callers write, and of a long one the beginning.
+    pub fn redacted_query(&self, query: &str) -> String {
+        // Redact before truncating, so that no part of a secret stays.
+        let query = self.redact_written(query);
+        let characters = query.text.chars();
+        characters.take(AUDIT_QUERY_CHARACTERS_MAX).collect()
     }
 
     /// Returns the text without its secrets, in any scope.

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use loci_core::limits::SESSION_START_BYTES_MAX;
-use loci_core::{Error, ErrorCode, Visibility};
+use loci_core::{Caller, Error, ErrorCode, Visibility};
 use loci_dialects::{Context, mempalace};
 use loci_engine::{Engine, Remember};
 use loci_hosts::{Event, Input, Reply};
@@ -21,6 +21,7 @@ use serde_json::json;
 use crate::Notice;
 use crate::conversation;
 use crate::prompt::{self, Prompt};
+use crate::told::{Hook, Told};
 use crate::trust::Trust;
 
 /// The time for which a hook reads a transcript; another process reads the rest. With the start of
@@ -46,6 +47,8 @@ const ANSWER_POLL: Duration = Duration::from_millis(10);
 pub struct Session<'a> {
     /// The engine with the memories.
     pub engine: &'a Engine,
+    /// The name of the host.
+    pub host: &'a str,
     /// The plans that count.
     pub trust: &'a Trust,
     /// The folder that the session works in.
@@ -92,7 +95,8 @@ struct Asked {
 }
 
 impl Session<'_> {
-    /// Does the work of an event; returns the reply to the host, if any.
+    /// Does the work of an event. Passes the reply to the host, if there is one, to `answer`, before
+    /// it notes what the agent was told.
     ///
     /// # Errors
     /// [`HookError::NotSaved`] if the transcript cannot be read, and the errors of the engine. The
@@ -102,27 +106,21 @@ impl Session<'_> {
         event: Event,
         input: &Input,
         notice: Notice,
-    ) -> Result<Option<Reply>, HookError> {
+        answer: &mut dyn FnMut(Reply),
+    ) -> Result<(), HookError> {
         match event {
-            Event::SessionStart => {
-                let wing = self.trust.wing_of(self.folder);
-                return Ok(Some(session_start(self.engine, self.dialect, &wing)?));
-            }
+            Event::SessionStart => return Ok(self.begin(input, answer)?),
             Event::Prompt => {
-                let Some(prompt) = Prompt::of(input, self.trust, self.folder) else {
-                    return Ok(None);
+                let Some(prompt) = Prompt::of(input, self.host, self.trust, self.folder) else {
+                    return Ok(());
                 };
-                let Some(shown) = prompt::surfaced(self.engine, &prompt)? else {
-                    return Ok(None);
-                };
-                let reply = Reply::Context(event, shown.text.clone());
-                prompt::note_shown(self.engine, &prompt, shown, notice);
-                return Ok(Some(reply));
+                if let Some(shown) = prompt::surfaced(self.engine, &prompt)? {
+                    answer(Reply::Context(event, shown.text.clone()));
+                    prompt::note_shown(self.engine, &prompt, shown, notice);
+                }
+                return Ok(());
             }
-            Event::PostCompact => {
-                self.file_summary(input)?;
-                return Ok(None);
-            }
+            Event::PostCompact => return Ok(self.file_summary(input)?),
             Event::Stop | Event::PreCompact | Event::SessionEnd => {}
         }
         if let (Some(transcript), Some(answer)) = (&input.transcript, input.answer()) {
@@ -130,7 +128,29 @@ impl Session<'_> {
             let from = bytes_read(self.engine, transcript)?;
             await_answer(transcript, from, answer, ANSWER_TIMEOUT);
         }
-        self.save(input, Instant::now() + READING_TIME, event, notice)
+        let reply = self.save(input, Instant::now() + READING_TIME, event, notice)?;
+        reply.into_iter().for_each(answer);
+        Ok(())
+    }
+
+    /// Tells the agent what it should know at the start of its session.
+    fn begin(&self, input: &Input, answer: &mut dyn FnMut(Reply)) -> Result<(), Error> {
+        let wing = self.trust.wing_of(self.folder);
+        let mut told = Told::begin(self.engine);
+        let text = session_start(self.engine, &told.caller, self.dialect, &wing)?;
+        told.end(self.engine.budgets().approximate_tokens(&text));
+        answer(Reply::Context(Event::SessionStart, text));
+        told.record(
+            self.engine,
+            &Hook {
+                tool: "session_start",
+                operation: "memory:read",
+                host: Some(self.host),
+                session: input.session(),
+                prompt: None,
+            },
+        );
+        Ok(())
     }
 
     /// Files the summary that takes the place of a conversation; the same summary once.
@@ -228,11 +248,13 @@ impl Session<'_> {
 }
 
 /// Returns the text that the agent reads at the start of a session.
-fn session_start(engine: &Engine, dialect: &str, wing: &str) -> Result<Reply, Error> {
-    let context = Context {
-        engine,
-        caller: &crate::caller(),
-    };
+fn session_start(
+    engine: &Engine,
+    caller: &Caller,
+    dialect: &str,
+    wing: &str,
+) -> Result<String, Error> {
+    let context = Context { engine, caller };
     let dialect = loci_dialects::dialect(dialect).ok_or_else(|| {
         Error::new(
             ErrorCode::InvalidArgument,
@@ -240,8 +262,7 @@ fn session_start(engine: &Engine, dialect: &str, wing: &str) -> Result<Reply, Er
         )
     })?;
     // Hosts limit the bytes or the characters; each token has at least one.
-    let text = mempalace::wake_up(context, Some(wing), dialect, SESSION_START_BYTES_MAX)?;
-    Ok(Reply::Context(Event::SessionStart, text))
+    mempalace::wake_up(context, Some(wing), dialect, SESSION_START_BYTES_MAX)
 }
 
 /// Returns the number of bytes of a transcript that were read before.
@@ -360,7 +381,7 @@ fn toast(messages: u64, notice: Notice) {
 pub(crate) mod tests {
     use std::sync::Arc;
 
-    use loci_core::Timestamp;
+    use loci_core::{AuditQuery, Delivery, RecordVerb, Timestamp};
     use loci_engine::SearchMode;
     use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 
@@ -395,6 +416,7 @@ pub(crate) mod tests {
         let trust = Trust::read_or_none(folder.path(), |_| ());
         let session = Session {
             engine: &engine,
+            host: "codex",
             trust: &trust,
             folder: folder.path(),
             dialect: "mempalace",
@@ -422,6 +444,58 @@ pub(crate) mod tests {
             Some(2),
             "where nothing is saved, the last save is told of"
         );
+    }
+
+    #[test]
+    fn the_start_of_a_session_is_in_the_audit_log_if_it_shows_memories() {
+        let (engine, folder) = (engine(), tempfile::tempdir().unwrap());
+        let trust = Trust::read_or_none(folder.path(), |_| ());
+        let session = Session {
+            engine: &engine,
+            host: "claude-code",
+            trust: &trust,
+            folder: folder.path(),
+            dialect: "mempalace",
+            is_shared: false,
+            is_verbatim: false,
+        };
+        let input = Input::read(&br#"{"session_id": "s"}"#[..]).unwrap();
+        let all = AuditQuery {
+            limit: 9,
+            ..AuditQuery::default()
+        };
+        let start = || {
+            let mut text = None;
+            let mut answer = |reply| {
+                let entries = engine.audit().entries(&all).unwrap();
+                if let Reply::Context(_, shown) = reply {
+                    text = Some((shown, entries));
+                }
+            };
+            session
+                .handle(Event::SessionStart, &input, |_| (), &mut answer)
+                .unwrap();
+            let (text, before) = text.unwrap();
+            assert_eq!(before, [], "the agent is told first");
+            (text, engine.audit().entries(&all).unwrap())
+        };
+        assert_eq!(start().1, []);
+        let rule = Remember {
+            delivery: Delivery::Bootstrap,
+            ..Remember::new("Always use tabs.", "rule")
+        };
+        let stored = engine.memories().remember(&crate::caller(), rule).unwrap();
+        let (text, entries) = start();
+        assert!(text.contains("Always use tabs."), "{text}");
+        let [(_, entry)] = &entries[..] else {
+            panic!("{entries:?}")
+        };
+        assert_eq!((&*entry.dialect, &*entry.tool), ("hook", "session_start"));
+        let named = (entry.client.as_deref(), entry.session.as_deref());
+        assert_eq!(named, (Some("claude-code"), Some("s")));
+        let records: Vec<_> = entry.records.iter().map(|it| (it.verb, &*it.id)).collect();
+        let expected = (RecordVerb::Returned, stored.memory.id.as_str());
+        assert_eq!(records, [expected]);
     }
 
     /// A host writes its transcript while its hook runs.

@@ -17,6 +17,7 @@ pub mod hook;
 mod left_unread;
 pub mod project;
 pub mod prompt;
+mod told;
 pub mod trust;
 
 use std::collections::{BTreeMap, BTreeSet};

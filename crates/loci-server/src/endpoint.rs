@@ -29,6 +29,7 @@ use crate::host::{CallKind, Host, ReplyShare};
 use crate::message::{self, Incoming, Refusal};
 use crate::mutex::lock;
 use crate::rate_limit::charge_batch;
+use crate::request_context::{product, session_of};
 use crate::subscription::{Since, is_listen};
 
 const PROTOCOL_VERSION: &str = "mcp-protocol-version";
@@ -130,7 +131,12 @@ impl Endpoint {
             .extensions
             .get::<Caller>()
             .filter(|caller| !need.is_met_by(caller))?;
-        self.note_denied(caller, &message.request).await;
+        let named = Caller {
+            client: product(parts),
+            session: session_of(parts),
+            ..caller.clone()
+        };
+        self.note_denied(named, &message.request).await;
         Some(insufficient_scope(
             &self.authentication,
             parts,
@@ -141,17 +147,14 @@ impl Endpoint {
     }
 
     /// Records a denied call in the dialect's audit log.
-    async fn note_denied(&self, caller: &Caller, request: &ClientRequest) {
+    async fn note_denied(&self, caller: Caller, request: &ClientRequest) {
         let (Some(dialect), ClientRequest::CallToolRequest(call)) = (self.dialect, request) else {
             return;
         };
         let Some(tool) = dialect.tool(&call.params.name) else {
             return;
         };
-        let (caller, arguments) = (
-            caller.clone(),
-            call.params.arguments.clone().unwrap_or_default(),
-        );
+        let arguments = call.params.arguments.clone().unwrap_or_default();
         let denied = self.host.call(CallKind::Reads, move |engine| {
             Ok(dialect.deny(
                 tool,

@@ -108,7 +108,7 @@ impl DialectHandler {
             Identity::Fixed(caller) => Ok(caller.clone()),
             Identity::OfRequest => found::<Caller>(extensions)
                 .map(|caller| Caller {
-                    session: session_of(extensions),
+                    session: extensions.get().and_then(session_of),
                     ..caller
                 })
                 .ok_or_else(|| {

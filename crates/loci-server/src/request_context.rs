@@ -2,28 +2,27 @@
 //! cancellation.
 
 use http::header::USER_AGENT;
+use http::request::Parts;
 use loci_core::Error;
+use loci_core::limits::SESSION_BYTES_MAX;
 use rmcp::model::{Extensions, Implementation};
 use rmcp::service::{RequestContext, RoleServer};
 
 /// The header in which a client names its session if the server assigns sessions.
 const SESSION_HEADER: &str = "mcp-session-id";
-/// The maximum length of a session name in bytes.
-const SESSION_BYTES_MAX: usize = 128;
 
 /// Returns a value that a layer in front attached to the HTTP request or, on a pipe, to the
 /// message.
 pub(crate) fn found<T: Clone + Send + Sync + 'static>(extensions: &Extensions) -> Option<T> {
     let of_message = extensions.get::<T>().cloned();
     of_message.or_else(|| {
-        let parts = extensions.get::<http::request::Parts>()?;
+        let parts = extensions.get::<Parts>()?;
         parts.extensions.get::<T>().cloned()
     })
 }
 
 /// Returns the session that an HTTP request names, if the name is short enough.
-pub(crate) fn session_of(extensions: &Extensions) -> Option<String> {
-    let parts = extensions.get::<http::request::Parts>()?;
+pub(crate) fn session_of(parts: &Parts) -> Option<String> {
     let session = parts.headers.get(SESSION_HEADER)?.to_str().ok()?;
     (session.len() <= SESSION_BYTES_MAX).then(|| session.to_owned())
 }
@@ -35,12 +34,16 @@ pub(crate) fn client_name(context: &RequestContext<RoleServer>) -> Option<String
     let named = context
         .client_info()
         .filter(|client| *client != Implementation::from_build_env());
-    named.map(|client| client.name).or_else(|| {
-        let parts = context.extensions.get::<http::request::Parts>()?;
-        let agent = parts.headers.get(USER_AGENT)?.to_str().ok()?;
-        let product = agent.split(['/', ' ']).next()?;
-        (!product.is_empty()).then(|| product.to_owned())
-    })
+    named
+        .map(|client| client.name)
+        .or_else(|| product(context.extensions.get()?))
+}
+
+/// Returns the first word of the header `User-Agent`.
+pub(crate) fn product(parts: &Parts) -> Option<String> {
+    let agent = parts.headers.get(USER_AGENT)?.to_str().ok()?;
+    let product = agent.split(['/', ' ']).next()?;
+    (!product.is_empty()).then(|| product.to_owned())
 }
 
 /// Stops waiting when the request is cancelled; work that began continues.

@@ -17,7 +17,7 @@ use crate::value::{Columns, Value, values};
 
 /// The columns that [`read_entry`] reads, in its order.
 const COLUMNS: &str = "number, space, at, \"user\", caller, dialect, tool, operation, duration, query, results, code, \
-    message";
+    message, client, session, reply_tokens";
 
 /// Appends entries, those of each space in one transaction.
 pub(crate) fn append(server: &Server, entries: &[AuditEntry]) -> Result<(), Error> {
@@ -71,6 +71,9 @@ fn append_in(transaction: &mut Transaction<'_>, entries: &[&AuditEntry]) {
             entry.results.map(u64::cast_signed),
             failure.map(|failure| failure.code.name()),
             failure.and_then(|failure| failure.message.as_deref()),
+            &entry.client,
+            &entry.session,
+            entry.reply_tokens.map(u64::cast_signed),
         ]);
         for (position, AuditRecord { id, verb, is_own }) in entry.records.iter().enumerate() {
             let is_last = position + 1 == entry.records.len();
@@ -107,8 +110,10 @@ pub(crate) async fn read(session: &Session, query: &AuditQuery) -> Result<Vec<(u
         }
     };
     and("number > ?", query.after.map(Value::from));
+    and("number < ?", query.before.map(Value::from));
     and("\"user\" = ?", query.user.as_ref().map(Value::from));
     and("tool = ?", query.tool.as_ref().map(Value::from));
+    and("client = ?", query.client.as_ref().map(Value::from));
     and(
         "number IN (SELECT entry FROM @audit_record WHERE space = $1 AND id = ?)",
         query.record.as_ref().map(Value::from),
@@ -201,6 +206,9 @@ fn read_entry(row: &Row) -> Result<(u64, AuditEntry)> {
                 .transpose()?
                 .map(|code| AuditFailure { code, message })
         },
+        client: columns.take()?,
+        session: columns.take()?,
+        reply_tokens: columns.take::<Option<i64>>()?.map(i64::cast_unsigned),
         records: Vec::new(),
         further_records: 0,
     };

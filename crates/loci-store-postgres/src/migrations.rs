@@ -1,9 +1,10 @@
 //! The migrations of the tables, and the lock under which they run.
 
 /// Every migration that was ever released, oldest first.
-pub(crate) const MIGRATIONS: [&str; 2] = [
+pub(crate) const MIGRATIONS: [&str; 3] = [
     include_str!("../migrations/V1__store.sql"),
     include_str!("../migrations/V2__row_security.sql"),
+    include_str!("../migrations/V3__audit.sql"),
 ];
 
 /// The version that this build reads and writes.

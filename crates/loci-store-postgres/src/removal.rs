@@ -170,16 +170,18 @@ async fn leave_pseudonym(
     pseudonym: &str,
 ) -> Result<u64> {
     let name = transaction.name();
-    let sql = "UPDATE @audit AS a SET \"user\" = $4, caller = NULL, query = NULL, results = NULL, message = NULL \
+    let sql = "UPDATE @audit AS a SET \"user\" = $4, caller = NULL, query = NULL, results = NULL, message = NULL, \
+        client = NULL, session = NULL, reply_tokens = NULL \
         WHERE a.space = $1 AND a.\"user\" = $2 AND ($3::text IS NULL OR a.dialect = $3) AND EXISTS (\
-        SELECT 1 FROM @audit_record AS r WHERE r.space = $1 AND r.entry = a.number AND NOT r.is_own AND r.verb <> 'read')";
+        SELECT 1 FROM @audit_record AS r WHERE r.space = $1 AND r.entry = a.number AND NOT r.is_own \
+        AND r.verb NOT IN ('returned', 'read'))";
     let calls = transaction
         .execute(sql, values![name, owner, origin, pseudonym])
         .await?;
     let of_pseudonym = "entry IN (SELECT number FROM @audit WHERE space = $1 AND \"user\" = $2)";
     transaction.queue(
         &format!(
-            "DELETE FROM @audit_record WHERE space = $1 AND {of_pseudonym} AND (is_own OR verb = 'read')"
+            "DELETE FROM @audit_record WHERE space = $1 AND {of_pseudonym} AND (is_own OR verb IN ('returned', 'read'))"
         ),
         values![name, pseudonym],
     );

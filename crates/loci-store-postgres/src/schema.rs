@@ -11,8 +11,8 @@ use crate::session::Session;
 use crate::value::values;
 
 /// The oldest version of the tables that a loci must know to use these: what came later has no effect on
-/// it, unless row security is on, which refuses every statement of it.
-const READABLE_FROM: i64 = 1;
+/// it. An older loci cannot read an audit log that names what searches returned.
+const READABLE_FROM: i64 = 3;
 
 /// The oldest version of PostgreSQL that works, as `server_version_num`.
 pub(crate) const SERVER_MIN: i32 = 15_00_00;
@@ -181,7 +181,8 @@ async fn migrate_in_transaction(session: &Session, options: &Options) -> Result<
             "the operating system gives no random bytes: {error}"
         ))
     })?;
-    let sql = "INSERT INTO @installation (space, secret, readable_from) VALUES ('', $1, $2) ON CONFLICT DO NOTHING";
+    let sql = "INSERT INTO @installation AS i (space, secret, readable_from) VALUES ('', $1, $2) \
+        ON CONFLICT (space) DO UPDATE SET readable_from = greatest(i.readable_from, excluded.readable_from)";
     session.query(sql, &values![secret, READABLE_FROM]).await?;
     let sql = "INSERT INTO @space (space, analysis) VALUES ('', $1) ON CONFLICT DO NOTHING";
     session

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use loci_core::limits::{KEYED_ANSWERS_BYTES_MAX, KEYED_ANSWERS_MAX};
 use loci_core::{
     AuditEntry, AuditQuery, AuditStore, CacheEntry, CacheStore, Decision, DecisionStore, Error,
-    IdempotencyStore, IdempotentReply, Memory, MemoryId, QueryVector, RecordVerb, Result, Space,
-    StatusCount, Tier, Timestamp, Token, TokenHash, TokenStore, Visibility, Wiped,
+    IdempotencyStore, IdempotentReply, Memory, MemoryId, QueryVector, Result, Space, StatusCount,
+    Tier, Timestamp, Token, TokenHash, TokenStore, Visibility, Wiped,
 };
 
 use crate::NaiveStore;
@@ -204,10 +204,11 @@ impl State {
             };
             entry
                 .records
-                .retain(|record| !record.is_own && record.verb != RecordVerb::Read);
+                .retain(|record| !record.is_own && record.verb.is_change());
             if let Some(pseudonym) = pseudonym.filter(|_| !entry.records.is_empty()) {
                 (entry.user, entry.caller) = (Some(pseudonym.to_owned()), None);
                 (entry.query, entry.results, entry.further_records) = (None, None, 0);
+                (entry.client, entry.session, entry.reply_tokens) = (None, None, None);
                 if let Some(failure) = &mut entry.failure {
                     failure.message = None;
                 }
@@ -477,7 +478,9 @@ impl AuditStore for NaiveStore {
                     .as_ref()
                     .is_none_or(|id| entry.records.iter().any(|record| record.id == *id))
                 && query.since.is_none_or(|since| entry.at >= since)
+                && (query.client.is_none() || query.client == entry.client)
                 && query.after.is_none_or(|after| number > after)
+                && query.before.is_none_or(|before| number < before)
         };
         let passing = state
             .audit

@@ -428,12 +428,18 @@ pub struct Audit {
     /// Only calls of this tool
     #[arg(long, value_name = "NAME")]
     pub tool: Option<String>,
-    /// Only calls that read this record by its id, stored, changed or deleted it
+    /// Only calls by this client, which is `command line` for commands of loci
+    #[arg(long, value_name = "NAME")]
+    pub client: Option<String>,
+    /// Only calls that returned this record from a search, read it by its id, stored, changed or deleted it
     #[arg(long, value_name = "ID")]
     pub record: Option<String>,
     /// Only calls since then: 2026-01-31, 2026-01-31T12:00:00Z, or a time ago such as 90m or 7d
     #[arg(long, value_name = "MOMENT")]
     pub since: Option<String>,
+    /// Only calls with a lower number than this, to read page by page from the last one
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["all", "follow"])]
+    pub before: Option<u64>,
     /// How many at most: the last ones
     #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,

@@ -347,7 +347,7 @@ impl Parts {
         operation: &str,
         run: impl FnOnce(&Engine, &Caller) -> Result<T>,
     ) -> Result<T, Failure> {
-        let caller = Caller::local();
+        let caller = Caller::command_line();
         let at = self.engine.now();
         let begun = Instant::now();
         let outcome = run(&self.engine, &caller);
@@ -357,12 +357,15 @@ impl Parts {
             at,
             user: caller.principal.subject.clone(),
             caller: None,
+            client: caller.client.clone(),
+            session: None,
             dialect: env!("CARGO_PKG_NAME").to_owned(),
             tool: command.to_owned(),
             operation: operation.to_owned(),
             duration_microseconds: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
             query: None,
             results: None,
+            reply_tokens: None,
             failure: outcome.as_ref().err().map(|error| AuditFailure {
                 code: error.code,
                 message: Some(error.message.clone())
@@ -384,7 +387,7 @@ impl Parts {
         tool: &str,
         arguments: Map<String, Value>,
     ) -> Result<Reply, Failure> {
-        let caller = Caller::local();
+        let caller = Caller::command_line();
         let tool = dialect.tool(tool).ok_or_else(|| {
             Failure::new(
                 Exit::Failure,

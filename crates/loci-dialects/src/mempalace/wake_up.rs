@@ -2,13 +2,14 @@
 //! its project, and the latest diary entries.
 
 mod essential;
+mod lines;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use loci_core::limits::SESSION_START_BYTES_MAX;
 use loci_core::{
-    Caller, CollectionFilter, LocationCount, Memory, MemoryId, Result, SPEAKER, Tier, Timestamp,
+    Caller, CollectionFilter, LocationCount, Memory, RecordVerb, Result, SPEAKER, Tier,
 };
 use loci_engine::sentences::{CUT, opening};
 use loci_engine::{
@@ -17,6 +18,7 @@ use loci_engine::{
 };
 
 use essential::{DRAWERS_LOOKED_AT, essential, newest_of, was_read};
+use lines::{Counted, Line, line};
 
 use super::DIALECT;
 use super::arguments::{GLOBAL_WING, collection, wing};
@@ -40,30 +42,6 @@ const ENTRIES_MAX: usize = 3;
 const KIND_OF_NONE: &str = "drawer";
 /// The room of imported conversations.
 pub const CONVERSATIONS: &str = "conversations";
-/// A candidate line of the text.
-struct Line {
-    /// The sort key: its part, and its position in that part.
-    place: (usize, usize, i64, u64),
-    heading: String,
-    text: String,
-    /// The drawer that it shows, its filing time, and the conversation that it belongs to.
-    id: MemoryId,
-    filed_at: Timestamp,
-    conversation: Option<String>,
-    /// The group in which the text counts it.
-    counted: Counted,
-}
-
-/// The group in which the last line counts a memory.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Counted {
-    /// A memory that every session should begin with.
-    Always,
-    /// Another memory that is filed in the wing, or in any wing if no wing is given.
-    Note,
-    /// Not counted.
-    Not,
-}
 
 /// The part of memories that other authors set for every session, which comes last.
 const OF_OTHERS: usize = 4;
@@ -96,7 +74,8 @@ struct Subject<'a> {
 ///
 /// Each line shows the first sentences of a memory. The text has at most `tokens_max` tokens and
 /// [`SESSION_START_BYTES_MAX`] bytes; its last line says how many memories are left out and how to
-/// read them. The text is empty if not even these two lines fit.
+/// read them. The text is empty if not even these two lines fit. The memories that it shows go on
+/// the trail of the caller, as returned ones.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.
@@ -106,6 +85,7 @@ pub fn wake_up(
     dialect: &Dialect,
     tokens_max: usize,
 ) -> Result<String> {
+    let trail = &context.caller.trail;
     let caller = &DIALECT.caller(context.caller);
     let context = Context { caller, ..context };
     let mut places = context.engine.listings().places(context.caller)?;
@@ -130,6 +110,7 @@ pub fn wake_up(
         .partition(|memory| trust.stranger(memory).is_none());
     lines.extend((0..).zip(&own).map(|(rank, memory)| {
         line(
+            context.caller,
             memory,
             (0, 1, rank),
             SET_FOR_ALL,
@@ -149,21 +130,26 @@ pub fn wake_up(
     let is_here = |memory: &&Memory| counted(memory, wing) == Counted::Note;
     let total = places.iter().map(|place| place.memories).sum::<u64>();
     let total = total.saturating_sub(always.iter().filter(is_here).count() as u64);
-    Ok(fitting(
-        context.engine,
-        tokens_max,
-        lines,
-        &Subject {
-            wing,
-            total,
-            always,
-            dialect,
-        },
-    ))
+    let subject = Subject {
+        wing,
+        total,
+        always,
+        dialect,
+    };
+    let (text, shown) = fitting(context.engine, tokens_max, lines, &subject);
+    for line in shown {
+        trail.note(RecordVerb::Returned, line.id.as_str(), Some(line.is_own));
+    }
+    Ok(text)
 }
 
-/// Returns the text with as many lines as fit, most important first.
-fn fitting(engine: &Engine, tokens_max: usize, lines: Vec<Line>, subject: &Subject<'_>) -> String {
+/// Returns the text with as many lines as fit, most important first, and these lines.
+fn fitting(
+    engine: &Engine,
+    tokens_max: usize,
+    lines: Vec<Line>,
+    subject: &Subject<'_>,
+) -> (String, Vec<Line>) {
     let fits = |text: &str| {
         text.len() <= SESSION_START_BYTES_MAX && engine.budgets().count_tokens(text) <= tokens_max
     };
@@ -176,7 +162,7 @@ fn fitting(engine: &Engine, tokens_max: usize, lines: Vec<Line>, subject: &Subje
         .concat()
     };
     if !fits(&text_of(&[])) {
-        return String::new();
+        return (String::new(), Vec::new());
     }
     // Count line by line, since counting the whole text each time has quadratic cost; the check of
     // the whole text decides.
@@ -199,7 +185,7 @@ fn fitting(engine: &Engine, tokens_max: usize, lines: Vec<Line>, subject: &Subje
     while !fits(&text_of(&chosen)) {
         chosen.pop();
     }
-    text_of(&chosen)
+    (text_of(&chosen), chosen)
 }
 
 /// Formats the lines in order, under their headings.
@@ -345,6 +331,7 @@ pub fn listed(_: Option<&str>, memories: &[&Memory]) -> String {
 fn directives(reader: &Caller, memories: &[Memory]) -> Vec<Line> {
     let line_of = |(rank, memory)| {
         line(
+            reader,
             memory,
             (0, 0, rank),
             SET_FOR_ALL,
@@ -377,6 +364,7 @@ fn quotations(
         let text = format!("- {} [{}]", excerpt(memory), short_id(memory.id.as_str()));
         let text = quoted(&text).trim_end().to_owned();
         line(
+            trust.reader(),
             memory,
             (OF_OTHERS, author, rank),
             &format!("# {}", notes_heading(&name)),
@@ -454,6 +442,7 @@ fn latest_entries(context: Context<'_>, trust: &Trust<'_>, of: Option<&str>) -> 
             short_id(memory.id.as_str())
         );
         line(
+            context.caller,
             memory,
             (3, 0, place),
             "# Latest in diaries",
@@ -499,6 +488,7 @@ fn story(context: Context<'_>, of: Option<&str>, places: &[LocationCount]) -> Re
                     .join(", ");
                 let place = (2, order, memory.created_at.microseconds());
                 line(
+                    context.caller,
                     memory,
                     place,
                     &format!("# Said in {}", in_heading(&name)),
@@ -513,6 +503,7 @@ fn story(context: Context<'_>, of: Option<&str>, places: &[LocationCount]) -> Re
                     .join(", ");
                 let text = format!("- {known}: {text} [{}]", short_id(memory.id.as_str()));
                 line(
+                    context.caller,
                     memory,
                     (1, order, rank),
                     &format!("# Known in {}", in_heading(&name)),
@@ -535,33 +526,6 @@ fn in_heading(wing: &str) -> String {
         format!("\"{name}\"")
     } else {
         name
-    }
-}
-
-fn line(
-    memory: &Memory,
-    place: (usize, usize, i64),
-    heading: &str,
-    text: String,
-    counted: Counted,
-) -> Line {
-    let said = memory
-        .thread
-        .as_ref()
-        .filter(|_| memory.location.section == CONVERSATIONS);
-    Line {
-        place: (
-            place.0,
-            place.1,
-            place.2,
-            said.map_or(0, |thread| thread.position),
-        ),
-        heading: heading.to_owned(),
-        text,
-        id: memory.id.clone(),
-        filed_at: memory.created_at,
-        conversation: said.map(|thread| thread.name.clone()),
-        counted,
     }
 }
 

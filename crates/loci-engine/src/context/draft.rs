@@ -1,7 +1,7 @@
 //! The draft of a bundle: the memories that may be in it, and its Markdown.
 
 use loci_core::limits::REPLY_CONTENT_BYTES_MAX;
-use loci_core::{Memory, Result};
+use loci_core::{Memory, RecordVerb, Result};
 use loci_search::analysis::query_terms;
 
 use super::Context;
@@ -42,6 +42,8 @@ struct Item {
     section: usize,
     /// Its Markdown; `None` if there is no room for it.
     text: Option<String>,
+    /// Whether a wipe of the reader would remove it.
+    is_own: bool,
     /// The estimated number of tokens that it adds to the bundle.
     tokens: usize,
     /// The estimated number of tokens of the whole memory.
@@ -163,6 +165,7 @@ impl<'a> Draft<'a> {
             bundled,
             section,
             text,
+            is_own: self.trust.reader().owns(memory),
             tokens,
             tokens_of_whole,
         });
@@ -211,7 +214,8 @@ impl<'a> Draft<'a> {
         Ok(Some(marked(&excerpt.text)))
     }
 
-    /// Returns the bundle with as many of the first memories as fit.
+    /// Returns the bundle with as many of the first memories as fit, which go on the trail of the
+    /// reader.
     pub(super) fn fitting(mut self) -> Bundle {
         let parts = self.most_that_fit();
         let (parts, markdown) = match parts {
@@ -229,6 +233,13 @@ impl<'a> Draft<'a> {
         self.items.retain(|item| item.text.is_some());
         self.items.truncate(parts);
         self.items.sort_by_key(|item| item.section);
+        for Item {
+            bundled, is_own, ..
+        } in &self.items
+        {
+            let (trail, id) = (&self.trust.reader().trail, bundled.id.as_str());
+            trail.note(RecordVerb::Returned, id, Some(*is_own));
+        }
         let included = self.items.into_iter().map(|item| item.bundled).collect();
         let used_tokens = self.budgets.count_tokens(&markdown);
         Bundle {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use loci_core::{
-    Caller, CandidateQuery, Filter, Memory, MemoryId, QueryVector, Result, Superseded,
+    Caller, CandidateQuery, Filter, Memory, MemoryId, QueryVector, RecordVerb, Result, Superseded,
 };
 use loci_search::query::Query;
 use loci_search::{dates, document, passages::passages};
@@ -98,13 +98,10 @@ impl Search<'_> {
                 ));
             }
         }
-        similar.retain(|similar| similar.cosine >= query.cosine_min);
-        similar.sort_by(|a, b| {
-            b.cosine
-                .total_cmp(&a.cosine)
-                .then_with(|| a.memory.id.cmp(&b.memory.id))
-        });
-        similar.truncate(query.limit);
+        keep_nearest(&mut similar, query);
+        for found in &similar {
+            caller.note(RecordVerb::Returned, &found.memory);
+        }
         Ok(Duplicates {
             similar,
             degraded: (!notices.is_empty()).then(|| notices.join("; ")),
@@ -195,6 +192,17 @@ impl Search<'_> {
         }
         Ok((same, true))
     }
+}
+
+/// Keeps as many as the query asks for, nearest first.
+fn keep_nearest(similar: &mut Vec<Similar>, query: &SimilarQuery) {
+    similar.retain(|similar| similar.cosine >= query.cosine_min);
+    similar.sort_by(|a, b| {
+        b.cosine
+            .total_cmp(&a.cosine)
+            .then_with(|| a.memory.id.cmp(&b.memory.id))
+    });
+    similar.truncate(query.limit);
 }
 
 /// Returns the number of passages into which the index divides a text.

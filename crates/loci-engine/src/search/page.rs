@@ -204,7 +204,7 @@ impl Search<'_> {
         let mut notices: Vec<String> = ranking.degraded().into_iter().collect();
         let (mut hits, is_cut) = self.fitting(hits, request, limit)?;
         self.access
-            .hide_references(caller, hits.iter_mut().map(|hit| &mut hit.memory))?;
+            .return_found(caller, hits.iter_mut().map(|hit| &mut hit.memory))?;
         let has_more = has_more || is_cut;
 
         // A result represents all memories with its text.

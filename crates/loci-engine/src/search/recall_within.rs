@@ -52,7 +52,7 @@ impl Search<'_> {
             hits.push(hit);
         }
         self.access
-            .hide_references(caller, hits.iter_mut().map(|hit| &mut hit.memory))?;
+            .return_found(caller, hits.iter_mut().map(|hit| &mut hit.memory))?;
         let left_out = all - hits.len() + ranking.len().min(limit - all);
         if request.counts_access {
             for hit in &mut hits {

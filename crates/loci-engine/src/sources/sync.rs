@@ -269,10 +269,7 @@ impl Sources<'_> {
                 return Ok(Some((0, 0)));
             }
             for memory in &memories {
-                let is_own = memory.owner == caller.principal.subject && memory.goes_with_owner();
-                caller
-                    .trail
-                    .note(RecordVerb::Read, memory.id.as_str(), Some(is_own));
+                caller.note(RecordVerb::Read, memory);
             }
             let delete = |memory: &Memory| Change::Delete {
                 id: memory.id.clone(),

@@ -1,6 +1,6 @@
 //! Calls a tool of the dialect and builds the result.
 
-use loci_core::ErrorCode;
+use loci_core::{Caller, ErrorCode};
 use loci_dialects::{Context, Hints, Reply};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolRequestParams, CallToolResult, ContentBlock, MetaObject};
@@ -33,7 +33,7 @@ impl DialectHandler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
         let dialect = self.shared.dialect;
-        let caller = self.caller(&context.extensions)?;
+        let mut caller = self.caller(&context.extensions)?;
         let Some(tool) = dialect.tool(&request.name) else {
             let message = format!(
                 "there is no tool `{}` here; tools/list names the tools",
@@ -41,7 +41,7 @@ impl DialectHandler {
             );
             return Err(ErrorData::invalid_params(message, None));
         };
-        self.note_client(&context);
+        self.note_client(&mut caller, &context);
         let wants_hits = context.meta.0.get(HITS_KEY) == Some(&Value::Bool(true));
         let arguments = request.arguments.unwrap_or_default();
         let share = found::<ReplyShare>(&context.extensions).unwrap_or_default();
@@ -98,15 +98,16 @@ impl DialectHandler {
         Ok(result)
     }
 
-    /// Records which client calls, if that is due.
-    fn note_client(&self, context: &RequestContext<RoleServer>) {
-        let client = client_name(context);
+    /// Gives the caller the name of its client, and records which client calls, if that is due.
+    fn note_client(&self, caller: &mut Caller, context: &RequestContext<RoleServer>) {
+        caller.client = client_name(context);
+        let client = caller.client.as_deref();
         let transport = if self.has_pipe() {
             Transport::Stdio
         } else {
             Transport::Http
         };
-        let call = ClientCall::new(client.as_deref(), self.shared.dialect.name, transport);
+        let call = ClientCall::new(client, self.shared.dialect.name, transport);
         self.shared.host.note_client(call);
     }
 }

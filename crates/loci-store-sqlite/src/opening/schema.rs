@@ -13,7 +13,7 @@ pub(crate) const APPLICATION_ID: i64 = 0x6c6f_6369;
 
 /// Every migration that was ever released, oldest first. Each sets `user_version` to its own
 /// number, so that one look tells whether there is anything to do.
-const MIGRATIONS: [(&str, &str); 11] = [
+const MIGRATIONS: [(&str, &str); 12] = [
     (
         "V1__memories",
         include_str!("../../migrations/V1__memories.sql"),
@@ -54,6 +54,10 @@ const MIGRATIONS: [(&str, &str); 11] = [
     (
         "V11__machines",
         include_str!("../../migrations/V11__machines.sql"),
+    ),
+    (
+        "V12__audit",
+        include_str!("../../migrations/V12__audit.sql"),
     ),
 ];
 

@@ -9,13 +9,13 @@ use crate::statements::filter_sql::{bound, parameters};
 use crate::statements::row::{read_moment, read_space, verify_checksum};
 use crate::statements::wipes::is_wiped;
 
-const COLUMNS: &str =
-    "space, at, user, dialect, tool, operation, duration, query, results, code, message, caller";
+const COLUMNS: &str = "space, at, user, dialect, tool, operation, duration, query, results, code, message, caller, client, \
+     session, reply_tokens";
 /// Whether a row is as it was written.
 macro_rules! holds {
     () => {
         "checksum IS loci_checksum(number, space, at, user, caller, dialect, tool, operation, duration, query, \
-         results, code, message)"
+         results, code, message, client, session, reply_tokens)"
     };
 }
 pub(crate) use holds;
@@ -39,7 +39,7 @@ pub(crate) fn columns() -> String {
 pub(crate) fn append(connection: &Connection, entries: &[AuditEntry]) -> Result<()> {
     entries.iter().try_for_each(AuditEntry::check)?;
     let sql = format!(
-        "INSERT INTO audit ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+        "INSERT INTO audit ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"
     );
     let mut statement = connection.prepare_cached(&sql)?;
     let sql = "INSERT INTO audit_record (entry, position, verb, id, is_own, further) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
@@ -64,6 +64,9 @@ pub(crate) fn append(connection: &Connection, entries: &[AuditEntry]) -> Result<
             failure.map(|failure| failure.code.name()),
             failure.and_then(|failure| failure.message.as_deref()),
             entry.caller,
+            entry.client,
+            entry.session,
+            entry.reply_tokens.map(u64::cast_signed),
         ])?;
         let number = connection.last_insert_rowid();
         for (position, AuditRecord { id, verb, is_own }) in entry.records.iter().enumerate() {
@@ -148,6 +151,7 @@ pub(crate) fn select(query: &AuditQuery) -> (String, Vec<(&'static str, Value)>)
     let mut sql = format!("SELECT {} FROM audit WHERE space = :space", columns());
     let conditions = [
         (":after", " AND number > :after", query.after.map(number)),
+        (":before", " AND number < :before", query.before.map(number)),
         (
             ":user",
             " AND user = :user",
@@ -157,6 +161,11 @@ pub(crate) fn select(query: &AuditQuery) -> (String, Vec<(&'static str, Value)>)
             ":tool",
             " AND tool = :tool",
             query.tool.clone().map(Value::from),
+        ),
+        (
+            ":client",
+            " AND client = :client",
+            query.client.clone().map(Value::from),
         ),
         (
             ":record",
@@ -198,7 +207,7 @@ pub(crate) fn spaces(connection: &Connection) -> Result<Vec<Space>> {
 
 /// The entry in the columns after the first, without its records.
 pub(crate) fn read_entry(row: &Row<'_>) -> Result<AuditEntry> {
-    verify_checksum(row, 13, "audit entry", 0)?;
+    verify_checksum(row, 16, "audit entry", 0)?;
     let failure = match row.get::<_, Option<String>>(10)? {
         Some(name) => {
             let code = ErrorCode::ALL
@@ -224,6 +233,9 @@ pub(crate) fn read_entry(row: &Row<'_>) -> Result<AuditEntry> {
         results: row.get::<_, Option<i64>>(9)?.map(i64::cast_unsigned),
         failure,
         caller: row.get(12)?,
+        client: row.get(13)?,
+        session: row.get(14)?,
+        reply_tokens: row.get::<_, Option<i64>>(15)?.map(i64::cast_unsigned),
         records: Vec::new(),
         further_records: 0,
     })

@@ -175,15 +175,16 @@ pub(crate) const REWRITTEN: &str = concat!(
 /// Leaves a user's calls through any tool set or through that of `?3`, which did something to
 /// records that are not the user's own, under the pseudonym `?4`.
 pub(crate) const PSEUDONYMISED_CALLS: &str = concat!(
-    "UPDATE audit SET user = ?4, caller = NULL, query = NULL, results = NULL, message = NULL
+    "UPDATE audit SET user = ?4, caller = NULL, query = NULL, results = NULL, message = NULL, client = NULL,
+        session = NULL, reply_tokens = NULL
     WHERE space = ?1 AND user = ?2 AND (?3 IS NULL OR dialect = ?3) AND ",
     audit::holds!(),
-    " AND EXISTS (SELECT 1 FROM audit_record WHERE entry = number AND NOT is_own AND verb <> 'read')"
+    " AND EXISTS (SELECT 1 FROM audit_record WHERE entry = number AND NOT is_own AND verb NOT IN ('returned', 'read'))"
 );
 /// The other records of the calls under a pseudonym.
 pub(crate) const PSEUDONYMISED_RECORDS: &str = concat!(
     "DELETE FROM audit_record WHERE entry IN (SELECT number FROM audit WHERE user = ?1)
-    AND (is_own OR verb = 'read' OR NOT ",
+    AND (is_own OR verb IN ('returned', 'read') OR NOT ",
     audit::record_holds!(),
     ")"
 );

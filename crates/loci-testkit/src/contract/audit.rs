@@ -48,11 +48,14 @@ pub(super) fn audit_entries_come_back_in_order(make: MakeStore<'_>) {
     entries.push(AuditEntry {
         at: NOW.plus_seconds(-7),
         user: None,
+        client: Some("claude-code".to_owned()),
+        session: Some("7-日本".to_owned()),
         dialect: "vault".to_owned(),
         operation: "search".to_owned(),
         duration_microseconds: 1 << 40,
         query: Some("what 日本\n".to_owned()),
         results: Some(0),
+        reply_tokens: Some(1 << 40),
         ..audit_entry("", "vault_search")
     });
     let (first, second) = entries.split_at(3);
@@ -79,7 +82,10 @@ pub(super) fn every_condition_of_an_audit_query_holds(make: MakeStore<'_>) {
         &[
             at(0, audit_entry("ann", "a")),
             at(1, audit_entry("bob", "b")),
-            at(2, audit_entry("ann", "b")),
+            AuditEntry {
+                client: Some("codex".to_owned()),
+                ..at(2, audit_entry("ann", "b"))
+            },
             AuditEntry {
                 user: None,
                 ..at(3, audit_entry("", "c"))
@@ -131,13 +137,24 @@ pub(super) fn every_condition_of_an_audit_query_holds(make: MakeStore<'_>) {
         },
         &["b", "c"],
     );
+    for (client, expected) in [("codex", &["b"][..]), ("Codex", &[])] {
+        check(
+            AuditQuery {
+                client: Some(client.to_owned()),
+                ..last(10)
+            },
+            expected,
+        );
+    }
     let all_at_once = AuditQuery {
         space: memory("a").space,
         user: user("ann"),
         tool: Some("b".to_owned()),
+        client: Some("codex".to_owned()),
         record: None,
         since: Some(NOW.plus_seconds(2)),
         after: Some(0),
+        before: Some(u64::MAX),
         limit: 10,
     };
     check(all_at_once, &["b"]);
@@ -168,6 +185,25 @@ pub(super) fn audit_entries_come_in_pages(make: MakeStore<'_>) {
     assert_eq!(page(Some(numbers[4]), 2), Vec::<String>::new());
     assert_eq!((page(None, 0), page(Some(0), 0)), (Vec::new(), Vec::new()));
     assert_eq!(page(Some(u64::MAX), 2), Vec::<String>::new());
+    let between = |after, before, limit| {
+        let query = AuditQuery {
+            user: Some("ann".to_owned()),
+            after,
+            before: Some(before),
+            limit,
+            ..AuditQuery::default()
+        };
+        read(&*store, &query).1
+    };
+    assert_eq!(between(None, numbers[3], 2), ["b", "c"], "the last ones");
+    assert_eq!(between(None, numbers[1], 2), ["a"]);
+    assert_eq!(between(None, u64::MAX, 2), ["d", "e"]);
+    assert_eq!(between(Some(numbers[0]), numbers[4], 2), ["b", "c"]);
+    assert_eq!(
+        between(Some(numbers[0]), numbers[1], 2),
+        Vec::<String>::new()
+    );
+    assert_eq!(between(None, 0, 2), Vec::<String>::new());
 }
 
 pub(super) fn an_audit_number_is_given_once(make: MakeStore<'_>) {

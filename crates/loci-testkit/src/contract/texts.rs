@@ -289,6 +289,10 @@ pub(super) fn an_audit_entry_with_nul_is_refused_with_those_beside_it(make: Make
     let store = make();
     let mut asked = audit_entry("ann", "recall");
     asked.query = Some(nul());
+    let mut named_so = audit_entry("ann", "recall");
+    named_so.client = Some(nul());
+    let mut in_session = audit_entry("ann", "recall");
+    in_session.session = Some(nul());
     let mut failed = audit_entry("ann", "recall");
     failed.failure = Some(AuditFailure {
         code: ErrorCode::NotFound,
@@ -302,6 +306,8 @@ pub(super) fn an_audit_entry_with_nul_is_refused_with_those_beside_it(make: Make
     }];
     for (entry, argument) in [
         (asked, "query"),
+        (named_so, "client"),
+        (in_session, "session"),
         (failed, "failure"),
         (named, "records"),
         (audit_entry(NUL, "recall"), "user"),

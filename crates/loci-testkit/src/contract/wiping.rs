@@ -757,6 +757,9 @@ pub(super) fn a_wipe_leaves_lines_of_what_was_done_to_others(make: MakeStore<'_>
         query: Some("words of ann".to_owned()),
         results: Some(3),
         caller: Some("admin".to_owned()),
+        client: Some("codex".to_owned()),
+        session: Some("session of ann".to_owned()),
+        reply_tokens: Some(5),
         further_records: 2 * u64::from(!records.is_empty()),
         records,
         ..audit_entry("ann", tool)
@@ -767,10 +770,18 @@ pub(super) fn a_wipe_leaves_lines_of_what_was_done_to_others(make: MakeStore<'_>
         naming("nothing", Vec::new()),
         naming("own", vec![record("own", RecordVerb::Deleted, true)]),
         naming("read", vec![record("common", RecordVerb::Read, false)]),
+        naming(
+            "returned",
+            vec![record("common", RecordVerb::Returned, false)],
+        ),
         naming("deleted", vec![deleted.clone()]),
         naming(
             "both",
-            vec![record("own", RecordVerb::Stored, true), changed.clone()],
+            vec![
+                record("own", RecordVerb::Stored, true),
+                changed.clone(),
+                record("bobs", RecordVerb::Returned, false),
+            ],
         ),
         AuditEntry {
             records: vec![changed.clone()],
@@ -802,10 +813,10 @@ pub(super) fn a_wipe_leaves_lines_of_what_was_done_to_others(make: MakeStore<'_>
             .map(|(_, entry)| entry.tool)
             .collect()
     };
-    assert_eq!(tools(&of_common), ["read", "both", "of bob"]);
+    assert_eq!(tools(&of_common), ["read", "returned", "both", "of bob"]);
     assert_eq!(
         wipe_leaving(&*store, "ann").audit_entries,
-        5,
+        6,
         "the lines that stay count, too"
     );
     let left = store.audit(&all).expect("the store can be read");
@@ -816,7 +827,7 @@ pub(super) fn a_wipe_leaves_lines_of_what_was_done_to_others(make: MakeStore<'_>
     let expected = [
         line("deleted", deleted),
         line("both", changed),
-        entries[5].clone(),
+        entries[6].clone(),
     ];
     assert_eq!(
         left.iter()

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use loci_core::{AuditEntry, AuditQuery, AuditRecord, Error, Space};
+use loci_core::{AuditEntry, AuditQuery, AuditRecord, Error, RecordVerb, Space};
 use loci_engine::Engine;
 use serde_json::{Value, json};
 
@@ -30,9 +30,11 @@ pub fn run(settings: &Settings, arguments: &Audit, output: Output) -> Result<(),
         space: Space::parse("--space", &arguments.space)?,
         user: arguments.user.clone(),
         tool: arguments.tool.clone(),
+        client: arguments.client.clone(),
         record: arguments.record.clone(),
         since,
         after: None,
+        before: arguments.before,
         limit: arguments.limit as usize,
     };
     let entries = if arguments.all {
@@ -51,7 +53,7 @@ pub fn run(settings: &Settings, arguments: &Audit, output: Output) -> Result<(),
         &values,
         entries
             .iter()
-            .map(|(_, entry)| line(entry))
+            .map(|(_, entry)| line(entry, query.record.as_deref()))
             .collect::<String>(),
     )?)
 }
@@ -90,7 +92,7 @@ fn follow(
                     visible::json(&value(*number, entry).to_string())
                 ))?;
             } else {
-                output.text(line(entry))?;
+                output.text(line(entry, query.record.as_deref()))?;
             }
         }
         if entries.is_empty() {
@@ -100,7 +102,9 @@ fn follow(
     }
 }
 
-fn line(entry: &AuditEntry) -> String {
+/// Returns the line of an entry. Of the records that a search returned, which may be many, it names
+/// only the one that is asked for.
+fn line(entry: &AuditEntry, asked_for: Option<&str>) -> String {
     let mut line = format!(
         "{}  {:10}  {}/{}  {}  {:.1} ms",
         moment(entry.at),
@@ -116,13 +120,22 @@ fn line(entry: &AuditEntry) -> String {
     if let Some(caller) = &entry.caller {
         line += &format!("  by {caller}");
     }
+    if let Some(client) = &entry.client {
+        line += &format!("  client {client}");
+    }
     if let Some(results) = entry.results {
         line += &format!("  results {results}");
+    }
+    if let Some(tokens) = entry.reply_tokens {
+        line += &format!("  tokens {tokens}");
     }
     if let Some(query) = &entry.query {
         line += &format!("  {query:?}");
     }
-    for AuditRecord { id, verb, .. } in &entry.records {
+    let is_named = |record: &&AuditRecord| {
+        record.verb != RecordVerb::Returned || asked_for == Some(record.id.as_str())
+    };
+    for AuditRecord { id, verb, .. } in entry.records.iter().filter(is_named) {
         line += &format!("  {} {id}", verb.name());
     }
     if entry.further_records > 0 {
@@ -150,6 +163,9 @@ fn value(number: u64, entry: &AuditEntry) -> Value {
     if let Some(results) = entry.results {
         metadata["result_count"] = json!(results);
     }
+    if let Some(tokens) = entry.reply_tokens {
+        metadata["reply_tokens"] = json!(tokens);
+    }
     if let Some(failure) = &entry.failure {
         metadata["error_code"] = json!(failure.code.name());
         if let Some(message) = &failure.message {
@@ -162,6 +178,8 @@ fn value(number: u64, entry: &AuditEntry) -> Value {
         "space": entry.space.as_str(),
         "user_id": entry.user,
         "caller": entry.caller,
+        "client": entry.client,
+        "session": entry.session,
         "dialect": entry.dialect,
         "tool_name": entry.tool,
         "operation": entry.operation,

@@ -56,30 +56,39 @@ fn run_event(settings: &Settings, host: &Host, run: &HookRun) -> Result<(), Fail
         Failure::new(Exit::Failure, message)
     })?;
     let take_turn = || Turn::take(&settings.data, run.event, &input);
-    let answered = match run.event {
+    let turn = match run.event {
         Event::SessionStart | Event::Prompt => {
             let Some(turn) = take_turn() else {
                 return Ok(());
             };
-            let answered = answer(settings, run, &input);
-            match answered {
-                Ok(_) => drop(turn),
-                Err(_) => turn.give_back(),
-            }
-            answered
+            Some(turn)
         }
         // The messages of a session are saved once, whoever saves them.
-        _ => answer(settings, run, &input),
+        _ => None,
     };
-    match answered? {
-        Some(Reply::Continue(_)) if take_turn().is_none() => Ok(()),
-        Some(reply) => Ok(print(format_args!("{}\n", reply.value(host)))?),
-        None => Ok(()),
+    let mut printed = Ok(());
+    let handled = handle(settings, host, run, &input, &mut |reply| {
+        let is_silent = matches!(reply, Reply::Continue(_)) && take_turn().is_none();
+        if !is_silent {
+            printed = print(format_args!("{}\n", reply.value(host)));
+        }
+    });
+    match (turn, &handled) {
+        (Some(turn), Err(_)) => turn.give_back(),
+        (turn, _) => drop(turn),
     }
+    handled?;
+    Ok(printed?)
 }
 
-/// Does the work of an event; returns the reply to the host, if any.
-fn answer(settings: &Settings, run: &HookRun, input: &Input) -> Result<Option<Reply>, Failure> {
+/// Does the work of an event. Passes the reply to the host, if there is one, to `answer`.
+fn handle(
+    settings: &Settings,
+    host: &Host,
+    run: &HookRun,
+    input: &Input,
+    answer: &mut dyn FnMut(Reply),
+) -> Result<(), Failure> {
     let folder = input
         .folder
         .as_deref()
@@ -95,17 +104,20 @@ fn answer(settings: &Settings, run: &HookRun, input: &Input) -> Result<Option<Re
         ..settings.clone()
     };
     let parts = if run.event == Event::Prompt {
-        let Some(prompt) = Prompt::of(input, &trust, &folder) else {
-            return Ok(None);
+        let Some(prompt) = Prompt::of(input, host.name, &trust, &folder) else {
+            return Ok(());
         };
         #[cfg(unix)]
         if let Ok(text) = hook_socket::ask(&settings, &prompt) {
-            return Ok(text.map(|text| Reply::Context(run.event, text)));
+            if let Some(text) = text {
+                answer(Reply::Context(run.event, text));
+            }
+            return Ok(());
         }
         let parts = Parts::open_for_prompt(&settings, &prompt.text)?;
         if parts.store.version(&Caller::local().space)? == 0 {
             // Nothing was ever stored, so that the model is not waited for.
-            return Ok(None);
+            return Ok(());
         }
         // Opens the index while the prompt is embedded. The search itself reports a failure.
         let _ = parts.store.prepare_search(Duration::ZERO);
@@ -115,6 +127,7 @@ fn answer(settings: &Settings, run: &HookRun, input: &Input) -> Result<Option<Re
     };
     let session = Session {
         engine: &parts.engine,
+        host: host.name,
         trust: &trust,
         folder: &folder,
         dialect: &run.dialect,
@@ -122,7 +135,7 @@ fn answer(settings: &Settings, run: &HookRun, input: &Input) -> Result<Option<Re
         is_verbatim: run.is_verbatim,
     };
     session
-        .handle(run.event, input, notice)
+        .handle(run.event, input, notice, answer)
         .map_err(|error| match error {
             HookError::NotSaved(message) => Failure::new(Exit::Failure, message),
             HookError::Failed(error) => error.into(),

@@ -46,12 +46,18 @@ fn calls_are_listed_and_filtered() {
             .as_array()
             .unwrap()
             .iter()
-            .all(|entry| entry["user_id"] == "local"),
+            .all(|entry| entry["user_id"] == "local" && entry["client"] == "command line"),
         "{entries}"
     );
+    let first = entries[0]["number"].as_u64().unwrap();
+    assert!(entries[0]["metadata"]["reply_tokens"].is_u64(), "{entries}");
     assert_eq!(entries[2]["metadata"]["error_code"], "not_found");
     assert!(!entries.to_string().contains("tea"), "{entries}");
-    let rows: [(&[&str], usize); 6] = [
+    let third = (first + 2).to_string();
+    let rows: [(&[&str], usize); 9] = [
+        (&["--client", "command line"], 3),
+        (&["--client", "codex"], 0),
+        (&["--before", &third, "--limit", "1"], 1),
         (&["--tool", "stats"], 1),
         (&["--user", "local"], 3),
         (&["--user", "ann"], 0),

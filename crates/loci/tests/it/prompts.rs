@@ -50,6 +50,20 @@ fn a_prompt_brings_up_what_concerns_it_once_in_a_session() {
     let again = format!("{QUESTION} Tell me again.");
     assert_eq!(asked(&place, "a", &again), None);
     assert!(asked(&place, "b", QUESTION).is_some());
+    assert_eq!(sessions_told(&place), ["a", "b"]);
+}
+
+/// Returns the sessions to which the audit log says that a prompt brought up a memory.
+fn sessions_told(place: &Place) -> Vec<String> {
+    let entries = place.json(&["audit", "--tool", "prompt", "--client", "codex"]);
+    let told = |entry: &Value| {
+        assert_eq!(entry["dialect"], "hook");
+        assert_eq!(entry["records"][0]["verb"], "returned", "{entry}");
+        assert!(entry["metadata"]["reply_tokens"].as_u64().unwrap() > 20);
+        assert!(entry["metadata"]["query"].is_string());
+        entry["session"].as_str().unwrap().to_owned()
+    };
+    entries.as_array().unwrap().iter().map(told).collect()
 }
 
 /// As a host does with a plug-in beside the hooks of `loci connect`.
@@ -307,6 +321,7 @@ mod sockets {
         drop(serving.0.stdin.take());
         serving.0.wait().unwrap();
         assert_eq!(sockets(&place), [""; 0].map(PathBuf::from));
+        assert!(sessions_told(&place).contains(&session.to_string()));
         assert_eq!(asked(&place, "b", PARAPHRASE), None);
         assert!(asked(&place, "b", QUESTION).is_some());
     }

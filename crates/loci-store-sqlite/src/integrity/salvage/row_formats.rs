@@ -53,11 +53,14 @@ pub(crate) struct Row<'a> {
 const CHECKSUM: &str = "checksum";
 /// The columns that a schema after the first with checksums added to a table, all those of a table
 /// at once, and what they are for rows from before.
-const ADDED: [(&str, &str, ValueRef<'static>); 4] = [
+const ADDED: [(&str, &str, ValueRef<'static>); 7] = [
     ("keyed_answer", "memories", ValueRef::Text(b"[]")),
     ("memory", "updated_by", ValueRef::Null),
     ("memory", "by_admin", ValueRef::Integer(0)),
     ("source_file", "machine", ValueRef::Text(b"")),
+    ("audit", "client", ValueRef::Null),
+    ("audit", "session", ValueRef::Null),
+    ("audit", "reply_tokens", ValueRef::Null),
 ];
 
 impl RowFormats {
