@@ -1,10 +1,10 @@
 //! Copies everything that one store holds into another one, of any kind, and compares the two.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use loci_core::{
-    Archived, AuditEntry, AuditQuery, Caller, EnrichmentStatus, Error, ErrorCode, OpenStore,
-    Record, Result, SOURCE_MACHINE, Space, Timestamp,
+    Archived, AuditEntry, AuditQuery, Batch, Caller, Change, EnrichmentStatus, Error, ErrorCode,
+    Filter, MemoryId, OpenStore, Reader, Record, Result, SOURCE_MACHINE, Space, Timestamp, Version,
 };
 use loci_engine::{Engine, ImportReport, StoredVectors};
 use sha2::{Digest, Sha256};
@@ -19,6 +19,8 @@ const BATCH_RECORDS: usize = 500;
 const BATCH_BYTES: usize = 4 << 20;
 /// The audit entries that are read and stored together.
 const AUDIT_BATCH: usize = 1_000;
+/// The memories with former versions whose ids are read together.
+const VERSIONED_BATCH: usize = 500;
 /// The largest number of differences that a comparison names.
 const DIFFERENCES_NAMED: usize = 20;
 
@@ -47,10 +49,11 @@ struct Copy<'a> {
     bytes: usize,
     report: ImportReport,
     refused: Refusals,
+    spaces: BTreeSet<Space>,
 }
 
-/// Copies every record of a store, with vectors, tokens and the audit log, into the store `to` of an
-/// engine. Records that are there already stay as they are, so that a copy that was cut off goes on
+/// Copies every record of a store, with vectors, former versions, tokens and the audit log, into the
+/// store `to` of an engine. Records that are there already stay as they are, so that a copy that was cut off goes on
 /// when it is repeated. Calls `advance` with the numbers of records that were read.
 ///
 /// Not copied: soft-deleted memories, leases, and work in progress, which begins again.
@@ -74,9 +77,13 @@ pub fn copy(
         bytes: 0,
         report: ImportReport::default(),
         refused: Refusals::default(),
+        spaces: BTreeSet::new(),
     };
     from.archive(now, &mut |archived| copy.take(archived))?;
     copy.store()?;
+    for space in &copy.spaces {
+        copy_versions(from, to, space, now)?;
+    }
     Ok(Copied {
         records: copy.report.stored,
         present: copy.report.present,
@@ -90,6 +97,9 @@ impl Copy<'_> {
     fn take(&mut self, archived: Archived) -> Result<()> {
         if let Record::Memory(memory) = &archived.record {
             self.bytes += memory.content.len();
+            if !self.spaces.contains(&archived.space) {
+                self.spaces.insert(archived.space.clone());
+            }
         }
         self.batch.push(archived);
         if self.batch.len() >= BATCH_RECORDS || self.bytes >= BATCH_BYTES {
@@ -114,6 +124,56 @@ impl Copy<'_> {
         }
         (self.advance)(batch.len() as u64);
         Ok(())
+    }
+}
+
+/// Copies the former versions of the memories of a space.
+fn copy_versions(
+    from: &dyn OpenStore,
+    to: &dyn OpenStore,
+    space: &Space,
+    now: Timestamp,
+) -> Result<()> {
+    let commit = |changes: &mut Vec<Change>| {
+        to.commit(Batch {
+            space: space.clone(),
+            changes: std::mem::take(changes),
+        })
+    };
+    let (mut changes, mut bytes) = (Vec::new(), 0);
+    versions(from, space, now, |versions| {
+        bytes += versions.iter().map(|it| it.content.len()).sum::<usize>();
+        changes.extend(versions.into_iter().map(Box::new).map(Change::PutVersion));
+        if changes.len() < BATCH_RECORDS && bytes < BATCH_BYTES {
+            return Ok(());
+        }
+        bytes = 0;
+        commit(&mut changes)
+    })?;
+    if changes.is_empty() {
+        return Ok(());
+    }
+    commit(&mut changes)
+}
+
+/// Passes the former versions of the memories of a space on, those of one memory at a time.
+fn versions(
+    store: &dyn OpenStore,
+    space: &Space,
+    now: Timestamp,
+    mut visit: impl FnMut(Vec<Version>) -> Result<()>,
+) -> Result<()> {
+    let filter = Filter::of(space.clone(), Reader::everything(), now);
+    let mut after: Option<MemoryId> = None;
+    loop {
+        let ids = store.ids_with_versions(&filter, after.as_ref(), VERSIONED_BATCH)?;
+        for id in &ids {
+            visit(store.versions(space, id)?)?;
+        }
+        if ids.len() < VERSIONED_BATCH {
+            return Ok(());
+        }
+        after = ids.into_iter().next_back();
     }
 }
 
@@ -208,8 +268,8 @@ impl Comparison {
     }
 }
 
-/// Compares all that a [copy](fn@copy) copies: every record with the vectors of a memory, tokens, and
-/// the audit log. Files of `machine` count as those of the machine that a store lies on, as which a
+/// Compares all that a [copy](fn@copy) copies: every record with the vectors and the former versions of
+/// a memory, tokens, and the audit log. Files of `machine` count as those of the machine that a store lies on, as which a
 /// copy takes them.
 ///
 /// # Errors
@@ -268,7 +328,11 @@ fn contents(
     visit: &mut dyn FnMut(Key, Fingerprint),
 ) -> Result<()> {
     let vectors = StoredVectors::of(store, now)?;
+    let mut spaces = BTreeSet::new();
     store.archive(now, &mut |mut archived| {
+        if matches!(archived.record, Record::Memory(_)) && !spaces.contains(&archived.space) {
+            spaces.insert(archived.space.clone());
+        }
         forget_machine(&mut archived.record, machine);
         let key = Key::of(&archived);
         let mut stored = Vec::new();
@@ -289,6 +353,16 @@ fn contents(
         visit(key, fingerprint(&[&line, &stored]));
         Ok(())
     })?;
+    for space in &spaces {
+        versions(store, space, now, |versions| {
+            for version in versions {
+                let name = format!("{} of {}", version.revision, version.memory);
+                let key = Key::new(space, "former version", name);
+                visit(key, fingerprint(&[&version]));
+            }
+            Ok(())
+        })?;
+    }
     for token in store.tokens()? {
         let key = Key::new(&token.space, "token", token.id.clone());
         visit(key, fingerprint(&[&token]));

@@ -5,7 +5,7 @@ use crate::limits::NAME_CHARACTERS_MAX;
 use crate::{
     AuditEntry, Batch, CacheEntry, Change, Citation, Decision, Error, Fact, IdempotentReply,
     JobOutcome, Memory, MemoryId, NoteFile, Passage, Record, Result, SourceFile, Token, Tunnel,
-    Vector,
+    Vector, Version,
 };
 
 /// Checks that a text does not hold NUL.
@@ -100,7 +100,9 @@ impl Change {
                 record.check()?;
                 passages.iter().try_for_each(Passage::check)
             }
+            Change::PutVersion(version) => version.check(),
             Change::Delete { .. }
+            | Change::DeleteVersions { .. }
             | Change::Enqueue { .. }
             | Change::NotWiped { .. }
             | Change::NotNote { .. }
@@ -177,6 +179,20 @@ impl Memory {
             ];
             each("citations", parts.into_iter().flatten().map(String::as_str))
         })
+    }
+}
+
+impl Version {
+    fn check(&self) -> Result<()> {
+        check_texts([
+            ("id", Some(self.memory.as_str())),
+            ("content", Some(&self.content)),
+            ("title", self.title.as_deref()),
+            ("collection", self.location.collection.as_deref()),
+            ("section", Some(&self.location.section)),
+            ("updated_by", self.updated_by.as_deref()),
+        ])?;
+        each("tags", self.tags.iter().map(String::as_str))
     }
 }
 

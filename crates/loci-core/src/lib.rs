@@ -53,6 +53,7 @@ mod token;
 mod tokens;
 mod trail;
 mod unit_vector;
+mod version;
 mod web;
 
 pub use archive::{ArchiveStore, Archived, Record};
@@ -114,4 +115,5 @@ pub use token::{Token, TokenHash, TokenStore};
 pub use tokens::TokenCounter;
 pub use trail::Trail;
 pub use unit_vector::unit_vector;
+pub use version::{Version, VersionStore};
 pub use web::{WebPage, WebSearch};

@@ -30,6 +30,8 @@ pub const TAGS_MAX: usize = 128;
 pub const TAG_BYTES_MAX: usize = 128;
 /// Bytes of UTF-8 in a search query.
 pub const QUERY_BYTES_MAX: usize = 64 << 10;
+/// Former versions of one memory that are kept; beyond it, the oldest are evicted.
+pub const VERSIONS_MAX: usize = 20;
 /// Replies kept under idempotency keys for one owner in one space; beyond it, the oldest are
 /// evicted.
 pub const KEYED_ANSWERS_MAX: usize = 10_000;

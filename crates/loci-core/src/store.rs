@@ -12,7 +12,7 @@ use crate::{
     EnrichmentStatus, Fact, FactStore, Filter, IdempotencyStore, IdempotentReply, Job, JobOutcome,
     JobStore, Location, Memory, MemoryId, ModelId, Nearest, NoteFile, NoteStore, Page, Passage,
     Period, Reader, Record, Result, SettingStore, SourceFile, SourceStore, Space, SweepClock, Tier,
-    Timestamp, Tunnel, TunnelStore, Vector,
+    Timestamp, Tunnel, TunnelStore, Vector, Version, VersionStore,
 };
 
 /// Changes that are committed atomically.
@@ -36,12 +36,21 @@ pub enum Change {
         /// The required state of the memory before the change.
         expect: Expect,
     },
-    /// Removes a memory permanently, with its job.
+    /// Removes a memory permanently, with its job and its kept versions.
     Delete {
         /// The memory.
         id: MemoryId,
         /// The required revision.
         revision: u64,
+    },
+    /// Keeps a former version of a memory, in the place of one of the same revision. Beyond
+    /// [`VERSIONS_MAX`](crate::limits::VERSIONS_MAX) versions of the memory, those of the lowest
+    /// revisions are evicted. Does nothing if the memory does not exist.
+    PutVersion(Box<Version>),
+    /// Removes the kept versions of a memory, if there are any.
+    DeleteVersions {
+        /// The memory.
+        id: MemoryId,
     },
     /// Adds the embeddings of a memory's passages and replaces those of the same model; those of
     /// other models stay. Does nothing if the memory does not exist or has another revision.
@@ -321,6 +330,7 @@ pub trait Store:
     + SettingStore
     + SourceStore
     + TunnelStore
+    + VersionStore
     + Send
     + Sync
 {

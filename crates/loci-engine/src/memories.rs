@@ -11,6 +11,7 @@ pub mod remember;
 pub mod remember_as;
 pub mod show;
 pub mod update;
+pub mod versions;
 
 use loci_core::{Clock, Store};
 

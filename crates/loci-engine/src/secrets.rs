@@ -1,9 +1,11 @@
 //! Secrets in stored records.
 
+use std::collections::BTreeSet;
+
 use loci_core::{
     Archived, AuditQuery, Batch, CacheEntry, Caller, Change, Clock, CollectionFilter, Decision,
-    Error, ErrorCode, Expect, Memory, MemoryId, NoteFile, Principal, Record, Redactions, Result,
-    Space, Store,
+    Error, ErrorCode, Expect, Filter, Memory, MemoryId, NoteFile, Principal, Reader, Record,
+    Redactions, Result, Space, Store, Timestamp,
 };
 use loci_search::indexed;
 
@@ -15,6 +17,8 @@ use crate::{Models, Notes, Redaction};
 
 /// The number of audit entries that are read at once.
 const AUDIT_PAGE: usize = 1_000;
+/// The number of memories with former versions that are read at once.
+const VERSIONED_PAGE: usize = 500;
 
 /// A stored record that contains secrets.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +39,8 @@ pub struct StoredSecret {
 pub enum SecretHolder {
     /// A memory, which can be rewritten.
     Memory(MemoryId),
+    /// The former versions of a memory, which can be removed.
+    Versions(MemoryId),
     /// A decision, which can be rewritten.
     Decision(Box<Decision>),
     /// A cached answer, which can be removed.
@@ -68,6 +74,7 @@ impl SecretHolder {
     pub const fn name(&self) -> &'static str {
         match self {
             SecretHolder::Memory(_) => "memory",
+            SecretHolder::Versions(_) => "former text",
             SecretHolder::Decision(_) => "decision",
             SecretHolder::CachedAnswer { .. } => "cached answer",
             SecretHolder::Note => "note",
@@ -86,7 +93,10 @@ impl SecretHolder {
     pub const fn can_be_redacted(&self) -> bool {
         matches!(
             self,
-            SecretHolder::Memory(_) | SecretHolder::Decision(_) | SecretHolder::CachedAnswer { .. }
+            SecretHolder::Memory(_)
+                | SecretHolder::Versions(_)
+                | SecretHolder::Decision(_)
+                | SecretHolder::CachedAnswer { .. }
         )
     }
 }
@@ -127,29 +137,76 @@ impl Secrets<'_> {
     pub fn find_secrets(&self, caller: &Caller) -> Result<Vec<StoredSecret>> {
         check_local(caller)?;
         let mut found: Vec<StoredSecret> = Vec::new();
-        self.store
-            .archive(self.clock.now(), &mut |Archived { space, record }| {
-                if let Record::NoteFile(file) = &record {
-                    name_note(&mut found, &space, file);
-                    return Ok(());
-                }
-                let (holder, names) = names_of(&record);
-                found.extend(self.stored_secret(
-                    &space,
-                    names.first().copied().unwrap_or_default(),
-                    holder,
-                    &names,
-                ));
-                if let Some((id, holder, texts)) = holder_of(record) {
-                    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-                    found.extend(self.stored_secret(&space, &id, holder, &texts));
-                }
-                Ok(())
-            })?;
+        let (now, mut spaces) = (self.clock.now(), BTreeSet::new());
+        self.store.archive(now, &mut |Archived { space, record }| {
+            if !spaces.contains(&space) {
+                spaces.insert(space.clone());
+            }
+            if let Record::NoteFile(file) = &record {
+                name_note(&mut found, &space, file);
+                return Ok(());
+            }
+            let (holder, names) = names_of(&record);
+            found.extend(self.stored_secret(
+                &space,
+                names.first().copied().unwrap_or_default(),
+                holder,
+                &names,
+            ));
+            if let Some((id, holder, texts)) = holder_of(record) {
+                let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+                found.extend(self.stored_secret(&space, &id, holder, &texts));
+            }
+            Ok(())
+        })?;
+        for space in &spaces {
+            self.find_in_versions(space, now, &mut found)?;
+        }
         for space in self.store.audited_spaces()? {
             self.find_in_audit(&space, &mut found)?;
         }
         Ok(found)
+    }
+
+    /// Adds the memories of a space whose former versions have secrets.
+    fn find_in_versions(
+        &self,
+        space: &Space,
+        now: Timestamp,
+        found: &mut Vec<StoredSecret>,
+    ) -> Result<()> {
+        let filter = Filter::of(space.clone(), Reader::everything(), now);
+        let mut after: Option<MemoryId> = None;
+        loop {
+            let ids = self
+                .store
+                .ids_with_versions(&filter, after.as_ref(), VERSIONED_PAGE)?;
+            for id in &ids {
+                let is_named = |stored: &StoredSecret| {
+                    stored.space == *space && stored.holder == SecretHolder::Memory(id.clone())
+                };
+                // Its redaction removes them, too.
+                if found.iter().any(is_named) {
+                    continue;
+                }
+                let versions = self.store.versions(space, id)?;
+                let texts = versions.iter().flat_map(|version| {
+                    let title = version.title.as_deref();
+                    let tags = version.tags.iter().map(String::as_str);
+                    std::iter::once(&*version.content).chain(title).chain(tags)
+                });
+                found.extend(self.stored_secret(
+                    space,
+                    id.as_str(),
+                    SecretHolder::Versions(id.clone()),
+                    &texts.collect::<Vec<_>>(),
+                ));
+            }
+            if ids.len() < VERSIONED_PAGE {
+                return Ok(());
+            }
+            after = ids.into_iter().next_back();
+        }
     }
 
     /// Adds the secrets in the queries of a space in the audit log.
@@ -202,7 +259,7 @@ impl Secrets<'_> {
     }
 
     /// Removes the secrets from a record: rewrites a memory or a decision with its derived data,
-    /// and removes a cached answer. Returns false if the record is of another type or does not
+    /// and removes a cached answer. All former versions of a memory go with its secrets. Returns false if the record is of another type or does not
     /// exist any more. The old data is overwritten. Durable when it returns.
     ///
     /// # Errors
@@ -212,6 +269,16 @@ impl Secrets<'_> {
         check_local(caller)?;
         match &found.holder {
             SecretHolder::Memory(id) => self.redact_memory(&found.space, id),
+            SecretHolder::Versions(id) => {
+                if self.store.versions(&found.space, id)?.is_empty() {
+                    return Ok(false);
+                }
+                self.store.commit(Batch {
+                    space: found.space.clone(),
+                    changes: vec![Change::DeleteVersions { id: id.clone() }],
+                })?;
+                Ok(true)
+            }
             SecretHolder::Decision(decision) => {
                 let since = self.store.version(&found.space)?;
                 let value = self
@@ -292,7 +359,7 @@ impl Secrets<'_> {
             };
             self.store.commit(Batch {
                 space: space.clone(),
-                changes: vec![put],
+                changes: vec![put, Change::DeleteVersions { id: id.clone() }],
             })?;
             Ok(true)
         })?;

@@ -9,6 +9,7 @@ use crate::transaction::{Needs, Transaction};
 use crate::value::values;
 use crate::{
     cache_entries, decisions, facts, memories, notes, replies, settings, source_files, tunnels,
+    versions,
 };
 
 /// Returns what the changes of a batch need to know before.
@@ -22,7 +23,10 @@ pub(crate) fn needs(batch: &Batch, needs: &mut Needs) {
                 let mut passages = passages.iter().flatten();
                 needs.models |= passages.any(|passage| passage.vector.is_some());
             }
-            Change::Delete { id, .. } => needs.memories.push(id.clone()),
+            Change::Delete { id, .. } | Change::DeleteVersions { id } => {
+                needs.memories.push(id.clone());
+            }
+            Change::PutVersion(version) => needs.memories.push(version.memory.clone()),
             Change::Embed { id, .. } => {
                 needs.memories.push(id.clone());
                 needs.models = true;
@@ -73,6 +77,8 @@ pub(crate) async fn apply(transaction: &mut Transaction<'_>, batch: &Batch) -> R
                 memories::expected(found.as_ref(), Expect::Revision(*revision), id)?;
                 memories::delete(transaction, found.as_slice());
             }
+            Change::PutVersion(version) => versions::put(transaction, version).await?,
+            Change::DeleteVersions { id } => versions::delete(transaction, id).await?,
             Change::Embed {
                 id,
                 revision,

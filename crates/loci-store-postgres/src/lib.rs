@@ -56,6 +56,7 @@ mod transaction;
 mod tunnels;
 mod value;
 mod vectors;
+mod versions;
 mod write;
 
 pub use options::{Observer, Options, without_password};

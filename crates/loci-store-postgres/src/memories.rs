@@ -272,7 +272,7 @@ pub(crate) fn delete(transaction: &mut Transaction<'_>, memories: &[Found]) {
         "DELETE FROM @memory WHERE space = $1 AND row = ANY($2)",
         values![name, rows.clone()],
     );
-    for table in ["@access", "@job"] {
+    for table in ["@access", "@job", "@version"] {
         transaction.queue(
             &format!("DELETE FROM {table} WHERE space = $1 AND memory = ANY($2)"),
             values![name, rows.clone()],

@@ -1,10 +1,11 @@
 //! The migrations of the tables, and the lock under which they run.
 
 /// Every migration that was ever released, oldest first.
-pub(crate) const MIGRATIONS: [&str; 3] = [
+pub(crate) const MIGRATIONS: [&str; 4] = [
     include_str!("../migrations/V1__store.sql"),
     include_str!("../migrations/V2__row_security.sql"),
     include_str!("../migrations/V3__audit.sql"),
+    include_str!("../migrations/V4__versions.sql"),
 ];
 
 /// The version that this build reads and writes.

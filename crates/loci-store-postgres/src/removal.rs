@@ -10,6 +10,7 @@ use crate::row::Found;
 use crate::session::Session;
 use crate::transaction::{Transaction, lower};
 use crate::value::values;
+use crate::versions;
 
 /// Newest rows of the change log that a trim leaves. A process that is further behind loads its
 /// index again, which costs about as much as reading that many changes.
@@ -83,6 +84,7 @@ pub(crate) async fn wipe(
             "m.space = $1 AND m.updated_by = $2 AND ($3::text IS NULL OR m.origin = $3)";
         let rewritten = select(transaction, condition, whose.clone()).await?;
         change(transaction, rewritten, "updated_by = $3", Some(pseudonym));
+        versions::leave_pseudonym(transaction, owner, origin, pseudonym);
         wiped.audit_entries += leave_pseudonym(transaction, owner, origin, pseudonym).await?;
     }
     let name = transaction.name();

@@ -29,7 +29,7 @@ pub(crate) struct Rule {
     pub(crate) remedy: Remedy,
 }
 
-pub(crate) const RULES: [Rule; 14] = [
+pub(crate) const RULES: [Rule; 15] = [
     Rule {
         rows: "facts whose names are not known",
         kind: Damaged,
@@ -141,6 +141,16 @@ pub(crate) const RULES: [Rule; 14] = [
         remedy: Remedy::Statements(&[
             "DELETE FROM @access AS a WHERE a.space = $1 AND NOT EXISTS (\
              SELECT 1 FROM @memory AS m WHERE m.space = $1 AND m.row = a.memory)",
+        ]),
+    },
+    Rule {
+        rows: "former versions without a memory",
+        kind: Derived,
+        find: "SELECT v.memory::text, 0::bigint FROM @version AS v WHERE v.space = $1 AND NOT EXISTS (\
+               SELECT 1 FROM @memory AS m WHERE m.space = $1 AND m.row = v.memory)",
+        remedy: Remedy::Statements(&[
+            "DELETE FROM @version AS v WHERE v.space = $1 AND NOT EXISTS (\
+             SELECT 1 FROM @memory AS m WHERE m.space = $1 AND m.row = v.memory)",
         ]),
     },
     Rule {

@@ -11,7 +11,7 @@ use crate::opening::schema;
 use crate::statements::filter_sql::Conditions;
 use crate::statements::{
     answers, audit, counts, facts, idempotent_replies, jobs, note_files, read, remove,
-    source_files, wipes,
+    source_files, versions, wipes,
 };
 
 fn fresh() -> Connection {
@@ -87,6 +87,9 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
         read::MADE_FROM.to_owned(),
         remove::WIPED.to_owned(),
         remove::REWRITTEN.to_owned(),
+        versions::REWRITTEN.to_owned(),
+        versions::WIPED_DAMAGE.to_owned(),
+        versions::of_memory_sql(),
         remove::PSEUDONYMISED_CALLS.to_owned(),
         remove::PSEUDONYMISED_RECORDS.to_owned(),
         remove::PSEUDONYMISED_COUNTS.to_owned(),

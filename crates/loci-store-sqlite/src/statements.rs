@@ -21,5 +21,6 @@ pub(crate) mod settings;
 pub(crate) mod source_files;
 pub(crate) mod tokens;
 pub(crate) mod tunnels;
+pub(crate) mod versions;
 pub(crate) mod wipes;
 pub(crate) mod write;

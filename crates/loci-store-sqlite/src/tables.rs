@@ -94,13 +94,14 @@ const OF_VECTOR: &str =
 const _: () = assert!(POSITION_BITS == 20);
 
 /// Every table of the schema but those of SQLite and of the migrations.
-pub(crate) const TABLES: [Table; 29] = [
+pub(crate) const TABLES: [Table; 30] = [
     Table::new("memory", "memory", "memories")
         .filed("id")
         .archived("memory_by_id"),
     Table::new("content", "text", "contents of memories")
         .filed(OF_MEMORY)
         .archived(""),
+    Table::new("version", "former version", "former versions of memories").filed(OF_MEMORY),
     Table::new("passage", "passage", "passages of memories").derived(OF_PASSAGE),
     Table::new(
         "further_vector",

@@ -5,12 +5,13 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use loci_core::limits::VERSIONS_MAX;
 use loci_core::{
     Access, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, Change, Decision, Error,
     ErrorCode, Expect, FilingOrder, Filter, IdempotentReply, Location, LocationCount, Memory,
     MemoryId, ModelId, NoteFile, Page, Partition, Passage, Result, SourceFile, Space, StatusCount,
-    Store, StoreSize, Superseded, Sweep, SweepClock, Tier, Timestamp, Token, Touch, Vector, Wiped,
-    Work, check_lease, check_texts, is_pseudonym, lease_end_max,
+    Store, StoreSize, Superseded, Sweep, SweepClock, Tier, Timestamp, Token, Touch, Vector,
+    Version, VersionStore, Wiped, Work, check_lease, check_texts, is_pseudonym, lease_end_max,
 };
 
 use crate::naive_graph::Graph;
@@ -32,6 +33,8 @@ pub(crate) type Key = (Space, MemoryId);
 pub(crate) struct State {
     pub(crate) records: BTreeMap<Key, Record>,
     pub(crate) jobs: BTreeMap<Key, NaiveJob>,
+    /// The former versions of each memory, by revision.
+    pub(crate) versions: BTreeMap<Key, BTreeMap<u64, Version>>,
     /// By name: the holder and the end of the lease.
     leases: BTreeMap<String, (String, Timestamp)>,
     sweep_clock: Option<SweepClock>,
@@ -151,6 +154,14 @@ impl State {
                 self.remove(&key);
                 Ok(())
             }
+            Change::PutVersion(version) => {
+                self.put_version((space.clone(), version.memory.clone()), version);
+                Ok(())
+            }
+            Change::DeleteVersions { id } => {
+                self.versions.remove(&(space.clone(), id.clone()));
+                Ok(())
+            }
             Change::Embed {
                 id,
                 revision,
@@ -268,6 +279,18 @@ impl State {
         Ok(())
     }
 
+    fn put_version(&mut self, key: Key, version: &Version) {
+        let is_there = |record: &Record| record.deleted_at.is_none();
+        if !self.records.get(&key).is_some_and(is_there) {
+            return;
+        }
+        let versions = self.versions.entry(key).or_default();
+        versions.insert(version.revision, version.clone());
+        while versions.len() > VERSIONS_MAX {
+            versions.pop_first();
+        }
+    }
+
     fn embed(&mut self, key: &Key, revision: u64, vectors: &[Vector]) -> Result<()> {
         if self.expect(key, Expect::Revision(revision)).is_err() {
             return Ok(());
@@ -322,6 +345,7 @@ impl State {
     pub(crate) fn remove(&mut self, key: &Key) {
         self.records.remove(key);
         self.jobs.remove(key);
+        self.versions.remove(key);
         self.graph.forget_memory(&key.0, &key.1);
         self.end_answers(key, None);
     }
@@ -501,6 +525,36 @@ impl NaiveStore {
     }
 }
 
+impl VersionStore for NaiveStore {
+    fn versions(&self, space: &Space, id: &MemoryId) -> Result<Vec<Version>> {
+        let state = self.state();
+        let key = (space.clone(), id.clone());
+        let is_there = state
+            .records
+            .get(&key)
+            .is_some_and(|record| record.deleted_at.is_none());
+        let versions = state.versions.get(&key).filter(|_| is_there);
+        Ok(versions.map_or_else(Vec::new, |versions| {
+            versions.values().rev().cloned().collect()
+        }))
+    }
+
+    fn ids_with_versions(
+        &self,
+        filter: &Filter,
+        after: Option<&MemoryId>,
+        limit: usize,
+    ) -> Result<Vec<MemoryId>> {
+        let state = self.state();
+        let admitted = state.admitted(filter).into_iter();
+        let ids = admitted.map(|record| &record.memory.id).filter(|id| {
+            let key = (filter.space.clone(), (*id).clone());
+            state.versions.contains_key(&key) && after.is_none_or(|after| *id > after)
+        });
+        Ok(ids.take(limit).cloned().collect())
+    }
+}
+
 impl Store for NaiveStore {
     fn commit(&self, batch: Batch) -> Result<()> {
         batch.check()?;
@@ -513,7 +567,10 @@ impl Store for NaiveStore {
         let keeps = |change: &Change| {
             matches!(
                 change,
-                Change::PutIdempotentReply(_) | Change::NotWiped { .. }
+                Change::PutIdempotentReply(_)
+                    | Change::NotWiped { .. }
+                    | Change::PutVersion(_)
+                    | Change::DeleteVersions { .. }
             )
         };
         after.version += u64::from(batch.changes.is_empty() || !batch.changes.iter().all(keeps));

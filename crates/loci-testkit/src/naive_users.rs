@@ -141,6 +141,20 @@ impl State {
         for key in &removed {
             self.remove(key);
         }
+        for (key, versions) in &mut self.versions {
+            let is_meant = self.records.get(key).is_some_and(|record| {
+                record.memory.space == *space
+                    && origin.is_none_or(|origin| record.memory.origin == origin)
+            });
+            let Some(pseudonym) = pseudonym.filter(|_| is_meant) else {
+                continue;
+            };
+            for version in versions.values_mut() {
+                if version.updated_by.as_deref() == Some(owner) {
+                    version.updated_by = Some(pseudonym.to_owned());
+                }
+            }
+        }
         let before = (self.cache.len(), self.decisions.len());
         self.cache
             .retain(|_, entry| entry.space != *space || entry.owner != owner);

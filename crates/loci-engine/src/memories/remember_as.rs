@@ -5,6 +5,7 @@ use loci_search::indexed;
 
 use crate::Memories;
 use crate::memories::remember::{Remember, Remembered, check_request, new_memory, not_wiped};
+use crate::memories::versions::kept;
 use crate::notes::not_note;
 
 impl Memories<'_> {
@@ -36,12 +37,13 @@ impl Memories<'_> {
         self.replaced(caller, &new)?;
         let (embedding, _) = self.models.embed_at_once(None, &new.content, &mut passages);
         let memory = self.locks.change(id, || {
-            let (memory, expect) = match self.replaced(caller, &new)? {
-                None => (new.clone(), Expect::Absent),
-                Some(old) => (
-                    in_place_of(caller, &old, new.clone()),
-                    Expect::Revision(old.revision),
-                ),
+            let (memory, expect, kept) = match self.replaced(caller, &new)? {
+                None => (new.clone(), Expect::Absent, None),
+                Some(old) => {
+                    let memory = in_place_of(caller, &old, new.clone());
+                    let kept = kept(&old, &memory);
+                    (memory, Expect::Revision(old.revision), kept)
+                }
             };
             let put = Change::Put {
                 memory: Box::new(memory.clone()),
@@ -52,6 +54,7 @@ impl Memories<'_> {
             let changes = not_wiped(&memory, since)
                 .into_iter()
                 .chain(not_note)
+                .chain(kept)
                 .chain([put])
                 .collect();
             match self.access.commit(caller, changes) {

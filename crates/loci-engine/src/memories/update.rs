@@ -8,6 +8,7 @@ use loci_search::{document, indexed};
 
 use crate::Memories;
 use crate::memories::remember::GLOBAL;
+use crate::memories::versions::kept;
 use crate::notes::{Embedded, cannot_change, in_file_or_store, note_body};
 use crate::{Embedding, Refile, check};
 
@@ -87,7 +88,8 @@ impl Memories<'_> {
         });
         let revised =
             self.notes
-                .change_in_store(caller, &before.id, Forgotten::Hide, |mut memory| {
+                .change_in_store(caller, &before.id, Forgotten::Hide, |before| {
+                    let mut memory = before.clone();
                     share(&mut memory, shared)?;
                     memory.location = change.place_after(&memory.location);
                     let passages = text.as_ref().map(|(content, passages, _)| {
@@ -113,7 +115,8 @@ impl Memories<'_> {
                             .collect()
                     });
                     let (change, memory) = put_next(memory, passages);
-                    Ok((vec![change], memory))
+                    let changes = kept(&before, &memory).into_iter().chain([change]);
+                    Ok((changes.collect(), memory))
                 })?;
         let Some(memory) = revised else {
             return Ok(None);

@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::{FolderState, Notes, everything};
 use crate::memories::remember::named_collection;
+use crate::memories::versions::kept;
 use crate::{Embedding, SearchMode, catch_panic, check};
 
 /// The [kind](Memory::kind) of every note.
@@ -318,24 +319,27 @@ impl Notes<'_> {
         }
     }
 
-    /// Returns the change that stores a note; `None` if it equals the known one.
+    /// Returns the changes that store a note, and keep the text that it had; none if it equals the
+    /// known one.
     pub(crate) fn put_note(
         &self,
         mut note: Memory,
         known: Option<&Memory>,
         embedded: &Embedded,
-    ) -> Result<Option<Change>> {
+    ) -> Result<Vec<Change>> {
         if known == Some(&note) {
-            return Ok(None);
+            return Ok(Vec::new());
         }
+        let former = known.and_then(|known| kept(known, &note));
         let passages = self.passages_anew(&note, known, embedded)?;
         let expect = known.map_or(Expect::Absent, |known| Expect::Revision(known.revision));
         note.revision = known.map_or(1, |known| known.revision + 1);
-        Ok(Some(Change::Put {
+        let put = Change::Put {
             memory: Box::new(note),
             passages,
             expect,
-        }))
+        };
+        Ok(former.into_iter().chain([put]).collect())
     }
 
     /// Gives passages the stored vectors of a memory whose text is the same to the model.

@@ -10,7 +10,8 @@ use loci_core::{
     FailedJob, FilingOrder, Filter, IdempotencyStore, IdempotentReply, Job, JobCounts, JobStore,
     Location, LocationCount, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page, Partition,
     QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, StatusCount, Store,
-    StoreSize, Sweep, SweepClock, Timestamp, Touch, Tunnel, TunnelStore, Vector, Wiped, Work,
+    StoreSize, Sweep, SweepClock, Timestamp, Touch, Tunnel, TunnelStore, Vector, Version,
+    VersionStore, Wiped, Work,
 };
 use loci_testkit::NaiveStore;
 
@@ -127,6 +128,17 @@ impl CacheStore for FaultyStore {
         ) -> Vec<(CacheEntry, f32)>;
         cached_queries(space: &Space, owner: &str, now: Timestamp) -> Vec<(MemoryId, String)>;
         delete_cache_entries(space: &Space, owner: &str, ids: &[MemoryId]) -> u64;
+    }
+}
+
+impl VersionStore for FaultyStore {
+    behind_the_hook! {
+        versions(space: &Space, id: &MemoryId) -> Vec<Version>;
+        ids_with_versions(
+            filter: &Filter,
+            after: Option<&MemoryId>,
+            limit: usize
+        ) -> Vec<MemoryId>;
     }
 }
 

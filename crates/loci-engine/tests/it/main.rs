@@ -36,6 +36,7 @@ mod syncing;
 mod tunnels;
 mod users;
 mod vault_files;
+mod versions;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -13,7 +13,7 @@ use loci_engine::{
 use super::*;
 
 /// The secret that [`Finder`] finds.
-const SECRET: &str = "s3cret";
+pub const SECRET: &str = "s3cret";
 
 /// Finds one secret.
 struct Finder;
@@ -43,7 +43,8 @@ impl Redactor for Finder {
     }
 }
 
-fn bench_of(scope: RedactionScope) -> Bench {
+/// Returns a bench whose engine removes the secret in this scope.
+pub fn bench_of(scope: RedactionScope) -> Bench {
     let Bench {
         engine,
         store,

@@ -5,7 +5,7 @@ use loci_core::{
     Decision, DecisionStore, Fact, FactCounts, FactQuery, FactStore, FailedJob, Filter,
     IdempotencyStore, IdempotentReply, Job, JobCounts, JobStore, MemoryId, NoteFile, NoteStore,
     QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, Timestamp, Token, TokenHash,
-    TokenStore, Tunnel, TunnelStore, check_lease,
+    TokenStore, Tunnel, TunnelStore, Version, VersionStore, check_lease,
 };
 
 use super::PostgresStore;
@@ -13,7 +13,7 @@ use crate::scope::Scope;
 use crate::transaction::Needs;
 use crate::{
     archive, audit, cache_entries, decisions, facts, jobs, notes, replies, settings, source_files,
-    tokens, tunnels,
+    tokens, tunnels, versions,
 };
 
 /// What a write on behalf of an owner needs to know.
@@ -101,6 +101,25 @@ impl CacheStore for PostgresStore {
                 cache_entries::delete(transaction, owner, ids).await
             })?;
         Ok(deleted)
+    }
+}
+
+impl VersionStore for PostgresStore {
+    fn versions(&self, space: &Space, id: &MemoryId) -> Result<Vec<Version>> {
+        self.server.read(space, async |session| {
+            versions::of_memory(session, space, id).await
+        })
+    }
+
+    fn ids_with_versions(
+        &self,
+        filter: &Filter,
+        after: Option<&MemoryId>,
+        limit: usize,
+    ) -> Result<Vec<MemoryId>> {
+        self.server.read(&filter.space, async |session| {
+            versions::ids(session, filter, after, limit).await
+        })
     }
 }
 

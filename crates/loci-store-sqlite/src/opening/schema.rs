@@ -13,7 +13,7 @@ pub(crate) const APPLICATION_ID: i64 = 0x6c6f_6369;
 
 /// Every migration that was ever released, oldest first. Each sets `user_version` to its own
 /// number, so that one look tells whether there is anything to do.
-const MIGRATIONS: [(&str, &str); 12] = [
+const MIGRATIONS: [(&str, &str); 13] = [
     (
         "V1__memories",
         include_str!("../../migrations/V1__memories.sql"),
@@ -58,6 +58,10 @@ const MIGRATIONS: [(&str, &str); 12] = [
     (
         "V12__audit",
         include_str!("../../migrations/V12__audit.sql"),
+    ),
+    (
+        "V13__versions",
+        include_str!("../../migrations/V13__versions.sql"),
     ),
 ];
 

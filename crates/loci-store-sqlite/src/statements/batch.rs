@@ -7,7 +7,7 @@ use crate::failure::{Result, assert_same_space, memory_conflict};
 use crate::statements::wipes::not_wiped;
 use crate::statements::{
     facts, idempotent_replies, import_record, jobs, note_files, settings, source_files, tunnels,
-    write,
+    versions, write,
 };
 
 /// Checks a batch and applies all its changes.
@@ -35,6 +35,8 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
                     write::delete(connection, row)?;
                 }
             }
+            Change::PutVersion(version) => versions::put(connection, space, version)?,
+            Change::DeleteVersions { id } => versions::delete(connection, space, id)?,
             Change::Embed {
                 id,
                 revision,
@@ -62,9 +64,7 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
                 owner,
                 origin,
                 since,
-            } => {
-                not_wiped(connection, space, owner, Some(origin), *since)?;
-            }
+            } => not_wiped(connection, space, owner, Some(origin), *since)?,
             Change::NotNote { id } => note_files::none_of(connection, space, id)?,
             Change::PutNoteFile(file) => note_files::put(connection, space, file)?,
             Change::ExpectNoteFile { file, expect } => {

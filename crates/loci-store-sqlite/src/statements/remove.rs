@@ -11,7 +11,7 @@ use crate::statements::note_files::IS_NOTE;
 use crate::statements::passages::passage_keys;
 use crate::statements::row::{MEMORY_HOLDS, memory_holds};
 use crate::statements::write::delete;
-use crate::statements::{audit, jobs, tunnels};
+use crate::statements::{audit, jobs, tunnels, versions};
 use crate::writer::Turn;
 
 /// Newest rows of the change log that a trim leaves. A process that is further behind loads its
@@ -293,6 +293,12 @@ fn leave_pseudonym(
         record_change(connection, row)?;
     }
     let whose = params![space.as_str(), owner, origin, pseudonym];
+    connection
+        .prepare_cached(versions::REWRITTEN)?
+        .execute(whose)?;
+    connection
+        .prepare_cached(versions::WIPED_DAMAGE)?
+        .execute(params![space.as_str(), owner, origin])?;
     let calls = connection
         .prepare_cached(PSEUDONYMISED_CALLS)?
         .execute(whose)? as u64;

@@ -244,6 +244,9 @@ fn renew_or_remove(connection: &Connection, row: i64) -> Result<()> {
     }
 }
 
+/// Removes the former versions of the memory of row `?1`.
+pub(crate) const REMOVE_VERSIONS: &str = "DELETE FROM version WHERE memory = ?1";
+
 /// Removes a memory for good, with all that hangs on it.
 pub(crate) fn delete(connection: &Connection, row: i64) -> Result<()> {
     for sql in [
@@ -251,6 +254,7 @@ pub(crate) fn delete(connection: &Connection, row: i64) -> Result<()> {
         "DELETE FROM content WHERE memory = ?1",
         "DELETE FROM access WHERE memory = ?1",
         jobs::REMOVE,
+        REMOVE_VERSIONS,
     ] {
         connection.prepare_cached(sql)?.execute([row])?;
     }

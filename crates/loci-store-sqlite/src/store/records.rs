@@ -7,13 +7,13 @@ use loci_core::{
     Decision, DecisionStore, Fact, FactCounts, FactQuery, FactStore, FailedJob, Filter,
     IdempotencyStore, IdempotentReply, Job, JobCounts, JobStore, MemoryId, NoteFile, NoteStore,
     QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, Timestamp, Token, TokenHash,
-    TokenStore, Tunnel, TunnelStore, check_lease,
+    TokenStore, Tunnel, TunnelStore, Version, VersionStore, check_lease,
 };
 
 use super::SqliteStore;
 use crate::statements::{
     answers, archive, audit, batch, decisions, facts, idempotent_replies, jobs, note_files,
-    settings, source_files, tokens, tunnels,
+    settings, source_files, tokens, tunnels, versions,
 };
 
 impl ArchiveStore for SqliteStore {
@@ -117,6 +117,25 @@ impl CacheStore for SqliteStore {
             deleted += part.1;
         }
         Ok(deleted)
+    }
+}
+
+impl VersionStore for SqliteStore {
+    fn versions(&self, space: &Space, id: &MemoryId) -> Result<Vec<Version>> {
+        self.opened()?
+            .readers
+            .read(|connection| versions::of_memory(connection, space, id))
+    }
+
+    fn ids_with_versions(
+        &self,
+        filter: &Filter,
+        after: Option<&MemoryId>,
+        limit: usize,
+    ) -> Result<Vec<MemoryId>> {
+        self.opened()?
+            .readers
+            .read(|connection| versions::ids(connection, filter, after, limit))
     }
 }
 

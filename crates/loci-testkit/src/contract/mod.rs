@@ -38,6 +38,7 @@ mod terms;
 mod texts;
 mod tokens;
 mod tunnels;
+mod versions;
 mod wiping;
 mod writing;
 
@@ -100,6 +101,13 @@ promises! {
         the_version_grows_with_every_change,
         the_size_counts_what_is_there,
         concurrent_writers_lose_nothing;
+    versions:
+        former_versions_come_back_latest_first,
+        a_version_is_kept_with_its_batch_or_not_at_all,
+        the_oldest_versions_are_evicted,
+        versions_go_with_their_memory,
+        a_wipe_leaves_a_pseudonym_on_versions,
+        memories_with_versions_come_in_pages;
     texts:
         a_text_with_nul_is_refused,
         an_audit_entry_with_nul_is_refused_with_those_beside_it,

@@ -7,7 +7,7 @@ use loci_core::limits::LEASE_SECONDS_MAX;
 use loci_core::{
     Access, AuditEntry, AuditQuery, Batch, CandidateQuery, Candidates, Change, Error, Expect, Fact,
     FactQuery, FactStore, FilingOrder, Filter, Job, Memory, MemoryId, ModelId, Nearest, NoteFile,
-    Page, QueryVector, Result, SourceStore, Space, Store, Touch, TunnelStore,
+    Page, QueryVector, Result, SourceStore, Space, Store, Touch, TunnelStore, Version,
 };
 
 use super::agreement::check_candidates;
@@ -314,6 +314,10 @@ impl<'a> Comparison<'a> {
             "{filter:?}"
         );
         let mut ids: Vec<MemoryId> = (0..5).map(|_| self.random.id()).collect();
+        for id in &ids {
+            self.same(|store| store.versions(&filter.space, id));
+        }
+        self.same(|store| store.ids_with_versions(&filter, ids.first(), page.limit));
         ids.dedup();
         assert_eq!(
             self.store.get_all(&filter, &ids),
@@ -543,6 +547,7 @@ impl<'a> Comparison<'a> {
                 }
             }
             9 | 10 => match found {
+                Some(memory) if self.random.chance(30) => self.change_of_versions(memory),
                 Some(memory) => self.forget_or_move(memory, revision),
                 None => Change::PutNoteFolder {
                     identity: format!("folder {}", self.random.below(9)),
@@ -593,6 +598,18 @@ impl<'a> Comparison<'a> {
                 }
             }
         }
+    }
+
+    /// Keeps a former version of the memory, or removes those that are kept.
+    fn change_of_versions(&mut self, memory: Memory) -> Change {
+        if self.random.chance(10) {
+            return Change::DeleteVersions { id: memory.id };
+        }
+        let other = self.random.memory(&memory.space, memory.id);
+        Change::PutVersion(Box::new(Version {
+            revision: self.random.below(30) as u64,
+            ..Version::of(&other)
+        }))
     }
 
     /// Changes only whether the memory is forgotten, or its location.

@@ -157,7 +157,9 @@ fn filled(version: usize) -> tempfile::TempDir {
         .unwrap();
     if version == schema::VERSION as usize {
         let further = "INSERT INTO further_vector (passage, model, scale, vector) VALUES (1 << 20, 3, 0.5, x'01');
-            INSERT INTO audit_record (entry, position, verb, id, is_own, further) VALUES (4, 0, 'read', 'full', 0, 5);";
+            INSERT INTO audit_record (entry, position, verb, id, is_own, further) VALUES (4, 0, 'read', 'full', 0, 5);
+            INSERT INTO version (memory, id, revision, collection, section, title, tags, updated_by, updated_at, content)
+                VALUES (1, 'full', 3, 'project', 'rules', 'title', '[]', 'bob', 2, 'former words');";
         connection.execute_batch(further).unwrap();
     }
     folder
@@ -239,6 +241,9 @@ fn an_upgrade_keeps_every_row_of_every_table() {
         "table audit_record",
         "index audit_record_by_id",
         "trigger audit_removed",
+        "table version",
+        "index version_by_memory",
+        "index version_by_writer",
     ];
     expected.extend(new.map(str::to_owned));
     expected.sort();

@@ -38,7 +38,7 @@ const _: () = assert!(POSITION_BITS == 20);
 
 /// The rules that the rows alone can break. A row is repaired after those that refer to it. Rules
 /// for damage use no index, since the index may be wrong.
-pub(crate) const RULES: [Rule; 13] = [
+pub(crate) const RULES: [Rule; 14] = [
     rule(
         "memories without content",
         Damaged,
@@ -125,6 +125,12 @@ pub(crate) const RULES: [Rule; 13] = [
         Derived,
         "SELECT memory AS name, 0 AS memory FROM access AS t WHERE NOT EXISTS (SELECT 1 FROM memory WHERE row = t.memory)",
         "DELETE FROM access WHERE memory NOT IN (SELECT row FROM memory)",
+    ),
+    rule(
+        "former versions without a memory",
+        Derived,
+        "SELECT memory AS name, 0 AS memory FROM version AS t WHERE NOT EXISTS (SELECT 1 FROM memory WHERE row = t.memory)",
+        "DELETE FROM version WHERE memory NOT IN (SELECT row FROM memory)",
     ),
     rule(
         "ends of tunnels at a memory that is not there",

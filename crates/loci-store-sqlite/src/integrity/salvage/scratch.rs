@@ -31,10 +31,12 @@ const FOREIGN_TEXTS: &str = "
     DELETE FROM content WHERE EXISTS (
         SELECT 1 FROM memory WHERE row = content.memory AND text_checksum <> loci_checksum(content.text))";
 
-/// Deletes the halves of memories whose other half is lost.
+/// Deletes the halves of memories whose other half is lost, and the versions of memories that are
+/// lost or had the row before.
 const HALVES: &str = "
     DELETE FROM content WHERE memory NOT IN (SELECT row FROM memory);
-    DELETE FROM memory WHERE row NOT IN (SELECT memory FROM content);";
+    DELETE FROM memory WHERE row NOT IN (SELECT memory FROM content);
+    DELETE FROM version WHERE NOT EXISTS (SELECT 1 FROM memory WHERE row = version.memory AND id = version.id);";
 
 /// The rows that an index or a corrupt record says there are, though they may be lost.
 const KNOWN: &str = "

@@ -5,7 +5,7 @@ use loci_core::{
     ArchiveStore, AuditQuery, AuditStore, Batch, CacheStore, Change, ContentHash, Decision,
     DecisionStore, Direction, FactQuery, FactStore, FileStamp, IdempotencyStore, IdempotentReply,
     MemoryId, Name, NoteStore, Partition, Period, SettingStore, SourceFile, SourceStore, Space,
-    Timestamp, TokenStore, Tunnel, TunnelEnd, TunnelStore, Vector,
+    Timestamp, TokenStore, Tunnel, TunnelEnd, TunnelStore, Vector, Version, VersionStore,
 };
 use loci_testkit::contract::sweep_of_expired;
 
@@ -532,6 +532,40 @@ fn a_wipe_leaves_nothing_damaged_that_looks_good() {
         store.wipe(&HOME(), owner, None, None, NOW).unwrap();
         assert_eq!(count(folder.path(), rows), 1, "{rows}");
     }
+}
+
+#[test]
+fn a_damaged_version_is_named_and_no_wipe_keeps_its_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    for id in ["lost", "kept"] {
+        let memory = memory(id);
+        store.commit(put(&memory, vec![passage("word")])).unwrap();
+        let version = Version {
+            content: format!("words of a version of {id}"),
+            updated_by: Some("bob".to_owned()),
+            ..Version::of(&memory)
+        };
+        commit(&store, Change::PutVersion(Box::new(version))).unwrap();
+    }
+    drop(store);
+    flip(folder.path(), "words of a version of lost");
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    let versions = |id: &str| store.versions(&HOME(), &MemoryId::new(id));
+    let refused = versions("lost").unwrap_err();
+    let named = refused
+        .message
+        .contains("former version of the memory `lost`");
+    assert!(named, "{refused}");
+    assert_eq!(versions("kept").unwrap().len(), 1);
+    let pseudonym = Some("wiped-0123456789abcdef0123456789abcdef");
+    store.wipe(&HOME(), "bob", None, pseudonym, NOW).unwrap();
+    assert_eq!(versions("lost"), Ok(Vec::new()));
+    assert_eq!(
+        versions("kept").unwrap()[0].updated_by.as_deref(),
+        pseudonym
+    );
+    assert_eq!(store.structure_check(), Ok(Vec::new()));
 }
 
 /// A store with two memories of ann's, one of which is damaged; the passages of both have vectors.

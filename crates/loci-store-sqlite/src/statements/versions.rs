@@ -1,0 +1,140 @@
+//! Statements over the former versions of memories.
+
+use loci_core::limits::VERSIONS_MAX;
+use loci_core::{Filter, Location, MemoryId, Space, Version};
+use rusqlite::types::Value;
+use rusqlite::{Connection, Row, params};
+
+use crate::failure::{Result, damaged};
+use crate::statements::filter_sql::{Conditions, bound, parameters};
+use crate::statements::row::{read_moment, verify_checksum};
+use crate::statements::write::{REMOVE_VERSIONS, find};
+use loci_index::codec::{decode_names, encode_names};
+
+/// Whether a row of `version AS v` is as it was written.
+macro_rules! holds {
+    () => {
+        "v.checksum IS loci_checksum(v.row, v.memory, v.id, v.revision, v.collection, v.section, v.title, v.tags, \
+         v.updated_by, v.updated_at, v.content)"
+    };
+}
+
+/// The columns of `version AS v` that [`read`] reads, in its order.
+pub(crate) const COLUMNS: &str = concat!(
+    "v.id, v.revision, v.collection, v.section, v.title, v.tags, v.updated_by, v.updated_at, v.content, ",
+    holds!()
+);
+
+/// Removes those beyond the newest `?2`.
+const EVICT: &str = "DELETE FROM version WHERE memory = ?1 AND revision <= (
+    SELECT revision FROM version WHERE memory = ?1 ORDER BY revision DESC LIMIT 1 OFFSET ?2)";
+/// Puts the pseudonym `?4` in the place of a user's name on the versions that the user wrote, of
+/// memories of any origin or that of `?3`, but for damaged ones: a change would give them a checksum
+/// that holds.
+pub(crate) const REWRITTEN: &str = concat!(
+    "UPDATE version AS v SET updated_by = ?4 WHERE v.updated_by = ?2 AND ",
+    holds!(),
+    " AND EXISTS (SELECT 1 FROM memory AS m WHERE m.row = v.memory AND m.space = ?1 AND (?3 IS NULL OR m.origin = ?3))"
+);
+/// Removes the damaged versions that the user wrote.
+pub(crate) const WIPED_DAMAGE: &str =
+    "DELETE FROM version WHERE updated_by = ?2 AND EXISTS (
+        SELECT 1 FROM memory AS m WHERE m.row = version.memory AND m.space = ?1 AND (?3 IS NULL OR m.origin = ?3))";
+
+pub(crate) fn put(connection: &Connection, space: &Space, version: &Version) -> Result<()> {
+    let Some(found) = find(connection, space, &version.memory)?.filter(|it| !it.is_deleted) else {
+        return Ok(());
+    };
+    let sql = "INSERT INTO version (memory, id, revision, collection, section, title, tags, updated_by, updated_at, \
+         content) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+        ON CONFLICT (memory, revision) DO UPDATE SET collection = excluded.collection, section = excluded.section,
+            title = excluded.title, tags = excluded.tags, updated_by = excluded.updated_by,
+            updated_at = excluded.updated_at, content = excluded.content";
+    connection.prepare_cached(sql)?.execute(params![
+        found.row,
+        version.memory.as_str(),
+        version.revision.cast_signed(),
+        version.location.collection,
+        version.location.section,
+        version.title,
+        encode_names(&version.tags),
+        version.updated_by,
+        version.updated_at.microseconds(),
+        version.content,
+    ])?;
+    connection
+        .prepare_cached(EVICT)?
+        .execute([found.row, VERSIONS_MAX as i64])?;
+    Ok(())
+}
+
+/// Removes the versions of a memory.
+pub(crate) fn delete(connection: &Connection, space: &Space, id: &MemoryId) -> Result<()> {
+    if let Some(found) = find(connection, space, id)? {
+        connection
+            .prepare_cached(REMOVE_VERSIONS)?
+            .execute([found.row])?;
+    }
+    Ok(())
+}
+
+/// The versions of a memory, latest first.
+pub(crate) fn of_memory(
+    connection: &Connection,
+    space: &Space,
+    id: &MemoryId,
+) -> Result<Vec<Version>> {
+    let sql = of_memory_sql();
+    let mut statement = connection.prepare_cached(&sql)?;
+    let rows = statement.query_and_then([space.as_str(), id.as_str()], read)?;
+    rows.collect()
+}
+
+pub(crate) fn of_memory_sql() -> String {
+    format!(
+        "SELECT {COLUMNS} FROM memory AS m JOIN version AS v ON v.memory = m.row
+        WHERE m.space = ?1 AND m.id = ?2 AND m.deleted_at IS NULL ORDER BY v.revision DESC"
+    )
+}
+
+/// The ids of the memories that pass the filter and have versions, in order.
+pub(crate) fn ids(
+    connection: &Connection,
+    filter: &Filter,
+    after: Option<&MemoryId>,
+    limit: usize,
+) -> Result<Vec<MemoryId>> {
+    let Conditions {
+        sql, mut values, ..
+    } = Conditions::of(filter);
+    let sql = format!(
+        "SELECT m.id FROM (SELECT DISTINCT memory FROM version) AS known
+            CROSS JOIN memory AS m ON m.row = known.memory
+        WHERE m.id > :after AND {sql} ORDER BY m.id LIMIT :limit"
+    );
+    let after = after.map_or("", MemoryId::as_str).to_owned();
+    values.push((":after", Value::from(after)));
+    values.push((":limit", bound(limit)));
+    let mut statement = connection.prepare_cached(&sql)?;
+    let rows = statement.query_and_then(&*parameters(&values), |row| {
+        Ok(MemoryId::new(row.get::<_, String>(0)?))
+    })?;
+    rows.collect()
+}
+
+pub(crate) fn read(row: &Row<'_>) -> Result<Version> {
+    verify_checksum(row, 9, "former version of the memory", 0)?;
+    Ok(Version {
+        memory: MemoryId::new(row.get::<_, String>(0)?),
+        revision: row.get::<_, i64>(1)?.cast_unsigned(),
+        location: Location {
+            collection: row.get(2)?,
+            section: row.get(3)?,
+        },
+        title: row.get(4)?,
+        tags: decode_names(&row.get::<_, String>(5)?)?,
+        updated_by: row.get(6)?,
+        updated_at: read_moment(row, 7)?.ok_or_else(damaged)?,
+        content: row.get(8)?,
+    })
+}
