@@ -309,7 +309,7 @@ impl Tool {
 
     /// Returns true if the tool has an argument of that name in the form that errors use, with dots
     /// before the names of nested fields.
-    pub(crate) fn has_argument(&self, name: &str) -> bool {
+    pub fn has_argument(&self, name: &str) -> bool {
         let is_alias = self.aliases.iter().any(|(alias, _)| *alias == name);
         is_alias || self.checker().is_ok_and(|checker| checker.has(name))
     }

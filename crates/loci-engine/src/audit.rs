@@ -10,7 +10,7 @@ use loci_core::{
     Access, AuditEntry, AuditQuery, Clock, Error, MemoryId, Result, Space, Store, Touch,
 };
 
-use crate::{Engine, Policy, Wakeup};
+use crate::{CallObserver, Engine, Policy, Wakeup};
 
 /// The most entries that one transaction writes, so that a caller's write never waits long.
 const FLUSH_BATCH: usize = 500;
@@ -78,6 +78,7 @@ pub struct Audit<'a> {
     policy: &'a Policy,
     to_write: &'a Arc<Wakeup>,
     buffers: &'a Buffers,
+    observer: Option<&'a CallObserver>,
 }
 
 impl Engine {
@@ -89,6 +90,7 @@ impl Engine {
             policy: &self.policy,
             to_write: &self.to_write,
             buffers: &self.buffers,
+            observer: self.call_observer.as_ref(),
         }
     }
 }
@@ -120,6 +122,9 @@ impl<'a> Audit<'a> {
         let texts = entry.query.iter_mut().chain(message);
         for text in texts.chain(&mut entry.client).chain(&mut entry.session) {
             *text = text.replace('\0', "\u{fffd}");
+        }
+        if let Some(observer) = self.observer {
+            observer(&entry);
         }
         self.note(|noted| noted.entries.push(entry));
     }

@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use loci_core::{
-    Caller, CandidateQuery, Clock, CollectionFilter, Embedder, Enricher, FormerModels, NoteFolder,
-    Redactor, Result, SourceTree, Space, Store, StoreSize, Timestamp, TokenCounter, WebSearch,
+    AuditEntry, Caller, CandidateQuery, Clock, CollectionFilter, Embedder, Enricher, FormerModels,
+    NoteFolder, Redactor, Result, SourceTree, Space, Store, StoreSize, Timestamp, TokenCounter,
+    WebSearch,
 };
 use loci_search::fusion::Weights;
 
@@ -31,6 +32,9 @@ pub enum SearchMode {
     /// By words alone; the model is never loaded.
     Words,
 }
+
+/// Sees each call when it is recorded in the audit log, before it is written. It must not block.
+pub type CallObserver = Arc<dyn Fn(&AuditEntry) + Send + Sync>;
 
 /// The memory of one installation. Cheap to share behind an `Arc`; every operation takes `&self`.
 pub struct Engine {
@@ -69,6 +73,7 @@ pub struct Engine {
     pub(crate) to_enrich: Arc<Wakeup>,
     pub(crate) to_embed: Arc<Wakeup>,
     pub(crate) buffers: Buffers,
+    pub(crate) call_observer: Option<CallObserver>,
     pub(crate) rounds: Rounds,
 }
 
@@ -105,7 +110,17 @@ impl Engine {
             to_enrich: Arc::default(),
             to_embed: Arc::default(),
             buffers: Buffers::default(),
+            call_observer: None,
             rounds: Rounds::default(),
+        }
+    }
+
+    /// Returns the engine with an observer of the calls that are recorded in the audit log.
+    #[must_use]
+    pub fn with_call_observer(self, observer: CallObserver) -> Self {
+        Engine {
+            call_observer: Some(observer),
+            ..self
         }
     }
 

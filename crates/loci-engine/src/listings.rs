@@ -2,6 +2,7 @@
 
 pub mod browse;
 pub mod counts;
+pub mod facets;
 pub mod languages;
 pub mod list;
 pub mod names;

@@ -9,6 +9,7 @@ pub mod forget_where;
 pub mod refile;
 pub mod remember;
 pub mod remember_as;
+pub mod settle;
 pub mod show;
 pub mod update;
 pub mod versions;

@@ -23,7 +23,7 @@ use crate::locks::Locks;
 use crate::{Engine, Wakeup};
 use crate::{Idempotency, Models, Policy, Redaction, SearchMode};
 
-pub(crate) use change::{cannot_change, in_file_or_store, not_note};
+pub(crate) use change::{in_file_or_store, not_note};
 pub use index::NOTE_KIND;
 pub(crate) use index::{Embedded, Reading, in_parallel, memory_of, note_body};
 pub(crate) use keeper::Keeper;

@@ -6,6 +6,7 @@ pub mod fusion_input;
 mod literal;
 mod order;
 pub mod page;
+pub mod pairs;
 pub mod ready;
 pub mod recall;
 pub mod recall_within;

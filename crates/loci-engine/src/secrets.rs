@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use loci_core::{
     Archived, AuditQuery, Batch, CacheEntry, Caller, Change, Clock, CollectionFilter, Decision,
     Error, ErrorCode, Expect, Filter, Memory, MemoryId, NoteFile, Principal, Reader, Record,
-    Redactions, Result, Space, Store, Timestamp,
+    RecordVerb, Redactions, Result, Space, Store, Timestamp,
 };
 use loci_search::indexed;
 
@@ -99,6 +99,17 @@ impl SecretHolder {
                 | SecretHolder::CachedAnswer { .. }
         )
     }
+}
+
+/// A memory that contains secrets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeldSecrets {
+    /// The memory.
+    pub memory: MemoryId,
+    /// The secrets in it.
+    pub redactions: Redactions,
+    /// True if it is a note, whose file must be edited.
+    pub is_note: bool,
 }
 
 /// The search for secrets in stored texts, and their removal.
@@ -256,6 +267,45 @@ impl Secrets<'_> {
             redactions,
             holder,
         })
+    }
+
+    /// Returns those of the memories that contain secrets, which the caller has read.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn secrets_among(&self, memories: &[Memory]) -> Result<Vec<HeldSecrets>> {
+        let mut found = Vec::new();
+        for memory in memories {
+            let mut redactions = Redactions::default();
+            for text in texts_of(memory) {
+                redactions.add_all(&self.redaction.redact_known(text).found());
+            }
+            if !redactions.is_empty() {
+                found.push(HeldSecrets {
+                    memory: memory.id.clone(),
+                    redactions,
+                    is_note: self.notes.is_note(memory)?,
+                });
+            }
+        }
+        Ok(found)
+    }
+
+    /// Rewrites a memory that the caller may change without its secrets. The old data is
+    /// overwritten, so that there is no way back. Returns false if it contains none any more, or is
+    /// a note. Durable when it returns.
+    ///
+    /// # Errors
+    /// `not_found` if the caller can read no such memory, `forbidden` if it may only read it;
+    /// `conflict` if other processes keep changing it; `unavailable` if the store cannot be
+    /// written.
+    pub fn redact(&self, caller: &Caller, id: &MemoryId) -> Result<bool> {
+        self.access.writable(caller, id)?;
+        let is_redacted = self.redact_memory(&caller.space, id)?;
+        if is_redacted {
+            caller.trail.note(RecordVerb::Changed, id.as_str(), None);
+        }
+        Ok(is_redacted)
     }
 
     /// Removes the secrets from a record: rewrites a memory or a decision with its derived data,
@@ -430,37 +480,29 @@ fn names_of(record: &Record) -> (SecretHolder, Vec<&str>) {
     }
 }
 
+/// Returns the texts of a memory.
+fn texts_of(memory: &Memory) -> impl Iterator<Item = &str> {
+    let cited = memory.citations.iter().flat_map(|citation| {
+        let further = [&citation.locator, &citation.pin, &citation.excerpt];
+        let further = further.into_iter().filter_map(|text| text.as_deref());
+        std::iter::once(citation.reference.as_str()).chain(further)
+    });
+    let attributes = memory.attributes.iter();
+    let attributes = attributes.filter(|(name, _)| *name != Redactions::ATTRIBUTE);
+    std::iter::once(memory.content.as_str())
+        .chain(memory.title.as_deref())
+        .chain(memory.summary.as_deref())
+        .chain(memory.tags.iter().map(String::as_str))
+        .chain(cited)
+        .chain(attributes.map(|(_, value)| value.as_str()))
+}
+
 /// Returns the name of a record, its type, and its texts; `None` if it has no texts of users.
 fn holder_of(record: Record) -> Option<(String, SecretHolder, Vec<String>)> {
     Some(match record {
         Record::Memory(memory) => {
-            let Memory {
-                id,
-                content,
-                title,
-                summary,
-                tags,
-                citations,
-                mut attributes,
-                ..
-            } = *memory;
-            attributes.remove(Redactions::ATTRIBUTE);
-            let cited = citations.into_iter().flat_map(|citation| {
-                [
-                    Some(citation.reference),
-                    citation.locator,
-                    citation.pin,
-                    citation.excerpt,
-                ]
-                .into_iter()
-                .flatten()
-            });
-            let texts = [Some(content), title, summary].into_iter().flatten();
-            let texts = texts
-                .chain(tags)
-                .chain(cited)
-                .chain(attributes.into_values())
-                .collect();
+            let texts = texts_of(&memory).map(str::to_owned).collect();
+            let id = memory.id;
             (id.to_string(), SecretHolder::Memory(id), texts)
         }
         Record::Decision(decision) => {

@@ -1,6 +1,7 @@
 //! Files that memories are made from.
 
 pub mod file_source;
+pub mod stale;
 pub mod sync;
 
 use std::collections::BTreeMap;

@@ -770,6 +770,7 @@ mod tests {
                 offset: 0,
                 limit: 10,
                 characters_max: None,
+                ..loci_engine::Browse::default()
             };
             let memories = engine
                 .listings()

@@ -78,19 +78,16 @@ impl TypedTool for Recall {
                 .engine
                 .listings()
                 .named(context.caller, NOUNS, &tiers, asked, Vec::new())?;
+        let limit = arguments
+            .limit
+            .map_or(LIMIT_DEFAULT, |limit| limit.0)
+            .min(RECALL_RESULTS_MAX);
         let request = loci_engine::Recall {
-            query: &arguments.query,
             tiers,
             collections: named.collections,
-            thread: None,
             sections: sections(arguments.r#type),
             tags: arguments.tags.unwrap_or_default().0,
-            limit: arguments
-                .limit
-                .map_or(LIMIT_DEFAULT, |limit| limit.0)
-                .min(RECALL_RESULTS_MAX),
-            ranking: &score,
-            counts_access: false,
+            ..loci_engine::Recall::new(&arguments.query, limit, &score)
         };
         let recalled = context
             .engine

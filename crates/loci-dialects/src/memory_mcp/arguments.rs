@@ -129,19 +129,18 @@ impl Search {
             CollectionFilter::Any,
             others,
         )?;
+        let limit = self
+            .limit
+            .map_or(LIMIT_DEFAULT, |limit| limit.0)
+            .min(engine.policy().results_max);
         let request = Recall {
-            query: &query,
             tiers: tiers(self.tier.as_deref()),
             collections: named.collections,
             thread: self.conversation_id,
             sections: [own, named.sections].concat(),
             tags: self.tags.unwrap_or_default(),
-            limit: self
-                .limit
-                .map_or(LIMIT_DEFAULT, |limit| limit.0)
-                .min(engine.policy().results_max),
-            ranking,
             counts_access,
+            ..Recall::new(&query, limit, ranking)
         };
         let mut recalled = engine.search().recall_within(caller, &request, tokens)?;
         recalled.degraded = both(named.notice, recalled.degraded);

@@ -128,6 +128,7 @@ impl TypedTool for DiaryRead {
                 .map_or(LAST_N_DEFAULT, |count| count.0)
                 .min(LAST_N_MAX),
             characters_max: None,
+            ..Browse::default()
         };
         let browsed = context.engine.listings().browse(context.caller, request)?;
         let found = browsed.memories.len();

@@ -118,6 +118,7 @@ impl TypedTool for ListDrawers {
             offset,
             limit,
             characters_max: Some(PREVIEW_CHARACTERS),
+            ..Browse::default()
         };
         let browsed = context.engine.listings().browse(context.caller, request)?;
         let listed = |memory| Listed::of(context.caller, memory);

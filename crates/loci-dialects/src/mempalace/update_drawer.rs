@@ -94,6 +94,7 @@ impl TypedTool for UpdateDrawer {
             content,
             collection: wing,
             section: room,
+            ..Refile::default()
         };
         let refiled = context
             .engine

@@ -14,6 +14,16 @@ use crate::check;
 const MICROSECONDS_PER_DAY: i64 = 86_400_000_000;
 /// A time that only facts without an end reach.
 const NEVER: Timestamp = Timestamp::from_microseconds(i64::MAX);
+/// The end of a retracted fact: the first of all moments, which no other fact ends at.
+const RETRACTED: Period = Period {
+    first: Timestamp::MIN,
+    last: Timestamp::MIN,
+};
+/// All time but the moment at which retracted facts end.
+const EVER: Period = Period {
+    first: Timestamp::from_microseconds(i64::MIN + 1),
+    last: NEVER,
+};
 
 /// A fact to add.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +40,20 @@ pub struct NewFact {
     pub valid_to: Option<Period>,
     /// The source where it was read; a blank one counts as `None`.
     pub source: Option<String>,
+}
+
+impl From<Fact> for NewFact {
+    /// Returns the fact as one to add.
+    fn from(fact: Fact) -> Self {
+        NewFact {
+            subject: fact.subject.spelling,
+            predicate: fact.predicate.spelling,
+            object: fact.object.spelling,
+            valid_from: fact.valid_from,
+            valid_to: fact.valid_to,
+            source: fact.source,
+        }
+    }
 }
 
 /// The result of adding a fact.
@@ -82,6 +106,37 @@ impl Graph<'_> {
     /// `valid_to` before `valid_from`; that or `too_large` for the `source`; `unavailable` if the
     /// store cannot be written.
     pub fn add_fact(&self, caller: &Caller, request: NewFact) -> Result<AddedFact> {
+        let fact = self.new_fact(caller, request)?;
+        let triple = triple_of(&fact);
+        let is_blind = !caller.principal.scopes.allow(Scope::Read);
+        self.locks.change(&(&caller.space, &triple), || {
+            if let Some(before) = self.same_fact(caller, &triple, &fact)? {
+                return Ok(if is_blind {
+                    AddedFact::New(fact.clone())
+                } else {
+                    AddedFact::Before(before)
+                });
+            }
+            let changes = vec![Change::PutFact(Box::new(fact.clone()))];
+            // Fails with `conflict` if another process added it meanwhile; the next attempt finds
+            // that one.
+            self.access.commit(caller, changes)?;
+            if is_blind {
+                return Ok(AddedFact::New(fact.clone()));
+            }
+            // Its names keep the spelling that they first came with.
+            let stored = self
+                .same_fact(caller, &triple, &fact)?
+                .filter(|stored| stored.id == fact.id);
+            Ok(AddedFact::New(stored.unwrap_or_else(|| fact.clone())))
+        })
+    }
+
+    /// Returns the fact that a request makes, with a new id.
+    ///
+    /// # Errors
+    /// As for [`add_fact`](crate::Graph::add_fact).
+    fn new_fact(&self, caller: &Caller, request: NewFact) -> Result<Fact> {
         let NewFact {
             subject,
             predicate,
@@ -109,7 +164,7 @@ impl Graph<'_> {
             .try_for_each(|source| check::reference("source", source))?;
         let (space, id) = (caller.space.clone(), format!("t_{}", Uuid::now_v7()));
         let created_at = self.clock.now();
-        let fact = Fact {
+        Ok(Fact {
             space,
             id,
             subject,
@@ -119,29 +174,6 @@ impl Graph<'_> {
             valid_to,
             source,
             created_at,
-        };
-        let triple = [&fact.subject, &fact.predicate, &fact.object].map(|name| name.key.clone());
-        let is_blind = !caller.principal.scopes.allow(Scope::Read);
-        self.locks.change(&(&caller.space, &triple), || {
-            if let Some(before) = self.same_fact(caller, &triple, &fact)? {
-                return Ok(if is_blind {
-                    AddedFact::New(fact.clone())
-                } else {
-                    AddedFact::Before(before)
-                });
-            }
-            let changes = vec![Change::PutFact(Box::new(fact.clone()))];
-            // Fails with `conflict` if another process added it meanwhile; the next attempt finds
-            // that one.
-            self.access.commit(caller, changes)?;
-            if is_blind {
-                return Ok(AddedFact::New(fact.clone()));
-            }
-            // Its names keep the spelling that they first came with.
-            let stored = self
-                .same_fact(caller, &triple, &fact)?
-                .filter(|stored| stored.id == fact.id);
-            Ok(AddedFact::New(stored.unwrap_or_else(|| fact.clone())))
         })
     }
 
@@ -181,20 +213,11 @@ impl Graph<'_> {
                 |fact: &Fact| fact.valid_from.is_none_or(|from| from.first <= ended.last);
             let (begun, to_come): (Vec<Fact>, Vec<Fact>) = open.into_iter().partition(has_begun);
             if begun.is_empty() {
-                let ever = Period {
-                    first: Timestamp::MIN,
-                    last: NEVER,
-                };
                 let was_ended =
-                    to_come.is_empty() && !self.same_facts(caller, &triple, ever, 0)?.is_empty();
+                    to_come.is_empty() && !self.same_facts(caller, &triple, EVER, 0)?.is_empty();
                 return Err(nothing_to_end(!to_come.is_empty(), was_ended));
             }
-            let end = |fact: &Fact| Change::EndFact {
-                id: fact.id.clone(),
-                before: fact.valid_to,
-                valid_to: ended,
-            };
-            let changes = begun.iter().map(end).collect();
+            let changes = begun.iter().map(|fact| end(fact, ended)).collect();
             self.access.commit(caller, changes)?;
             let facts = begun.into_iter().map(|fact| Fact {
                 valid_to: Some(ended),
@@ -202,6 +225,89 @@ impl Graph<'_> {
             });
             Ok((facts.collect(), ended))
         })
+    }
+
+    /// Returns the fact with this id and triple, unless it is retracted.
+    ///
+    /// # Errors
+    /// `not_found` if there is none, or the caller lacks the scope `read`; `invalid_argument` for
+    /// an invalid name as in [`add_fact`](crate::Graph::add_fact); `unavailable` if the store cannot
+    /// be read.
+    pub fn fact(&self, caller: &Caller, triple: [&str; 3], id: &str) -> Result<Fact> {
+        let triple = names(triple)?.map(|name| name.key);
+        let unknown = || {
+            Error::not_found("there is no such fact any more")
+                .advising("query the subject", "to see what is known of it")
+        };
+        if !caller.principal.scopes.allow(Scope::Read) {
+            return Err(unknown());
+        }
+        let mut offset = 0;
+        loop {
+            let facts = self.same_facts(caller, &triple, EVER, offset)?;
+            let is_last = facts.len() < FACTS_MAX;
+            if let Some(fact) = facts.into_iter().find(|fact| fact.id == id) {
+                return Ok(fact);
+            }
+            if is_last {
+                return Err(unknown());
+            }
+            offset += FACTS_MAX;
+        }
+    }
+
+    /// Sets the end of one fact, which may be over, and returns it. Durable when it returns.
+    ///
+    /// # Errors
+    /// `invalid_argument`, naming `ended`, if the fact begins after it; `conflict` if its end
+    /// changed since it was read; `unavailable` if the store cannot be written.
+    pub fn end_fact(&self, caller: &Caller, fact: &Fact, ended: Period) -> Result<Fact> {
+        if fact.valid_from.is_some_and(|from| from.first > ended.last) {
+            return Err(Error::invalid(
+                "ended",
+                "lies before the fact begins; give the day or a later one",
+            ));
+        }
+        self.access.commit(caller, vec![end(fact, ended)])?;
+        Ok(Fact {
+            valid_to: Some(ended),
+            ..fact.clone()
+        })
+    }
+
+    /// Takes a fact back, as one that never held: no operation finds it any more. The store keeps
+    /// it. Durable when it returns.
+    ///
+    /// # Errors
+    /// `conflict` if its end changed since it was read; `unavailable` if the store cannot be
+    /// written.
+    pub fn retract_fact(&self, caller: &Caller, fact: &Fact) -> Result<()> {
+        self.access.commit(caller, vec![end(fact, RETRACTED)])
+    }
+
+    /// [Retracts](crate::Graph::retract_fact) a fact and adds the right one, in one transaction.
+    /// Returns the right one, which has another id; the same fact if nothing differs. Durable when
+    /// it returns.
+    ///
+    /// # Errors
+    /// Those of [`add_fact`](crate::Graph::add_fact); `conflict` if the end of the wrong fact
+    /// changed since it was read, or the right one is noted already.
+    pub fn correct_fact(&self, caller: &Caller, wrong: &Fact, right: NewFact) -> Result<Fact> {
+        let right = self.new_fact(caller, right)?;
+        let triple = triple_of(&right);
+        let is_same = triple == triple_of(wrong)
+            && (&right.valid_from, &right.valid_to, &right.source)
+                == (&wrong.valid_from, &wrong.valid_to, &wrong.source);
+        if is_same {
+            return Ok(wrong.clone());
+        }
+        let changes = vec![
+            end(wrong, RETRACTED),
+            Change::PutFact(Box::new(right.clone())),
+        ];
+        self.access.commit(caller, changes)?;
+        let stored = self.same_fact(caller, &triple, &right)?;
+        Ok(stored.unwrap_or(right))
     }
 
     /// Returns the facts about an entity after the first `offset`, at most [`FACTS_MAX`]; of any
@@ -270,7 +376,8 @@ impl Graph<'_> {
         Ok(facts)
     }
 
-    /// Returns the current size of the graph.
+    /// Returns the current size of the graph. The store keeps retracted facts and their names, so
+    /// that they are counted, as facts that are over.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -291,7 +398,7 @@ impl Graph<'_> {
             entity,
             triple: None,
             relation: None,
-            as_of,
+            as_of: as_of.or(Some(EVER)),
             offset,
             limit,
         };
@@ -358,6 +465,20 @@ impl Graph<'_> {
             limit,
         })
     }
+}
+
+/// Returns the change of the end of a fact as it was read.
+fn end(fact: &Fact, valid_to: Period) -> Change {
+    Change::EndFact {
+        id: fact.id.clone(),
+        before: fact.valid_to,
+        valid_to,
+    }
+}
+
+/// Returns the keys of its subject, predicate and object.
+fn triple_of(fact: &Fact) -> [String; 3] {
+    [&fact.subject, &fact.predicate, &fact.object].map(|name| name.key.clone())
 }
 
 fn names([subject, predicate, object]: [&str; 3]) -> Result<[Name; 3]> {

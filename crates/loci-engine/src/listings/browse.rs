@@ -1,10 +1,11 @@
 //! Browsing memories in the order of their insertion.
 
 use loci_core::{
-    Caller, CollectionFilter, FilingOrder, Filter, Memory, OwnerFilter, Page, Result, Tier, limits,
+    Caller, CollectionFilter, FilingOrder, Filter, Forgotten, Memory, OwnerFilter, Page, Result,
+    Tier, limits,
 };
 
-use crate::Listings;
+use crate::{Facets, Listings};
 
 /// The number of memories that are read at a time if only their beginnings are shown.
 const READ_AT_ONCE: usize = 25;
@@ -18,6 +19,12 @@ pub struct Browse {
     pub sections: Vec<String>,
     /// Only these kinds; all if empty.
     pub kinds: Vec<String>,
+    /// Only memories with all of these tags.
+    pub tags: Vec<String>,
+    /// Further conditions.
+    pub facets: Facets,
+    /// The handling of forgotten memories.
+    pub forgotten: Forgotten,
     /// The tiers. Unlisted memories only of the caller's tool set.
     pub tiers: Vec<Tier>,
     /// The order.
@@ -28,6 +35,25 @@ pub struct Browse {
     pub limit: usize,
     /// The characters of each text that are returned; all if `None`.
     pub characters_max: Option<usize>,
+}
+
+impl Default for Browse {
+    /// Returns a selection of all long-term memories that are not forgotten, last filed first.
+    fn default() -> Self {
+        Browse {
+            collections: CollectionFilter::Any,
+            sections: Vec::new(),
+            kinds: Vec::new(),
+            tags: Vec::new(),
+            facets: Facets::default(),
+            forgotten: Forgotten::Hide,
+            tiers: vec![Tier::LongTerm],
+            order: FilingOrder::LastFirst,
+            offset: 0,
+            limit: limits::LIST_RESULTS_MAX,
+            characters_max: None,
+        }
+    }
 }
 
 /// A part of the selected memories.
@@ -99,15 +125,22 @@ impl Listings<'_> {
         let Browse {
             sections,
             kinds,
+            tags,
+            facets,
+            forgotten,
             tiers,
             ..
         } = request.clone();
-        Filter {
+        let mut filter = Filter {
             sections,
             kinds,
+            tags,
+            forgotten,
             tiers,
             ..self.access.filter(caller, request.collections.clone())
-        }
+        };
+        facets.narrow(&mut filter);
+        filter
     }
 
     fn filed_under(

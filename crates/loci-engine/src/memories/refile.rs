@@ -1,8 +1,9 @@
 //! Changing the text and the location of a memory.
 
-use loci_core::{Caller, Error, Location, Memory, MemoryId, Redactions, Result, Tier};
+use loci_core::{Caller, Delivery, Error, Location, Memory, MemoryId, Redactions, Result, Tier};
 
 use crate::Memories;
+use crate::memories::remember::distinct;
 use crate::notes::note_body;
 use crate::{Embedding, check};
 
@@ -15,6 +16,10 @@ pub struct Refile {
     pub collection: Option<Option<String>>,
     /// The section.
     pub section: Option<String>,
+    /// The tags, in the place of all former ones. A note keeps the tags in its text.
+    pub tags: Option<Vec<String>>,
+    /// The delivery.
+    pub delivery: Option<Delivery>,
 }
 
 /// The result of a refiling.
@@ -43,19 +48,22 @@ impl Refile {
 }
 
 impl Memories<'_> {
-    /// Changes a memory's text and location in one step; its id and kind stay. A new text removes
-    /// the summary and sets `updated_at`; a new location alone leaves terms and vectors as they
-    /// are. The text of a note changes in its file. An [unlisted](Tier::Unlisted) memory keeps its
+    /// Changes a memory's text, location, tags and delivery in one step; its id and kind stay. A new
+    /// text removes the summary and sets `updated_at`; a new location or delivery alone leaves terms
+    /// and vectors as they are. The text of a note changes in its file, and so do its tags. An [unlisted](Tier::Unlisted) memory keeps its
     /// location. Durable when it returns; writes nothing if nothing changes.
     ///
     /// # Errors
     /// As for [`update`](crate::Memories::update); `invalid_argument` for an invalid name of a
-    /// collection or section, or for a new location of an unlisted memory.
+    /// collection or section or for invalid tags, or for a new location of an unlisted memory;
+    /// `conflict` if another writer changes the text while the tags change.
     pub fn refile(&self, caller: &Caller, id: &MemoryId, mut change: Refile) -> Result<Refiled> {
         let Refile {
             content,
             collection,
             section,
+            tags,
+            delivery,
         } = &mut change;
         let mut found = Redactions::default();
         if let Some(content) = content {
@@ -71,6 +79,10 @@ impl Memories<'_> {
         section
             .as_deref()
             .map_or(Ok(()), |section| check::name("section", section))?;
+        if let Some(tags) = tags {
+            check::tags("tags", tags)?;
+            *tags = distinct(std::mem::take(tags));
+        }
         let before = self.access.writable(caller, id)?;
         if let Some(content) = content
             && self.notes.is_note(&before)?
@@ -80,6 +92,8 @@ impl Memories<'_> {
         content.take_if(|content| *content == before.content);
         collection.take_if(|collection| *collection == before.location.collection);
         section.take_if(|section| *section == before.location.section);
+        tags.take_if(|tags| *tags == before.tags);
+        delivery.take_if(|delivery| *delivery == before.delivery);
         let moved = [
             ("collection", collection.is_some()),
             ("section", section.is_some()),

@@ -17,7 +17,7 @@ use crate::{StartOverflow, check};
 /// The name that stands for no collection; no collection has it.
 pub(crate) const GLOBAL: &str = "global";
 /// The weight of a memory that another one supersedes.
-const SUPERSEDED_WEIGHT: f64 = 0.1;
+pub(crate) const SUPERSEDED_WEIGHT: f64 = 0.1;
 
 /// A memory to store.
 #[derive(Debug, Clone)]

@@ -1,15 +1,15 @@
 //! Changing a memory.
 
 use loci_core::{
-    Caller, Change, Error, Expect, Forgotten, Memory, MemoryId, Passage, Redactions, Result,
-    Visibility,
+    Caller, Change, Delivery, Error, ErrorCode, Expect, Forgotten, Memory, MemoryId, Passage,
+    Redactions, Result, Visibility,
 };
 use loci_search::{document, indexed};
 
 use crate::Memories;
 use crate::memories::remember::GLOBAL;
 use crate::memories::versions::kept;
-use crate::notes::{Embedded, cannot_change, in_file_or_store, note_body};
+use crate::notes::{Embedded, in_file_or_store, note_body};
 use crate::{Embedding, Refile, check};
 
 impl Memories<'_> {
@@ -79,7 +79,12 @@ impl Memories<'_> {
         let metadata = before.metadata();
         let marks = document::marks_of_origin(before.source_path(), before.is_tool_output());
         let now = self.clock.now();
-        let text = change.content.as_deref().map(|content| {
+        // The passages carry the tags.
+        let indexed = match (&change.content, &change.tags) {
+            (None, Some(_)) => Some(before.content.as_str()),
+            (content, _) => content.as_deref(),
+        };
+        let text = indexed.map(|content| {
             let mut passages = indexed::of_text(content, &metadata, &marks, now);
             let (embedding, _) =
                 self.models
@@ -88,18 +93,27 @@ impl Memories<'_> {
         });
         let revised =
             self.notes
-                .change_in_store(caller, &before.id, Forgotten::Hide, |before| {
-                    let mut memory = before.clone();
+                .change_in_store(caller, &before.id, Forgotten::Hide, |stored| {
+                    let mut memory = stored.clone();
                     share(&mut memory, shared)?;
                     memory.location = change.place_after(&memory.location);
+                    if let Some(tags) = &change.tags {
+                        if change.content.is_none() && memory.content != before.content {
+                            return Err(changed_meanwhile());
+                        }
+                        memory.tags.clone_from(tags);
+                    }
+                    memory.delivery = change.delivery.unwrap_or(memory.delivery);
                     let passages = text.as_ref().map(|(content, passages, _)| {
-                        (*content).clone_into(&mut memory.content);
-                        found.write_to(&mut memory.attributes);
-                        memory.set_writer(caller);
-                        // It belongs to the former text.
-                        memory.summary = None;
-                        // A faster writer may have set a later time.
-                        memory.updated_at = memory.updated_at.max(now);
+                        if change.content.is_some() {
+                            (*content).clone_into(&mut memory.content);
+                            found.write_to(&mut memory.attributes);
+                            memory.set_writer(caller);
+                            // It belongs to the former text.
+                            memory.summary = None;
+                            // A faster writer may have set a later time.
+                            memory.updated_at = memory.updated_at.max(now);
+                        }
                         // Another writer may have replaced it by one with other tags.
                         if memory.metadata() == metadata {
                             return passages.clone();
@@ -115,7 +129,7 @@ impl Memories<'_> {
                             .collect()
                     });
                     let (change, memory) = put_next(memory, passages);
-                    let changes = kept(&before, &memory).into_iter().chain([change]);
+                    let changes = kept(&stored, &memory).into_iter().chain([change]);
                     Ok((changes.collect(), memory))
                 })?;
         let Some(memory) = revised else {
@@ -150,9 +164,7 @@ impl Memories<'_> {
                 share(&mut memory.clone(), shared)?;
                 if let Some(body) = &body {
                     if memory.content != before.content && memory.content != *body {
-                        return Err(cannot_change(
-                            "somebody changed its text meanwhile; read it again",
-                        ));
+                        return Err(changed_meanwhile());
                     }
                     note.body.clone_from(body);
                     note.updated_at = Some(self.notes.note_time());
@@ -163,6 +175,12 @@ impl Memories<'_> {
                 }
                 if let Some(section) = &change.section {
                     note.section = Some(section.clone());
+                }
+                if let Some(tags) = &change.tags {
+                    note.tags.clone_from(tags);
+                }
+                if let Some(delivery) = change.delivery {
+                    note.always_load = delivery == Delivery::Bootstrap;
                 }
                 Ok(true)
             },
@@ -186,6 +204,12 @@ impl Memories<'_> {
             self.access.without_hidden(caller, memory)
         })
     }
+}
+
+/// Returns the error for a text that another writer changed first.
+fn changed_meanwhile() -> Error {
+    let message = "nothing was changed: another writer changed the text meanwhile; read it again";
+    Error::new(ErrorCode::Conflict, message)
 }
 
 /// Returns the change that replaces the last revision of a memory, with new passages if given.

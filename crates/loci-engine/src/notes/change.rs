@@ -12,7 +12,7 @@ use crate::Notes;
 const ATTEMPTS_MAX: usize = 10;
 
 /// The error for a note that cannot be changed because of its file.
-pub(crate) fn cannot_change(reason: &str) -> Error {
+fn cannot_change(reason: &str) -> Error {
     Error::new(
         ErrorCode::Conflict,
         format!("the note was not changed: {reason}"),

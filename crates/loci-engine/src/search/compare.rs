@@ -42,14 +42,14 @@ pub(crate) struct Compared {
 }
 
 /// The memories nearest to a text.
-struct Near {
+pub(super) struct Near {
     version: u64,
     /// Each with its highest cosine similarity to a passage of the text.
-    cosines: HashMap<MemoryId, Option<f32>>,
+    pub(super) cosines: HashMap<MemoryId, Option<f32>>,
     /// The first of them by id.
-    first: Vec<Memory>,
+    pub(super) first: Vec<Memory>,
     /// The ids of the others, in order.
-    unread: Vec<MemoryId>,
+    pub(super) unread: Vec<MemoryId>,
 }
 
 impl Search<'_> {
@@ -142,7 +142,7 @@ impl Search<'_> {
     }
 
     /// Returns the memories nearest by words and by meaning.
-    fn near_in_words_or_meaning(
+    pub(super) fn near_in_words_or_meaning(
         &self,
         filter: &Filter,
         content: &str,
@@ -187,7 +187,7 @@ impl Search<'_> {
     }
 
     /// Passes each of the nearest memories, in the order of their ids.
-    fn each_near(
+    pub(super) fn each_near(
         &self,
         filter: &Filter,
         first: Vec<Memory>,
@@ -206,7 +206,7 @@ impl Search<'_> {
 }
 
 /// Reports whether two memories have the same title and text, except for white space.
-fn is_same_text(one: &Memory, other: &Memory) -> bool {
+pub(super) fn is_same_text(one: &Memory, other: &Memory) -> bool {
     one.title == other.title
         && one
             .content

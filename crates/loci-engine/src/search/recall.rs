@@ -17,7 +17,7 @@ use crate::models::QueryReading;
 use crate::search::fusion_input::{FusionInput, Marks, cut_at, input};
 use crate::search::literal::Pool;
 use crate::search::order::{Paging, Ranked, candidates_for, in_order, ranked};
-use crate::{FusionWeights, SearchMode, check};
+use crate::{Facets, FusionWeights, SearchMode, check};
 
 /// A question.
 pub struct Recall<'a> {
@@ -31,8 +31,12 @@ pub struct Recall<'a> {
     pub thread: Option<String>,
     /// Only these sections; all, if empty.
     pub sections: Vec<String>,
+    /// Only these kinds; all if empty.
+    pub kinds: Vec<String>,
     /// Only memories with all of these tags.
     pub tags: Vec<String>,
+    /// Further conditions.
+    pub facets: Facets,
     /// The maximum number of results; clamps to
     /// [`RECALL_RESULTS_MAX`](loci_core::limits::RECALL_RESULTS_MAX), or to `results_max` of the
     /// [`Policy`](crate::Policy) if that is greater.
@@ -52,7 +56,9 @@ impl<'a> Recall<'a> {
             collections: CollectionFilter::Any,
             thread: None,
             sections: Vec::new(),
+            kinds: Vec::new(),
             tags: Vec::new(),
+            facets: Facets::default(),
             limit,
             ranking,
             counts_access: false,
@@ -417,6 +423,8 @@ impl Search<'_> {
         let mut filter = self.access.filter(caller, request.collections.clone());
         (filter.tiers, filter.thread) = (request.tiers.clone(), request.thread.clone());
         filter.sections.clone_from(&request.sections);
+        filter.kinds.clone_from(&request.kinds);
+        request.facets.clone().narrow(&mut filter);
         check::tags("tags", &request.tags)?;
         filter.tags.clone_from(&request.tags);
         filter.superseded = Superseded::Hide;

@@ -17,7 +17,7 @@ use crate::sources::file_source::SOURCE_FILE;
 const READ_AT_ONCE: usize = 256;
 
 /// The key of a source file: its collection and its path.
-type Key = (Option<String>, String);
+pub(super) type Key = (Option<String>, String);
 
 /// The source files to check.
 #[derive(Debug, Clone)]
@@ -292,7 +292,7 @@ impl Sources<'_> {
 /// Checks files of a project: returns the identity of its folder, and their states. `None` if the
 /// folder is missing before or after, or changes in between: then its drive went away, and the
 /// files only seem to be missing.
-fn look(
+pub(super) fn look(
     tree: &dyn SourceTree,
     root: &str,
     keys: &[Key],
@@ -318,7 +318,7 @@ fn is_away(root: &str, removed: u64) -> Error {
 }
 
 /// Returns the absolute path of the file that a memory was made from. A note has none.
-fn source(memory: &Memory) -> Option<&str> {
+pub(super) fn source(memory: &Memory) -> Option<&str> {
     memory
         .attributes
         .get(SOURCE_FILE)
@@ -327,7 +327,7 @@ fn source(memory: &Memory) -> Option<&str> {
 }
 
 /// Reports whether it is an absolute path without `..`.
-fn is_plain(path: &str) -> bool {
+pub(super) fn is_plain(path: &str) -> bool {
     let path = Path::new(path);
     path.is_absolute()
         && path

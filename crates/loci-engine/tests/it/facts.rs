@@ -390,6 +390,126 @@ fn a_fact_that_begins_later_is_not_ended() {
     assert_eq!(about(&engine, "tea", Some(day(13))), [later]);
 }
 
+/// A retracted fact is found by nothing, and may be added again.
+#[test]
+fn a_retracted_fact_never_held() {
+    let engine = engine();
+    let (local, graph) = (Caller::local(), engine.graph());
+    let facts = [
+        added(&engine, relate(MAX_LOVES, None, None)),
+        added(
+            &engine,
+            relate(["Max", "is in", "Rome"], Some(day(1)), Some(day(2))),
+        ),
+        added(
+            &engine,
+            relate(["Max", "was in", "Bonn"], None, Some(day(2))),
+        ),
+    ];
+    for fact in &facts {
+        let triple =
+            [&fact.subject, &fact.predicate, &fact.object].map(|name| name.spelling.as_str());
+        assert_eq!(graph.fact(&local, triple, &fact.id).as_ref(), Ok(fact));
+        graph.retract_fact(&local, fact).unwrap();
+        assert_eq!(
+            graph.fact(&local, triple, &fact.id).unwrap_err().code,
+            ErrorCode::NotFound
+        );
+        let again = graph.retract_fact(&local, fact).unwrap_err();
+        assert_eq!(again.code, ErrorCode::Conflict);
+        let ended = graph.end_facts(&local, triple, Some(day(5))).unwrap_err();
+        assert!(ended.message.contains("is open"), "{ended}");
+    }
+    for as_of in [None, Some(day(1)), Some(day(-9_000))] {
+        assert_eq!(about(&engine, "Max", as_of), []);
+    }
+    assert_eq!(graph.timeline(&local, None, 0).unwrap().facts, []);
+    let again = added(&engine, facts[1].clone().into());
+    assert_eq!(about(&engine, "Max", None), [again]);
+}
+
+#[test]
+fn a_wrong_fact_gives_way_to_the_right_one() {
+    let Bench { engine, clock, .. } = bench();
+    let (local, graph) = (Caller::local(), engine.graph());
+    let wrong = added(
+        &engine,
+        relate(["Max", "is in", "Rome"], Some(day(1)), None),
+    );
+    let known = added(&engine, relate(["Max", "is in", "Bonn"], None, None));
+    assert_eq!(
+        graph.correct_fact(&local, &wrong, wrong.clone().into()),
+        Ok(wrong.clone())
+    );
+    // The right one may not be there already, and then nothing changes.
+    let taken = graph
+        .correct_fact(&local, &wrong, known.clone().into())
+        .unwrap_err();
+    assert_eq!(taken.code, ErrorCode::Conflict);
+    let reversed = relate(["Max", "is in", "Rom"], Some(day(2)), Some(day(1)));
+    assert_eq!(
+        graph
+            .correct_fact(&local, &wrong, reversed)
+            .unwrap_err()
+            .argument
+            .as_deref(),
+        Some("valid_to")
+    );
+    assert_eq!(about(&engine, "Max", None), [known.clone(), wrong.clone()]);
+    clock.advance(1);
+    let right = graph
+        .correct_fact(
+            &local,
+            &wrong,
+            relate(["MAX", "is in", "Rom"], Some(day(1)), Some(day(3))),
+        )
+        .unwrap();
+    assert_eq!(right.subject.spelling, "Max", "the first spelling stays");
+    assert_eq!(about(&engine, "Max", None), [known.clone(), right.clone()]);
+    // Back again, with an open end.
+    let back = graph
+        .correct_fact(&local, &right, wrong.clone().into())
+        .unwrap();
+    assert_eq!((&back.object, back.valid_to), (&wrong.object, None));
+    assert_eq!(about(&engine, "Max", None), [known, back]);
+}
+
+#[test]
+fn one_fact_is_ended_again_and_again() {
+    let engine = engine();
+    let (local, graph) = (Caller::local(), engine.graph());
+    let fact = added(&engine, relate(MAX_LOVES, Some(day(3)), None));
+    let early = graph.end_fact(&local, &fact, day(2)).unwrap_err();
+    assert_eq!(early.argument.as_deref(), Some("ended"));
+    let ended = graph.end_fact(&local, &fact, day(9)).unwrap();
+    assert_eq!(about(&engine, "Max", None), std::slice::from_ref(&ended));
+    assert_eq!(
+        graph.end_fact(&local, &fact, day(9)).unwrap_err().code,
+        ErrorCode::Conflict
+    );
+    let later = graph.end_fact(&local, &ended, day(12)).unwrap();
+    assert_eq!(about(&engine, "Max", Some(day(11))), [later]);
+}
+
+/// Without the scope `read`, nobody learns which facts there are.
+#[test]
+fn a_fact_is_shown_to_readers_alone() {
+    let engine = engine();
+    let fact = added(&engine, relate(MAX_LOVES, None, None));
+    let blind = Caller::new(
+        Space::default(),
+        Principal {
+            scopes: Scopes::of(&[Scope::Write]),
+            ..Principal::local()
+        },
+    );
+    let error = engine
+        .graph()
+        .fact(&blind, MAX_LOVES, &fact.id)
+        .unwrap_err();
+    assert_eq!(error.code, ErrorCode::NotFound);
+}
+
 #[test]
 fn spaces_have_graphs_of_their_own() {
     let engine = engine();

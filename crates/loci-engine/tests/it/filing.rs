@@ -278,6 +278,7 @@ fn text_and_place_change_in_one_step() {
             content: text("tea at four"),
             collection: Some(text("home")),
             section: text("kitchen"),
+            ..Refile::default()
         },
     ] {
         assert_eq!(refile(change), (before.clone(), false));
@@ -310,6 +311,7 @@ fn text_and_place_change_in_one_step() {
         content: text("coffee at five"),
         collection: Some(text("work")),
         section: None,
+        ..Refile::default()
     });
     assert_eq!(place(&changed), (text("work"), "garden".to_owned()));
     assert_eq!(
@@ -426,6 +428,7 @@ fn what_is_kept_apart_stays_in_its_place() {
         content: text("a loud day"),
         collection: Some(text("wing_ada")),
         section: text("diary"),
+        ..Refile::default()
     };
     let refiled = engine.memories().refile(&ann, &id, same).unwrap();
     assert_eq!(
@@ -465,6 +468,7 @@ fn the_beginnings_of_long_texts_are_gone_through() {
         offset: 1,
         limit: 28,
         characters_max: Some(4),
+        ..Browse::default()
     };
     let browsed = engine.listings().browse(&ann, all.clone()).unwrap();
     let expected: Vec<String> = (1..29)
@@ -613,6 +617,7 @@ fn a_note_is_filed_in_its_file() {
         content: text("wax"),
         collection: Some(None),
         section: None,
+        ..Refile::default()
     });
     assert_eq!(
         (&both.location, both.content.as_str(), both.updated_at),
@@ -686,6 +691,7 @@ fn what_was_filed_is_gone_through_in_its_order() {
         offset: 0,
         limit: 10,
         characters_max: None,
+        ..Browse::default()
     };
     let both = vec![Tier::LongTerm, Tier::Unlisted];
     let even = vec!["even".to_owned()];
@@ -833,6 +839,7 @@ fn every_page_is_a_part_of_the_whole_listing() {
             offset,
             limit,
             characters_max: Some(9),
+            ..Browse::default()
         };
         let browsed = engine.listings().browse(&Caller::local(), request).unwrap();
         let number = |memory: &Memory| memory.content.parse::<usize>().unwrap();

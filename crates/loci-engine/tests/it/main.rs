@@ -8,6 +8,7 @@ mod audit;
 mod authors;
 mod bundles;
 mod conversations;
+mod deciding;
 mod enrichment;
 mod excerpts;
 mod facts;

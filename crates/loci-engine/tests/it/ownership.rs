@@ -1312,6 +1312,7 @@ fn no_read_names_a_memory_that_the_caller_may_not_read() {
             offset: 0,
             limit: 10,
             characters_max: None,
+            ..Browse::default()
         };
         let page = PageRequest {
             query: "wax",

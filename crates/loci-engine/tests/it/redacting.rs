@@ -57,6 +57,48 @@ pub fn bench_of(scope: RedactionScope) -> Bench {
     }
 }
 
+/// A writer finds the secrets of what it read, and removes those that it may.
+#[test]
+fn a_writer_removes_the_secrets_of_one_memory() {
+    let Bench { engine, store, .. } = bench_of(RedactionScope::Mined);
+    let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
+    let request = Remember {
+        visibility: Visibility::Shared,
+        tags: vec![format!("tag {SECRET}")],
+        ..Remember::new(format!("The word is {SECRET}."), "fact")
+    };
+    let held = engine.memories().remember(&ann, request).unwrap().memory;
+    let clean = engine
+        .memories()
+        .remember(&ann, Remember::new("No word.", "fact"))
+        .unwrap()
+        .memory;
+    let secrets = engine.secrets();
+    let found = secrets
+        .secrets_among(&[held.clone(), clean.clone()])
+        .unwrap();
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (
+            &found[0].memory,
+            found[0].redactions.total(),
+            found[0].is_note
+        ),
+        (&held.id, 2, false)
+    );
+    assert_eq!(
+        secrets.redact(&bob, &held.id).unwrap_err().code,
+        ErrorCode::Forbidden
+    );
+    assert_eq!(
+        secrets.redact(&bob, &clean.id).unwrap_err().code,
+        ErrorCode::NotFound
+    );
+    assert_eq!(secrets.redact(&ann, &held.id), Ok(true));
+    assert!(!stored(&store).contains(SECRET));
+    assert_eq!(secrets.redact(&ann, &held.id), Ok(false));
+}
+
 /// Returns all data of the store as one text.
 fn stored(store: &NaiveStore) -> String {
     let mut text = String::new();

@@ -104,6 +104,7 @@ impl Mine {
             offset: 0,
             limit: 1_000,
             characters_max: None,
+            ..Browse::default()
         };
         let mut memories = Vec::new();
         loop {

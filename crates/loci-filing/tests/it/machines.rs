@@ -107,6 +107,7 @@ impl Shared {
             offset: 0,
             limit: 100,
             characters_max: None,
+            ..Browse::default()
         };
         let browsed = self.machines[0].listings().browse(&caller(), browse);
         let of_machine = |memory: &Memory| memory.source_machine() == machine;

@@ -404,6 +404,7 @@ fn compress(
         offset: 0,
         limit: crate::output::clamped(limit, loci_core::limits::LIST_RESULTS_MAX),
         characters_max: None,
+        ..Browse::default()
     };
     let browsed = Parts::open_current(settings)?
         .engine

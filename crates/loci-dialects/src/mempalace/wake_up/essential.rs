@@ -114,5 +114,6 @@ pub(super) fn newest_of(
         offset: 0,
         limit,
         characters_max: Some(CHARACTERS_READ),
+        ..Browse::default()
     }
 }

@@ -1,0 +1,44 @@
+//! Conditions on memories that searches and listings share.
+
+use loci_core::{Filter, OwnerFilter, Timestamp};
+
+/// Conditions on who filed a memory, through which tool set, and when. A memory must match all.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Facets {
+    /// The owner of the memories.
+    pub owner: OwnerFilter,
+    /// Only memories that came in through this tool set.
+    pub origin: Option<String>,
+    /// Only memories first stored at or after this time.
+    pub created_from: Option<Timestamp>,
+    /// Only memories first stored at or before this time.
+    pub created_until: Option<Timestamp>,
+}
+
+impl Default for Facets {
+    /// Returns conditions that every memory matches.
+    fn default() -> Self {
+        Facets {
+            owner: OwnerFilter::Any,
+            origin: None,
+            created_from: None,
+            created_until: None,
+        }
+    }
+}
+
+impl Facets {
+    /// Adds the conditions to a filter.
+    pub(crate) fn narrow(self, filter: &mut Filter) {
+        let Facets {
+            owner,
+            origin,
+            created_from,
+            created_until,
+        } = self;
+        filter.owner = owner;
+        filter.origin = origin;
+        filter.created_from = created_from;
+        filter.created_until = created_until;
+    }
+}

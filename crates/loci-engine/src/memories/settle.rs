@@ -1,0 +1,128 @@
+//! Deciding between two memories, of which one is to be used from now on.
+
+use loci_core::{Caller, Change, Error, Forgotten, Memory, MemoryId, Result};
+
+use crate::Memories;
+use crate::memories::remember::SUPERSEDED_WEIGHT;
+use crate::memories::update::put_next;
+use crate::notes::not_note;
+
+/// The most memories of a chain of replacements that are followed.
+const CHAIN_MAX: usize = 100;
+
+/// How [`settle`](crate::Memories::settle) decided, which
+/// [`unsettle`](crate::Memories::unsettle) takes back.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Settled {
+    /// The memory that is kept supersedes the other one now.
+    Superseded {
+        /// The weight of the other one before.
+        weight: f64,
+    },
+    /// The other one is forgotten.
+    Forgotten,
+}
+
+impl Memories<'_> {
+    /// Decides that one memory holds and another one does not: the one that is kept supersedes the
+    /// other, whose weight falls as with [`remember`](crate::Memories::remember). If that cannot be
+    /// (one of them is a note, whose file does not say it; the caller may not change the kept one;
+    /// it supersedes a third one already, or the two are of different tiers or of one chain), the
+    /// other one is [forgotten](crate::Memories::forget_softly). Durable when it returns.
+    ///
+    /// # Errors
+    /// `invalid_argument` if the two are one; `not_found` if the caller can read no such memory,
+    /// `forbidden` if it may only read the other one; those of `forget_softly`.
+    pub fn settle(&self, caller: &Caller, kept: &MemoryId, other: &MemoryId) -> Result<Settled> {
+        if kept == other {
+            return Err(Error::invalid("other", "must be another memory"));
+        }
+        let superseded = self.locks.change(other, || {
+            let keeper = self.access.readable(caller, kept)?;
+            let replaced = self.access.writable(caller, other)?;
+            if !self.can_supersede(caller, &keeper, &replaced)? {
+                return Ok(None);
+            }
+            let weight = replaced.weight;
+            let keeper = Memory {
+                supersedes: Some(other.clone()),
+                ..keeper
+            };
+            let faded = Memory {
+                weight: weight.min(SUPERSEDED_WEIGHT),
+                ..replaced
+            };
+            self.put_both(caller, keeper, faded)?;
+            Ok(Some(Settled::Superseded { weight }))
+        })?;
+        if let Some(settled) = superseded {
+            return Ok(settled);
+        }
+        self.forget_softly(caller, other)?;
+        Ok(Settled::Forgotten)
+    }
+
+    /// Takes a decision between two memories back. Does nothing to what others decided since then.
+    /// Durable when it returns.
+    ///
+    /// # Errors
+    /// `not_found` if the caller can read no such memory, `forbidden` if it may only read it;
+    /// `unavailable` if the store cannot be written.
+    pub fn unsettle(
+        &self,
+        caller: &Caller,
+        kept: &MemoryId,
+        other: &MemoryId,
+        settled: &Settled,
+    ) -> Result<()> {
+        let Settled::Superseded { weight } = *settled else {
+            return self.unforget(caller, other).map(drop);
+        };
+        self.locks.change(other, || {
+            let show = Forgotten::Show;
+            let keeper = self.access.writable_among(caller, kept, show)?;
+            let replaced = self.access.writable_among(caller, other, show)?;
+            if keeper.supersedes.as_ref() != Some(other) {
+                return Ok(());
+            }
+            let keeper = Memory {
+                supersedes: None,
+                ..keeper
+            };
+            self.put_both(caller, keeper, Memory { weight, ..replaced })
+        })
+    }
+
+    fn put_both(&self, caller: &Caller, one: Memory, other: Memory) -> Result<()> {
+        let ids = [&one.id, &other.id];
+        let not_notes = ids.map(|id| not_note(&caller.space, id));
+        let changes: Vec<Change> = not_notes
+            .into_iter()
+            .flatten()
+            .chain([one, other].map(|memory| put_next(memory, None).0))
+            .collect();
+        self.access.commit(caller, changes)
+    }
+
+    /// Returns true if a memory may supersede another one as it is now.
+    fn can_supersede(&self, caller: &Caller, keeper: &Memory, replaced: &Memory) -> Result<bool> {
+        let is_free = keeper.supersedes.is_none() && keeper.tier == replaced.tier;
+        if !is_free || !caller.may_write(keeper) {
+            return Ok(false);
+        }
+        if self.notes.is_note(keeper)? || self.notes.is_note(replaced)? {
+            return Ok(false);
+        }
+        // A circle of replacements would leave none of them in use.
+        let mut next = replaced.supersedes.clone();
+        for _ in 0..CHAIN_MAX {
+            let Some(id) = next else { return Ok(true) };
+            if id == keeper.id {
+                return Ok(false);
+            }
+            let older = self.store.get(&caller.space, &id)?;
+            next = older.and_then(|older| older.supersedes);
+        }
+        Ok(false)
+    }
+}
