@@ -16,7 +16,7 @@ check:
     #!/usr/bin/env bash
     set -uo pipefail
     passed=0 failed=() timings=()
-    for step in fmt-check tidy packaging deny clippy models test postgres crash doc e2e conformance hosts-quick fuzz; do
+    for step in fmt-check tidy packaging deny clippy models test postgres crash doc e2e page conformance hosts-quick fuzz; do
         echo "== $step"
         begin=$SECONDS
         if {{ just_executable() }} "$step"; then passed=$((passed + 1)) outcome=ok; else failed+=("$step") outcome=FAILED; fi
@@ -40,11 +40,10 @@ fmt-check:
 
 # Lints, with warnings as errors
 clippy:
-    cargo clippy --workspace --all-targets --locked -- -D warnings
-    # Which a plain `cargo test` does not run.
-    cargo clippy --workspace --test crash --locked -- -D warnings
-    # The whole workspace again, since a smaller choice changes features of what it shares and checks that again.
+    # With the one optional feature. What is there without it alone is a few lines, which the tests compile.
     cargo clippy --workspace --all-targets --features loci/ort --locked -- -D warnings
+    # Which a plain `cargo test` does not run.
+    cargo clippy --workspace --test crash --features loci/ort --locked -- -D warnings
 
 # Holds the house rules (xtask/src/tidy)
 tidy:
@@ -93,6 +92,10 @@ environment:
 # Drives the built binary with the Python MCP SDK over stdio and HTTP
 e2e: environment programs
     python -m unittest discover --start-directory tests/e2e --verbose
+
+# Drives the page in Chromium; LOCI_BLESS=1 takes the pictures of docs/page.md again
+page: environment programs
+    python -m unittest discover --start-directory tests/page --verbose
 
 # Runs the official MCP conformance suite against the fixture build and the product
 conformance: environment programs

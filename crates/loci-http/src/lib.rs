@@ -21,6 +21,7 @@ mod client;
 mod documents;
 mod downloads;
 mod embeddings;
+mod entrance;
 mod readiness;
 mod web_search;
 
@@ -28,5 +29,6 @@ pub use chat::{ChatModel, ChatModelOptions};
 pub use documents::{DocumentUrl, Documents};
 pub use downloads::Downloads;
 pub use embeddings::{HttpModel, HttpModelOptions};
+pub use entrance::entrance_path;
 pub use readiness::check_ready;
 pub use web_search::{TavilySearch, TavilySearchOptions};

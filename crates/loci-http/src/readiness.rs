@@ -43,8 +43,8 @@ pub fn check_ready(argument: &str, url: &str, timeout: Duration) -> Result<()> {
         .map_err(|problem| Error::unavailable(format!("the server at {base} {problem}")))
 }
 
-/// Asks; returns the problem in words that follow the server.
-fn ask(url: &str, is_loopback: bool, timeout: Duration) -> std::result::Result<(), String> {
+/// Returns an agent for requests to a server of loci, without redirects and retries.
+pub(crate) fn own_server_agent(is_loopback: bool, timeout: Duration) -> ureq::Agent {
     let mut config = ureq::Agent::config_builder()
         .http_status_as_error(false)
         .max_redirects(0)
@@ -54,12 +54,18 @@ fn ask(url: &str, is_loopback: bool, timeout: Duration) -> std::result::Result<(
     if is_loopback {
         config = config.proxy(None);
     }
+    config.build().new_agent()
+}
+
+/// Asks; returns the problem in words that follow the server.
+fn ask(url: &str, is_loopback: bool, timeout: Duration) -> std::result::Result<(), String> {
+    let agent = own_server_agent(is_loopback, timeout);
     let failed = |error: ureq::Error| match error {
         ureq::Error::Timeout(_) => format!("did not answer within {timeout:?}"),
         ureq::Error::HostNotFound => "has a host that is not known; see its URL".to_owned(),
         error => format!("does not answer ({error}); see whether `loci serve` runs there"),
     };
-    let mut response = config.build().new_agent().get(url).call().map_err(failed)?;
+    let mut response = agent.get(url).call().map_err(failed)?;
     let status = response.status();
     let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX);
     match (status, body.read_to_vec().ok().as_deref()) {

@@ -159,6 +159,8 @@ pub struct HttpServer {
     config: HttpConfig,
     host: Arc<Host>,
     mcp: Router,
+    /// Routes for browsers.
+    pages: Router,
     /// The paths of the endpoints.
     paths: Vec<String>,
     refused_names: Arc<RefusedNames>,
@@ -179,6 +181,7 @@ impl HttpServer {
             config,
             host,
             mcp: Router::new(),
+            pages: Router::new(),
             paths: Vec::new(),
             refused_names: Arc::default(),
             streams: CancellationToken::new(),
@@ -199,6 +202,14 @@ impl HttpServer {
     #[must_use]
     pub fn with_handler<H: ServerHandler + Clone>(self, name: &str, handler: H) -> Self {
         self.with_endpoint(name, handler, None)
+    }
+
+    /// Adds routes for browsers, which no page of another origin may read. They check by themselves
+    /// who sends a request, and find where it came from by [`base_url`](crate::base_url).
+    #[must_use]
+    pub fn with_pages(mut self, pages: Router) -> Self {
+        self.pages = self.pages.merge(pages);
+        self
     }
 
     fn with_endpoint<H: ServerHandler + Clone>(
@@ -260,12 +271,13 @@ impl HttpServer {
             .merge(no_provider_routes(&self.config.authentication))
             .method_not_allowed_fallback(method_not_allowed)
             .merge(mcp)
+            .layer(middleware::from_fn_with_state(origins, answer_cors))
+            .merge(self.pages.clone())
             .fallback(not_found)
             .layer(middleware::from_fn_with_state(
                 Arc::new(entrance),
                 set_request_origin,
             ))
-            .layer(middleware::from_fn_with_state(origins, answer_cors))
     }
 
     /// Serves until `shutdown` completes; then ends subscriptions, lets requests under way finish

@@ -40,7 +40,7 @@ mod subscription;
 mod subscription_slots;
 mod tls;
 
-pub use ::http::HeaderMap;
+pub use ::http::{Extensions, HeaderMap, HeaderValue};
 pub use auth::{Authentication, token_hash};
 pub use catalog::listed_tools;
 pub use client_calls::{ClientCall, ClientCalls, Transport};
@@ -49,7 +49,7 @@ pub use host::Host;
 pub use http::{HttpConfig, HttpServer};
 pub use ipnet::IpNet;
 pub use monotonic::MonotonicTime;
-pub use proxy::PublicUrl;
+pub use proxy::{PublicUrl, base_url};
 pub use rate_limit::RateLimit;
 pub use stdio::serve_stdio;
 pub use tls::Tls;

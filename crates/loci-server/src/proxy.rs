@@ -9,6 +9,7 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
+use http::Extensions;
 use http::header::{
     CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, TRANSFER_ENCODING,
 };
@@ -30,8 +31,17 @@ pub(crate) struct RequestOrigin {
     /// The base URL under which the caller reached this server, such as `https://memory.example`,
     /// without a slash at the end; `None` if no trusted source gives it.
     pub(crate) base_url: Option<String>,
+    /// The base URL as a browser shows it: by the `Host` header, if that names this server.
+    pub(crate) shown_url: Option<String>,
     /// The caller's address; `None` if there is no connection (in tests of a router).
     pub(crate) client: Option<IpAddr>,
+}
+
+/// Returns the URL under which the sender of a request reached this server, without a slash at the
+/// end; `None` if the request names a host that is not served. `extensions` are those of a request
+/// to a route of [`HttpServer::with_pages`](crate::HttpServer::with_pages).
+pub fn base_url(extensions: &Extensions) -> Option<&str> {
+    extensions.get::<RequestOrigin>()?.shown_url.as_deref()
 }
 
 /// The URL under which clients reach a server: a scheme, a host and perhaps a port. Created by
@@ -208,7 +218,7 @@ enum Listener {
 
 /// Determines the origin of requests.
 pub(crate) struct OriginResolver {
-    base_url: Option<String>,
+    public_url: Option<PublicUrl>,
     /// The names of this machine, which all of its services share.
     local_hosts: Vec<AllowedHost>,
     allowed_hosts: Vec<AllowedHost>,
@@ -224,7 +234,7 @@ impl OriginResolver {
     ) -> Self {
         let hosts = |names: &[String]| names.iter().map(|name| AllowedHost::of(name)).collect();
         OriginResolver {
-            base_url: public_url.map(PublicUrl::base_url),
+            public_url: public_url.cloned(),
             local_hosts: hosts(local_hosts),
             allowed_hosts: hosts(allowed_hosts),
             trusted_proxies: trusted_proxies.iter().copied().map(canonical).collect(),
@@ -261,13 +271,23 @@ impl OriginResolver {
             }
             None => Listener::Us(peer.map(|peer| peer.local_port)),
         };
-        let name = only(headers, HOST.as_str()).and_then(Name::in_header);
-        let name = name.filter(|name| self.is_ours(name, scheme, listener));
-        let base_url = self
-            .base_url
-            .clone()
-            .or_else(|| Some(name?.base_url(scheme)));
-        RequestOrigin { base_url, client }
+        let named = only(headers, HOST.as_str()).and_then(Name::in_header);
+        let name = named
+            .as_ref()
+            .filter(|name| self.is_ours(name, scheme, listener));
+        let by_host = name.map(|name| name.base_url(scheme));
+        let public = self.public_url.as_ref();
+        // A proxy that is not trusted does not say that it was reached over TLS.
+        let of_public = public.filter(|public| {
+            named
+                .as_ref()
+                .is_some_and(|named| named.host == public.name.host)
+        });
+        RequestOrigin {
+            base_url: public.map(PublicUrl::base_url).or_else(|| by_host.clone()),
+            shown_url: of_public.map(PublicUrl::base_url).or(by_host),
+            client,
+        }
     }
 
     fn trusts(&self, address: IpAddr) -> bool {

@@ -40,6 +40,11 @@ pub enum Command {
     /// The first start makes a token, keeps it in the data folder and prints the line to paste
     /// into a host. Stops at SIGINT, SIGTERM or SIGHUP.
     Serve(Serve),
+    /// Open the page in a browser, on which people see what their agents know and set it right
+    ///
+    /// A running `loci serve` shows it at `/`; without one, this command serves until it is stopped.
+    /// The address that is printed lets a browser in once, within a minute.
+    Page(Page),
     /// Serve one dialect over stdin and stdout, as an MCP host starts it
     Mcp {
         /// The tool set
@@ -178,7 +183,7 @@ pub enum Command {
     Reference,
 }
 
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct Serve {
     #[arg(long, value_name = "ADDRESS", help = settings::BIND.help())]
     bind: Option<String>,
@@ -191,6 +196,13 @@ pub struct Serve {
     tls_cert: Option<String>,
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help = settings::TLS_KEY.help())]
     tls_key: Option<String>,
+}
+
+#[derive(Args)]
+pub struct Page {
+    /// Print the address and open nothing
+    #[arg(long)]
+    pub print: bool,
 }
 
 #[derive(Args)]

@@ -19,6 +19,7 @@ pub mod migrate;
 pub mod model;
 pub mod notices;
 pub mod overview;
+pub mod page;
 pub mod palace;
 pub mod reference;
 pub mod reindex;

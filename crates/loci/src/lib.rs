@@ -26,6 +26,8 @@ pub mod models;
 mod moments;
 pub mod output;
 mod own_program;
+mod own_server;
+mod page;
 mod panics;
 pub mod progress;
 mod question_ahead;
@@ -128,7 +130,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Reference => return commands::reference::run(),
         _ => {}
     }
-    let usual = if matches!(cli.command, Command::Serve(_)) {
+    let usual = if matches!(cli.command, Command::Serve(_) | Command::Page(_)) {
         LevelFilter::INFO
     } else {
         LevelFilter::WARN
@@ -145,6 +147,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
 fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(), Failure> {
     match command {
         Command::Serve(arguments) => commands::serve::run(settings, arguments, output),
+        Command::Page(arguments) => commands::page::run(settings, arguments, output),
         Command::Mcp { dialect } => commands::mcp::run(settings, dialect),
         Command::Connect(arguments) => commands::connect::run(settings, arguments, output),
         Command::Add(arguments) => commands::add::run(settings, arguments, output),
@@ -226,9 +229,14 @@ fn start_log(settings: &Settings, usual: LevelFilter) {
             },
         )
         .with_target("loci", log);
-    let lines = tracing_subscriber::fmt::layer()
-        .with_writer(LogWriter)
-        .with_ansi(false);
+    let lines = tracing_subscriber::fmt::layer().with_ansi(false);
+    let lines = if settings.logs_json {
+        // JSON has escapes of its own.
+        let lines = lines.with_writer(io::stderr);
+        lines.json().flatten_event(true).boxed()
+    } else {
+        lines.with_writer(LogWriter).boxed()
+    };
     tracing_subscriber::registry()
         .with(lines.with_filter(targets))
         .init();

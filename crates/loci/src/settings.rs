@@ -280,6 +280,8 @@ pub struct Settings {
     pub vault_file_mode: u32,
     /// [`LOG`], if it is set.
     pub log: Option<LevelFilter>,
+    /// True if the log has a JSON object on each line: [`LOG_FORMAT`].
+    pub logs_json: bool,
     /// [`SEARCH`]; words, if there is no model.
     pub search: SearchMode,
     /// [`BIND`].
@@ -444,6 +446,7 @@ impl Values {
             vault_file_mode: u32::from_str_radix(&mode, 8)
                 .map_err(|_| self.wrong(&VAULT_FILE_MODE, "is no octal number"))?,
             log: self.text(&LOG).and_then(|level| level.parse().ok()),
+            logs_json: self.text(&LOG_FORMAT) == Some("json"),
             search,
             bind: self.get(&BIND)?,
             allowed_origins: self.get(&ALLOWED_ORIGINS)?,
@@ -752,7 +755,7 @@ mod tests {
     #[test]
     fn the_file_sets_everything() {
         let file = "data = \"d\"\nstore = \"s\"\nstore_schema = \"t\"\nstore_password = \"p\"\nstore_password_file = \"f\"\n\
-                    store_connections = 3\nstore_index_megabytes = 4\nstore_migrate = \"never\"\nstore_row_security = true\nvault = \"v\"\nvault_file_mode = \"640\"\nidempotency_hours = 2\nlog = \"debug\"\nredact_secrets = \"all\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
+                    store_connections = 3\nstore_index_megabytes = 4\nstore_migrate = \"never\"\nstore_row_security = true\nvault = \"v\"\nvault_file_mode = \"640\"\nidempotency_hours = 2\nlog = \"debug\"\nlog_format = \"json\"\nmetrics_bind = \"127.0.0.1:5\"\nredact_secrets = \"all\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
                     allowed_origins = [\"https://a:1\", \"https://b:*\"]\nallowed_hosts = []\ntrusted_authors = [\"ann\"]\n\
                     public_url = \"https://m.example\"\ntrusted_proxies = [\"10.0.0.7\", \"10.1.0.0/16\"]\n\
                     maintenance_seconds = 5\nindex_file_memories = 13\nbusy_timeout_seconds = 6\nreply_tokens = 1234\n\
@@ -824,13 +827,16 @@ mod tests {
                 },
             }
         );
+        assert!(settings.logs_json);
         let Network {
+            metrics_bind,
             public_url,
             trusted_proxies,
             tls,
             rate_limit,
             oidc,
         } = settings.network;
+        assert_eq!(metrics_bind, "127.0.0.1:5".parse().ok());
         assert_eq!(public_url.unwrap().to_string(), "https://m.example");
         let proxies: Vec<String> = trusted_proxies.iter().map(ToString::to_string).collect();
         assert_eq!(proxies, ["10.0.0.7/32", "10.1.0.0/16"]);

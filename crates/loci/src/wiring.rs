@@ -11,6 +11,7 @@ use loci_core::{
 use loci_dialects::{Context, Dialect, Reply};
 use loci_engine::{Engine, Policy, Reconciled, Weights};
 use loci_mine::GitTree;
+use loci_page::Metrics;
 use loci_secrets::SecretRedactor;
 use loci_tokens::BpeTokens;
 use loci_vault::{VaultFolder, is_watched};
@@ -122,6 +123,8 @@ pub struct Parts {
     pub engine: Arc<Engine>,
     /// The folder of notes.
     pub vault: Vault,
+    /// The figures for monitoring, if a setting asks for them.
+    pub metrics: Option<Arc<Metrics>>,
 }
 
 /// The folder of notes, with the lock files of the processes that use it.
@@ -292,11 +295,20 @@ impl Parts {
         if let Some(key) = &settings.web_search_key {
             engine = engine.with_web_search(Arc::new(web_search(&settings.web_search_url, key)?));
         }
+        let metrics = settings
+            .network
+            .metrics_bind
+            .map(|_| Metrics::new())
+            .transpose()?;
+        if let Some(metrics) = &metrics {
+            engine = engine.with_call_observer(metrics.observer());
+        }
         Ok(Parts {
             store,
             embedder,
             engine: Arc::new(engine),
             vault,
+            metrics,
         })
     }
 

@@ -18,6 +18,8 @@ pub struct Common {
     vault: Option<String>,
     #[arg(long, global = true, value_name = "LEVEL", help = settings::LOG.help())]
     log: Option<String>,
+    #[arg(long, global = true, value_name = "FORM", help = settings::LOG_FORMAT.help())]
+    log_format: Option<String>,
     #[arg(long, global = true, value_name = "MODE", help = settings::SEARCH.help())]
     search: Option<String>,
     /// Print data as JSON
@@ -41,6 +43,7 @@ impl Common {
             (Some(settings::CONFIG_FLAG), &self.config),
             (settings::VAULT.flag, &self.vault),
             (settings::LOG.flag, &self.log),
+            (settings::LOG_FORMAT.flag, &self.log_format),
             (settings::SEARCH.flag, &self.search),
         ])
         .collect()

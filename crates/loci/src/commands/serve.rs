@@ -1,28 +1,36 @@
 //! `loci serve`: serves every dialect over HTTP.
 
+use std::fs;
 use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use loci_core::limits::CONNECTIONS_MAX;
 use loci_core::{TokenStore, TokenVerifier};
 use loci_dialects::{DIALECTS, mememory};
-use loci_engine::SearchMode;
+use loci_engine::{Engine, SearchMode};
 use loci_oidc::OidcVerifier;
-use loci_server::{Authentication, Host, HttpConfig, HttpServer, MonotonicTime, PublicUrl, Tls};
+use loci_page::{Metrics, Page};
+use loci_server::{
+    Authentication, HeaderValue, Host, HttpConfig, HttpServer, MonotonicTime, PublicUrl, Tls,
+};
 use serde_json::json;
 use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 
 use crate::access;
 use crate::background::Background;
 use crate::cli::Serve;
 use crate::client_calls::CallFiles;
+use crate::commands;
 use crate::exit::{Exit, Failure};
 #[cfg(unix)]
 use crate::hook_socket;
 use crate::models::probe;
 use crate::output::{Output, status_line};
+use crate::own_server::reached;
+use crate::page::page;
 use crate::secret::{self, OwnersToken};
 use crate::settings::{
     ALLOWED_HOSTS, ALLOWED_ORIGINS, BIND, EmbeddingChoice, Network, OIDC_ISSUER, PUBLIC_URL,
@@ -33,10 +41,32 @@ use crate::wiring::{CALLS_END_TIMEOUT, Parts, SystemClock};
 
 /// The longest wait of the start for the keys of an identity provider.
 const FIRST_FETCH_TIMEOUT: Duration = Duration::from_secs(2);
+/// The connections of what reads the figures for monitoring.
+const METRICS_CONNECTIONS_MAX: usize = 8;
 /// The number of threads that drive connections; calls have their own threads.
 const WORKERS: usize = 2;
 
 pub fn run(settings: &Settings, arguments: &Serve, output: Output) -> Result<(), Failure> {
+    serve_until_signal(settings, arguments, output, None)
+}
+
+/// Serves, and prints the address of the page instead of the line that connects a host; opens it in
+/// a browser, if `opens`.
+pub fn run_with_page(
+    settings: &Settings,
+    arguments: &Serve,
+    output: Output,
+    opens: bool,
+) -> Result<(), Failure> {
+    serve_until_signal(settings, arguments, output, Some(opens))
+}
+
+fn serve_until_signal(
+    settings: &Settings,
+    arguments: &Serve,
+    output: Output,
+    opens_page: Option<bool>,
+) -> Result<(), Failure> {
     if arguments.no_auth {
         refuse_more_than_loopback(settings)?;
     }
@@ -46,6 +76,9 @@ pub fn run(settings: &Settings, arguments: &Serve, output: Output) -> Result<(),
     let runtime = runtime()?;
     // Before the store is opened, so that a second server ends without a change.
     let listener = runtime.block_on(bind(settings.bind))?;
+    let metrics = settings.network.metrics_bind;
+    let metrics = metrics.map(|address| runtime.block_on(bind(address)));
+    let metrics = metrics.transpose()?;
     let address = listener
         .local_addr()
         .map_err(|error| unusable(settings.bind, &error))?;
@@ -66,16 +99,17 @@ pub fn run(settings: &Settings, arguments: &Serve, output: Output) -> Result<(),
     };
     // From here on a signal shuts the server down in order.
     let signal = signal();
-    announce(settings, scheme, address, token.as_ref(), output)?;
-    if !address.ip().is_loopback() && tls.is_none() {
-        status_line(
-            "warning: tokens and memories travel unencrypted; give --tls-cert and --tls-key, or put a proxy with TLS \
-             in front of this address",
-        );
+    let verifier = oidc.map(|oidc| -> Arc<dyn TokenVerifier> { oidc });
+    let authentication = authentication(&parts, arguments.no_auth, verifier);
+    let page = page(settings, &parts, authentication.clone());
+    match opens_page {
+        None => announce(settings, scheme, address, token.as_ref(), output)?,
+        Some(opens) => {
+            let base = shown_base(settings, scheme, address);
+            show_page(settings, &page, token.as_ref(), &base, output, opens)?;
+        }
     }
-    if address.ip().is_unspecified() {
-        note_hosts(settings);
-    }
+    warn_of_address(settings, address, tls.is_some());
     probe_endpoint(settings);
 
     let mut background = Background::start(&parts, settings);
@@ -83,16 +117,15 @@ pub fn run(settings: &Settings, arguments: &Serve, output: Output) -> Result<(),
         signal.await;
         background.end_rounds();
     };
-    let verifier = oidc.map(|oidc| -> Arc<dyn TokenVerifier> { oidc });
-    let authentication = authentication(&parts, arguments.no_auth, verifier);
     runtime.block_on(serve(
         settings,
         &parts,
+        &page,
         HttpConfig {
             tls,
             ..HttpConfig::new(authentication)
         },
-        listener,
+        (listener, metrics),
         signal,
     ));
     // Clients wait for no replies any more, and other processes need not wait for the rest of the
@@ -164,18 +197,7 @@ fn announce(
     token: Option<&OwnersToken>,
     output: Output,
 ) -> Result<(), Failure> {
-    // No client can connect to "any address"; from this machine, loopback is one of them.
-    let host = match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => name_of(Ipv4Addr::LOCALHOST.into()),
-        IpAddr::V6(ip) if ip.is_unspecified() => name_of(Ipv6Addr::LOCALHOST.into()),
-        ip => name_of(ip),
-    };
-    let here = format!("{scheme}://{host}:{}", address.port());
-    let base = settings
-        .network
-        .public_url
-        .as_ref()
-        .map_or_else(|| here.clone(), ToString::to_string);
+    let base = shown_base(settings, scheme, address);
     let url = format!("{base}/mcp/{}", mememory::DIALECT.name);
     let file = secret::file_in(&settings.data);
     let bearer = match token {
@@ -194,6 +216,9 @@ fn announce(
     });
     let command = format!("claude mcp add --scope user --transport http loci {url}{header}");
     status_line(format_args!("listening on {scheme}://{address}"));
+    status_line(format_args!(
+        "the page is at {base}/; `loci page` opens it in a browser"
+    ));
     status_line(format_args!(
         "run `loci connect` to connect the hosts on this machine without a server and a token, \
          `loci connect --http {base}` to connect them to this one"
@@ -223,11 +248,55 @@ fn announce(
     )?)
 }
 
-/// Formats an address as in URLs and the `Host` header.
-fn name_of(ip: IpAddr) -> String {
-    match ip {
-        IpAddr::V4(ip) => ip.to_string(),
-        IpAddr::V6(ip) => format!("[{ip}]"),
+/// Returns the URL at which people reach the server. No client can connect to "any address"; from
+/// this machine, loopback is one of them.
+fn shown_base(settings: &Settings, scheme: &str, address: SocketAddr) -> String {
+    settings.network.public_url.as_ref().map_or_else(
+        || format!("{scheme}://{}", reached(address)),
+        ToString::to_string,
+    )
+}
+
+/// Prints the address of the page, and opens it in a browser if `opens`.
+fn show_page(
+    settings: &Settings,
+    page: &Page,
+    token: Option<&OwnersToken>,
+    base: &str,
+    output: Output,
+    opens: bool,
+) -> Result<(), Failure> {
+    status_line(format_args!("listening on {base} until this is stopped"));
+    let path = entrance(page, settings, token)?;
+    commands::page::show(&format!("{base}{path}"), output, opens)
+}
+
+/// Returns the path that lets the owner of this data folder into the page.
+fn entrance(
+    page: &Page,
+    settings: &Settings,
+    token: Option<&OwnersToken>,
+) -> Result<String, Failure> {
+    let secret = match token {
+        None => return Ok(page.entrance_path(None)?),
+        Some(OwnersToken::New(secret)) => secret.clone(),
+        Some(OwnersToken::InFile) => fs::read_to_string(secret::file_in(&settings.data))?,
+        Some(OwnersToken::Elsewhere) => return Ok("/sign-in".to_owned()),
+    };
+    let credential = HeaderValue::try_from(format!("Bearer {}", secret.trim()));
+    Ok(page.entrance_path(credential.ok())?)
+}
+
+/// Says what an address opens.
+fn warn_of_address(settings: &Settings, address: SocketAddr, has_tls: bool) {
+    if !address.ip().is_loopback() && !has_tls {
+        status_line(
+            "warning: tokens and memories travel unencrypted; give --tls-cert and --tls-key, or put a proxy with TLS \
+             in front of this address",
+        );
+    }
+    if address.ip().is_unspecified() {
+        note_hosts(settings);
     }
 }
 
@@ -364,8 +433,9 @@ fn connections_max() -> usize {
 async fn serve(
     settings: &Settings,
     parts: &Parts,
+    page: &Arc<Page>,
     config: HttpConfig,
-    listener: TcpListener,
+    (listener, metrics): (TcpListener, Option<TcpListener>),
     signal: impl Future<Output = ()>,
 ) {
     let config = HttpConfig {
@@ -385,10 +455,38 @@ async fn serve(
     let _hooks = hook_socket::listen(settings, "serve", &parts.engine);
     let calls = Arc::new(CallFiles::new(&settings.data));
     let host = Host::recording(Arc::clone(&parts.engine), Some(calls));
-    let server = HttpServer::new(config, host).with_dialects(DIALECTS);
+    let server = HttpServer::new(config, host)
+        .with_dialects(DIALECTS)
+        .with_pages(page.router());
+    let monitoring = metrics
+        .zip(parts.metrics.as_ref())
+        .map(|(listener, metrics)| serve_metrics(listener, metrics, &parts.engine));
     let shutdown = async {
         signal.await;
+        page.close();
         note_aside("shutting down");
     };
     server.serve(listener, shutdown).await;
+    if let Some(monitoring) = monitoring {
+        monitoring.abort();
+    }
+}
+
+/// Tells the figures for monitoring on a listener of their own, until it is aborted.
+fn serve_metrics(
+    listener: TcpListener,
+    metrics: &Arc<Metrics>,
+    engine: &Arc<Engine>,
+) -> JoinHandle<()> {
+    let config = HttpConfig {
+        connections_max: METRICS_CONNECTIONS_MAX,
+        ..HttpConfig::new(Authentication::Anonymous)
+    };
+    let server = HttpServer::new(config, Host::new(Arc::clone(engine)));
+    let router = metrics.router(engine);
+    tokio::spawn(async move {
+        server
+            .serve_router(listener, router, std::future::pending())
+            .await;
+    })
 }

@@ -7,7 +7,7 @@ use loci_core::limits::{BUFFERED_MAX, LIST_RESULTS_MAX, REPLY_TOKENS_MAX, TTL_DA
 
 use loci_engine::Policy;
 
-use super::value::Value;
+use super::value::{UNNAMED, Value};
 use super::{DAY_SECONDS, DefaultValue, HOUR_SECONDS, Setting, Typed, ValueType};
 
 /// The hours of the longest time to live.
@@ -17,18 +17,6 @@ const HOURS_MAX: u64 = 24 * TTL_DAYS_MAX;
 const LLM_SECONDS_MAX: u64 = 90;
 /// The largest weight. It restricts no one, since only the ratio of weights counts.
 const WEIGHT_MAX: f64 = 1_000.0;
-
-/// A text setting without a flag, alias and default.
-const UNNAMED: Setting = Setting {
-    key: "",
-    flag: None,
-    variable: "",
-    alias: None,
-    default: DefaultValue::Unset,
-    form: ValueType::Text,
-    meaning: "",
-    check: |_, _| Ok(()),
-};
 
 macro_rules! settings {
     ($($(#[doc = $doc:literal])+ $name:ident: $type:ty = { $($field:ident: $value:expr,)+ };)+) => {
@@ -140,6 +128,15 @@ settings! {
         form: ValueType::Choice(&["error", "warn", "info", "debug", "trace"]),
         meaning: "How much to log to stderr: error, warn, info, debug or trace",
     };
+    /// The form of the log.
+    LOG_FORMAT: String = {
+        key: "log_format",
+        flag: Some("log-format"),
+        variable: "LOCI_LOG_FORMAT",
+        default: DefaultValue::Text("text"),
+        form: ValueType::Choice(&["text", "json"]),
+        meaning: "How to log to stderr: as text, or as a JSON object on each line",
+    };
     /// The search mode.
     SEARCH: String = {
         key: "search",
@@ -187,6 +184,12 @@ settings! {
         flag: Some("public-url"),
         variable: "LOCI_PUBLIC_URL",
         meaning: "URL under which clients reach the HTTP server through a proxy, such as https://memory.example.org; its host and origin are served, and clients are told to get tokens for it",
+    };
+    /// The address of the figures for monitoring.
+    METRICS_BIND: SocketAddr = {
+        key: "metrics_bind",
+        variable: "LOCI_METRICS_BIND",
+        meaning: "Address on which `loci serve` tells Prometheus its figures, at /metrics and to everybody who reaches it, such as 127.0.0.1:9464; unset: nowhere",
     };
     /// The proxies whose forwarding headers are trusted.
     TRUSTED_PROXIES: Vec<String> = {

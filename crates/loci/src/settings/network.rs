@@ -1,6 +1,6 @@
 //! The settings of the HTTP server's addresses, proxies, certificate, limits and identity provider.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use loci_core::{Scope, Scopes};
@@ -8,10 +8,10 @@ use loci_oidc::OidcOptions;
 use loci_server::{IpNet, PublicUrl, RateLimit};
 
 use super::{
-    OIDC_ACTOR_CLAIMS, OIDC_AUDIENCE, OIDC_DEFAULT_SCOPES, OIDC_ISSUER, OIDC_REFRESH_SECONDS,
-    OIDC_SCOPE_CLAIM, OIDC_SCOPE_PREFIX, OIDC_SPACE_CLAIM, OIDC_SUBJECT_CLAIM, OIDC_TOKEN_TYPES,
-    Origin, PUBLIC_URL, RATE_LIMIT_BURST, RATE_LIMIT_PER_MINUTE, SETTINGS, Setting,
-    TLS_CERTIFICATE, TLS_KEY, TRUSTED_PROXIES, Values,
+    METRICS_BIND, OIDC_ACTOR_CLAIMS, OIDC_AUDIENCE, OIDC_DEFAULT_SCOPES, OIDC_ISSUER,
+    OIDC_REFRESH_SECONDS, OIDC_SCOPE_CLAIM, OIDC_SCOPE_PREFIX, OIDC_SPACE_CLAIM,
+    OIDC_SUBJECT_CLAIM, OIDC_TOKEN_TYPES, Origin, PUBLIC_URL, RATE_LIMIT_BURST,
+    RATE_LIMIT_PER_MINUTE, SETTINGS, Setting, TLS_CERTIFICATE, TLS_KEY, TRUSTED_PROXIES, Values,
 };
 use crate::exit::Failure;
 
@@ -27,6 +27,8 @@ pub struct TlsFiles {
 /// The addresses of the HTTP server, and the parties that it trusts.
 #[derive(Clone)]
 pub struct Network {
+    /// [`METRICS_BIND`].
+    pub metrics_bind: Option<SocketAddr>,
     /// [`PUBLIC_URL`].
     pub public_url: Option<PublicUrl>,
     /// [`TRUSTED_PROXIES`].
@@ -60,7 +62,13 @@ impl Values {
                 self.wrong(&TRUSTED_PROXIES, problem)
             })
         });
+        let metrics_bind = self
+            .given(&METRICS_BIND)
+            .map(str::parse::<SocketAddr>)
+            .transpose()
+            .map_err(|_| self.wrong(&METRICS_BIND, "is no address, such as 127.0.0.1:9464"))?;
         Ok(Network {
+            metrics_bind,
             public_url: public_url.map_err(|error| self.wrong(&PUBLIC_URL, error.problem()))?,
             trusted_proxies: proxies.collect::<Result<_, Failure>>()?,
             tls: self.tls()?,

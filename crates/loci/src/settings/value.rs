@@ -3,7 +3,19 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use super::ValueType;
+use super::{DefaultValue, Setting, ValueType};
+
+/// A text setting without a flag, alias and default.
+pub(super) const UNNAMED: Setting = Setting {
+    key: "",
+    flag: None,
+    variable: "",
+    alias: None,
+    default: DefaultValue::Unset,
+    form: ValueType::Text,
+    meaning: "",
+    check: |_, _| Ok(()),
+};
 
 /// A value of a setting.
 pub trait Value: Sized {

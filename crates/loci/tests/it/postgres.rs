@@ -195,8 +195,11 @@ fn fill(place: &Place) {
     place
         .run(&["token", "create", "--subject", "ann"])
         .succeeded();
-    place.write("data/vault/tea.md", "# Tea\n\nTea is at four.\n");
-    place.run(&["vault", "reconcile"]).succeeded();
+    // The former text of the note is kept, and goes with it.
+    for hour in ["four", "five"] {
+        place.write("data/vault/tea.md", format!("# Tea\n\nTea is at {hour}.\n"));
+        place.run(&["vault", "reconcile"]).succeeded();
+    }
 }
 
 #[test]

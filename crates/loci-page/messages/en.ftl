@@ -1,0 +1,311 @@
+skip = Skip to the content
+views = Views
+tab-now = Now
+tab-search = Search
+tab-palace = Palace
+sign-in = Sign in
+sign-in-how = Run “loci page” on the machine of the server, or give a token (“loci token create”).
+sign-in-code-used = This link was used already, or is older than a minute. Run “loci page” again, or sign in with a token.
+sign-out = Sign out
+token = Token
+outcome = Result of the last change
+undo = Undo
+refused = { $count ->
+    [one] One memory was not changed
+   *[other] { $count } memories were not changed
+}
+keys = Keys: j and k move, x selects, o opens, / searches.
+error-title = That did not work
+error-home = To the first view
+global = global
+pinned = in every session
+shared = shared
+forgotten = forgotten
+replaced = replaced
+via = through { $value }
+when = When
+who = Who
+tool = Tool
+question = Question
+results = Results
+filed-since = { $count ->
+    [0] Nothing was filed since you last looked,
+    [one] One memory was filed since you last looked,
+   *[other] { $count } memories were filed since you last looked,
+}
+filed-first = { $count ->
+    [0] There are no memories yet.
+    [one] There is one memory.
+   *[other] There are { $count } memories.
+}
+filed-last = Filed last
+filed-none = Nothing is filed yet.
+asked-last = Called last
+asked-none = No agent has called yet.
+clients = Hosts
+clients-none = No host has called from this machine yet. “loci connect” connects those that are installed.
+client-unnamed = a client without a name
+health-memories = Memories
+health-disk = On disk
+health-place = Store
+health-search = Searches by
+health-waiting = Texts without a vector
+health-backup = Last backup
+none = none
+wing = Wing
+room = Room
+rooms = Rooms
+type = Type
+types = Types
+tag = Tag
+tags = Tags
+through = Through
+from = From
+until = Until
+all = all
+search = Search
+as-agent = As an agent sees it
+as-agent-how = The call of a tool with its arguments, and the reply, byte for byte. The call is recorded in the audit log.
+found-none = Nothing was found.
+relevance = Relevance { $value }
+why-words = By words
+why-meaning = By meaning
+why-identifiers = Identifiers of the question
+why-said = Memories with this text
+rank = rank { $count }
+covers = covers { $value } of the question
+cosine = cosine { $value }
+dialect = Dialect
+budget = Budget in tokens
+arguments = Arguments (JSON)
+call = Call
+reply-tokens = { $count ->
+    [one] The reply has 1 token
+   *[other] The reply has { $count } tokens
+}
+reply-failed = The call failed. The agent sees this error:
+count-memories = { $count ->
+    [one] 1 memory
+   *[other] { $count } memories
+}
+memories = Memories
+map = Map
+map-how = Each disc is a wing, each point in it a room; lines are tunnels. A point opens its room.
+tunnels = Tunnels
+all-memories = All memories
+what-is-forgotten = Forgotten memories
+select = Select: { $value }
+select-all = Select all on this page
+with-selected = With the selected memories
+move = Move
+move-global = to no wing (global)
+tags-add = Add (with commas between)
+tags-remove = Remove (with commas between)
+tags-change = Change tags
+share = Share
+unshare = Stop sharing
+forget = Forget
+unforget = Bring back
+delete = Delete for good
+delete-sure = I know that this cannot be undone
+pages = Pages
+previous = Previous page
+next = Next page
+text = Text
+as-markdown = As Markdown
+summary = Summary:
+change = Change
+edit = Edit the text
+save = Save
+pin = Begin every session with it
+unpin = Only when it is searched for
+origin = Where it comes from
+id = Id
+filed = Filed
+owner = Filed by
+writer = Text by
+changed = Last changed
+revision = revision { $count }
+recalled = Returned to agents
+times = { $count ->
+    [0] never
+    [one] once
+   *[other] { $count } times
+}
+last-on = last on
+visibility = Visibility
+file = File
+thread = Conversation or file
+expires = Expires
+sources = Sources
+links = Links
+replaces = Versions that it replaces
+replaced-by = It is replaced by
+calls = Calls that named it
+done-edited = The text was changed.
+done-pinned = Every session begins with it now.
+done-unpinned = It is found by searches alone now.
+done-moved = { $count ->
+    [one] One memory was moved.
+   *[other] { $count } memories were moved.
+}
+done-tagged = { $count ->
+    [one] The tags of one memory were changed.
+   *[other] The tags of { $count } memories were changed.
+}
+done-shared = { $count ->
+    [one] One memory is shared now.
+   *[other] { $count } memories are shared now.
+}
+done-unshared = { $count ->
+    [one] One memory is private now.
+   *[other] { $count } memories are private now.
+}
+done-forgotten = { $count ->
+    [one] One memory was forgotten.
+   *[other] { $count } memories were forgotten.
+}
+done-unforgotten = { $count ->
+    [one] One memory was brought back.
+   *[other] { $count } memories were brought back.
+}
+done-deleted = { $count ->
+    [one] One memory was deleted for good.
+   *[other] { $count } memories were deleted for good.
+}
+done-undone = The change was taken back.
+tab-keep = Connect and keep
+ran = Done
+ran-failed = That did not work
+hosts-here = Hosts on this machine
+hosts-none = No host is found on this machine.
+host = Host
+connected = Connected
+hooks = Hooks
+last-call = Last call
+yes = yes
+no = no
+never = never
+connect = Connect
+disconnect = Disconnect
+check = Check
+backup = Backup
+back-up-now = Back up now
+keep-commands = “loci restore” brings a backup back, “loci export” and “loci import” move memories as text.
+examine = Examination
+examine-now = Examine the installation (“loci doctor”)
+tokens = Tokens
+space = Space
+scopes = Scopes
+made = Made
+over = not valid any more
+revoke = Revoke
+make-token = Make a token
+token-subject = Whom it lets in
+settings = Settings
+setting = Setting
+value = Value
+value-origin = Comes from
+tab-recalls = Recalls
+recalls-count = Questions
+recalls-empty = Without an answer
+recalls-reply-tokens = Tokens of the replies
+recalls-hook-tokens = Tokens that hooks put before agents
+recalls-none = No agent has asked yet.
+recalls-nothing = nothing came back
+recalls-gone = (gone, or not yours to read)
+recalls-more = { $count ->
+    [one] and one more
+   *[other] and { $count } more
+}
+count-tokens = { $count ->
+    [one] 1 token
+   *[other] { $count } tokens
+}
+recalls-older = Older ones
+older = Older
+program = Program
+tab-time = Time
+time-how = What is known of an entity, and for which time it holds. Days are in UTC.
+entity = Entity
+entities = Entities
+as-of = On the day
+as-of-day = Look at the day
+show = Show
+facts-none = No facts are noted yet.
+facts-none-of-it = Nothing is noted of this entity.
+lanes = Along the time
+lanes-how = A lane for each relation, with a bar for each fact over the days on which it holds; arrows are open ends. The table below says the same.
+leads-to = It is connected with
+holding-at = Facts that hold on
+facts = Facts
+fact = Fact
+fact-source = Source
+fact-add = Add a fact
+holds-from = From
+holds-until = Until and including
+holds-then = Holds on that day
+always = always
+open-end = open
+end = End
+end-this = End: { $value }
+correct = Correct
+correct-this = Correct: { $value }
+subject = Subject
+predicate = Relation
+object = Object
+done-fact-added = The fact was added.
+done-fact-known = This fact was noted already.
+done-fact-ended = The fact was ended.
+done-fact-corrected = The fact was corrected.
+tab-review = Review
+review-how = What you should decide. Nothing happens by itself.
+review-kinds = Kinds
+review-none = There is nothing to decide among what was looked at.
+review-looked-at = { $count ->
+    [0] Nothing was looked at
+    [one] One was looked at
+   *[other] { $count } were looked at, the last filed ones first
+}
+review-further = Look further back
+review-further-of = Look further back: { $value }
+review-by = By { $value }, whose directives you do not take
+review-contradiction = Contradictions
+review-contradiction-how = Pairs of memories of which the newer one seems to contradict the older one. If you keep one, it replaces the other.
+review-duplicate = Near duplicates
+review-duplicate-how = Pairs of memories that say nearly the same.
+review-secret = Secrets
+review-secret-how = Memories whose texts contain what looks like a secret, with its kind; the secret is not shown. What is removed is overwritten and cannot be brought back. A secret in a note has to be removed from its file.
+review-directive = Directives of others
+review-directive-how = Rules, feedback and memories that sessions begin with, by authors whom you do not trust. Agents see them as quotations. If you trust the author, agents take the author’s directives as yours.
+review-stale = Files that are gone or changed
+review-stale-how = Memories that were made from a file of this machine or cite one, as far as that file was read before.
+review-note = Note files
+review-note-how = Problems of the files in the folder of notes. They have to be settled in the files.
+newer = Newer
+similar-percent = similar by { $count } %
+compare = Compare the texts
+decide = Decide: { $value }
+keep-newer = Keep the newer one
+keep-older = Keep the older one
+keep-both = Both are right
+redact = Remove the secrets
+trust = Trust the author
+dismiss = Dismiss
+file-missing = The file is gone
+file-ignored = The file is excluded by a rule of version control
+file-changed = The file has changed
+file-too-large = The file is too large
+file-not-text = The file is no text
+file-not-a-file = This is no regular file
+file-unreadable = The file cannot be read
+file-broken-frontmatter = The frontmatter is broken
+file-duplicate-uid = Another note has the same id
+file-conflict-copy = Conflict copy
+file-emptied = The file became empty
+done-superseded = The memory that you kept replaces the other one now.
+done-kept-one = One memory was kept, and the other one was forgotten.
+done-redacted = The secrets were removed from the memory.
+done-trusted = Agents take the directives of this author as yours now.
+done-dismissed = The item was dismissed.
+former-texts = Former texts

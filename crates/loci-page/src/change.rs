@@ -1,0 +1,88 @@
+//! Changes that people make on the page, and the way back from them.
+
+use loci_core::{Caller, Result};
+use loci_engine::Engine;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// Takes a change back; it may fail as the change itself.
+pub(crate) type Undo = Box<dyn FnOnce(&Engine, &Caller) -> Result<()> + Send>;
+
+/// What a change did.
+pub(crate) struct Change {
+    /// The message that says so, with the number of records as `count`.
+    pub(crate) message: &'static str,
+    /// The number of records that changed.
+    pub(crate) changed: u64,
+    /// The records that did not change, and why.
+    pub(crate) refused: Vec<Refused>,
+    /// The way back, if there is one.
+    pub(crate) undo: Option<Undo>,
+    /// The path of the view that shows the result.
+    pub(crate) next: String,
+}
+
+impl Change {
+    /// Returns a change of one record with a way back.
+    pub(crate) fn one(message: &'static str, next: String, undo: Undo) -> Self {
+        Change {
+            message,
+            changed: 1,
+            refused: Vec::new(),
+            undo: Some(undo),
+            next,
+        }
+    }
+}
+
+/// A record that a change did not reach.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub(crate) struct Refused {
+    /// Its id.
+    pub(crate) id: String,
+    /// The reason, in a sentence.
+    pub(crate) reason: String,
+}
+
+/// What a change did, as it is told once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub(crate) struct Outcome {
+    /// The message that says so.
+    #[serde(skip)]
+    pub(crate) message: &'static str,
+    /// The number of records that changed.
+    pub(crate) changed: u64,
+    /// The records that did not change, and why.
+    pub(crate) refused: Vec<Refused>,
+    /// The number by which the session can take it back.
+    pub(crate) undo: Option<u64>,
+}
+
+/// Returns a path that a request names as the next one; `otherwise` if it leads to another server.
+pub(crate) fn own_path<'a>(next: &'a str, otherwise: &'a str) -> &'a str {
+    // Browsers read a backslash as a slash, and drop ends of lines and tabs.
+    let is_own = next.starts_with('/')
+        && !next.starts_with("//")
+        && !next.contains(['\\', '\r', '\n', '\t']);
+    if is_own { next } else { otherwise }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_visitor_is_led_to_this_server_alone() {
+        let rows = [
+            ("/memory/a?b=c", "/memory/a?b=c"),
+            ("//evil.example", "/"),
+            ("/\\evil.example", "/"),
+            ("/\t/evil.example", "/"),
+            ("https://evil.example", "/"),
+            ("", "/"),
+        ];
+        for (next, expected) in rows {
+            assert_eq!(own_path(next, "/"), expected, "{next:?}");
+        }
+    }
+}

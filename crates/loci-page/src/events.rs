@@ -1,0 +1,107 @@
+//! Tells a browser when the memories in its space change (server-sent events).
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Extension, Router};
+use futures_util::stream::{self, Stream};
+use http::StatusCode;
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderValue};
+use loci_core::Space;
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::form::Form;
+use crate::guard::BaseUrl;
+use crate::page::Page;
+use crate::request::{failure, language_of, session_of, work};
+
+/// The time between two looks at the version of a space.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+pub(crate) fn routes() -> Router<Arc<Page>> {
+    Router::new().route("/events", get(listen))
+}
+
+struct Listener {
+    page: Arc<Page>,
+    space: Space,
+    headers: HeaderMap,
+    base_url: String,
+    version: Option<(u64, usize)>,
+    _place: OwnedSemaphorePermit,
+}
+
+async fn listen(
+    State(page): State<Arc<Page>>,
+    Extension(BaseUrl(base_url)): Extension<BaseUrl>,
+    request: Request,
+) -> Response {
+    let mut headers = HeaderMap::new();
+    let credential: Option<HeaderValue> = match session_of(&page, request.headers(), &base_url) {
+        Some(session) => session.credential.clone(),
+        None => request.headers().get(AUTHORIZATION).cloned(),
+    };
+    if let Some(credential) = credential {
+        headers.insert(AUTHORIZATION, credential);
+    }
+    let caller = match page.gate().caller(&headers, &base_url, "/events").await {
+        Ok(caller) => caller,
+        Err(error) => return failure(&error, Form::Json, language_of(request.headers())),
+    };
+    let Ok(place) = Arc::clone(page.listeners()).try_acquire_owned() else {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    };
+    let listener = Listener {
+        page,
+        space: caller.space,
+        headers,
+        base_url,
+        version: None,
+        _place: place,
+    };
+    Sse::new(changes(listener))
+        .keep_alive(KeepAlive::default())
+        .into_response()
+}
+
+/// Returns an event for each change that a poll notices. Ends when the server shuts down, or the
+/// token of the listener is not valid any more.
+fn changes(listener: Listener) -> impl Stream<Item = Result<Event, Infallible>> {
+    stream::unfold(listener, |mut listener| async move {
+        let mut closing = listener.page.closing();
+        loop {
+            tokio::select! {
+                _ = closing.wait_for(|closing| *closing) => return None,
+                () = tokio::time::sleep(INTERVAL) => {}
+            }
+            let space = listener.space.clone();
+            let read = work(&listener.page, move |page| {
+                let engine = page.engine();
+                Ok((engine.version(&space)?, engine.audit().buffered()))
+            });
+            let known = read.await.ok();
+            if known.is_none() || known == listener.version {
+                continue;
+            }
+            let path = "/events";
+            let admitted = listener
+                .page
+                .gate()
+                .caller(&listener.headers, &listener.base_url, path);
+            if admitted.await.is_err() {
+                return None;
+            }
+            // The first one stands for what changed since the page was loaded.
+            listener.version = known;
+            // A browser drops an event without data.
+            let event = Event::default().event("change").data("memories");
+            return Some((Ok(event), listener));
+        }
+    })
+}

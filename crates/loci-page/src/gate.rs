@@ -1,0 +1,30 @@
+//! The way in, as the page needs it.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use http::{Extensions, HeaderMap};
+use loci_core::{Caller, Result};
+
+/// Tells who sends a request, and under which URL it reached this server.
+pub trait Gate: Send + Sync {
+    /// Returns the URL of this server as the sender sees it, such as `https://memory.example`,
+    /// without a slash at the end; `None` if the request names a host that is not served.
+    fn base_url(&self, extensions: &Extensions) -> Option<String>;
+
+    /// Returns the caller that the `Authorization` header names. `base_url` and `path` are what a
+    /// token may have been issued for.
+    ///
+    /// # Errors
+    /// `unauthorized` without a valid token, unless this server takes callers without one;
+    /// `unavailable` if the token cannot be checked now.
+    fn caller<'a>(
+        &'a self,
+        headers: &'a HeaderMap,
+        base_url: &'a str,
+        path: &'a str,
+    ) -> Pin<Box<dyn Future<Output = Result<Caller>> + Send + 'a>>;
+
+    /// Returns true if this server takes callers without a token.
+    fn is_open(&self) -> bool;
+}

@@ -1,0 +1,172 @@
+//! What an installation keeps outside of its store, as the page shows it.
+
+use loci_core::{Result, Timestamp};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::moment::Moment;
+
+/// A client that called a tool on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct ClientSeen {
+    /// The name that it gave itself, if it gave one.
+    pub client: Option<String>,
+    /// The dialect that it called.
+    pub dialect: String,
+    /// The transport that it called over.
+    pub transport: String,
+    /// The time of its last recorded call.
+    pub called_at: Moment,
+}
+
+/// A backup that the installation made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct BackupKept {
+    /// The name of the file.
+    pub name: String,
+    /// The time at which it was made.
+    pub made_at: Moment,
+    /// Its bytes.
+    pub bytes: u64,
+}
+
+/// A host on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct HostFound {
+    /// The name by which commands know it.
+    pub name: &'static str,
+    /// The name that people know.
+    pub title: &'static str,
+    /// The dialect for which it is connected, if it is.
+    pub dialect: Option<String>,
+    /// Why its connection is unknown, if it is.
+    pub problem: Option<String>,
+    /// True if its hooks call loci.
+    pub has_hooks: bool,
+    /// The time of its last recorded call.
+    pub called_at: Option<Moment>,
+}
+
+/// A setting with its value, without secrets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct SettingShown {
+    /// Its name.
+    pub key: &'static str,
+    /// Its value, if it has one.
+    pub value: Option<String>,
+    /// Where the value comes from.
+    pub origin: String,
+}
+
+/// A token, without its secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct TokenShown {
+    /// Its public id.
+    pub id: String,
+    /// Whom it lets in.
+    pub subject: String,
+    /// The space that it opens.
+    pub space: String,
+    /// Its scopes.
+    pub scopes: Vec<&'static str>,
+    /// The time at which it was made.
+    pub created_at: Moment,
+    /// The time at which it expires.
+    pub expires_at: Option<Moment>,
+    /// True if it lets nobody in any more.
+    pub is_over: bool,
+}
+
+/// A command of loci that a person starts on the page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Task {
+    /// Connects the host of this name.
+    Connect(&'static str),
+    /// Takes the connection back.
+    Disconnect(&'static str),
+    /// Asks the host whether it is connected.
+    CheckHost(&'static str),
+    /// Writes a backup into the data folder.
+    BackUp,
+    /// Checks the installation.
+    Examine,
+    /// Makes a token for a subject with these scopes.
+    MakeToken {
+        /// Whom it lets in.
+        subject: String,
+        /// The names of its scopes.
+        scopes: Vec<&'static str>,
+    },
+    /// Revokes the token with this id.
+    RevokeToken(String),
+}
+
+/// What a command said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Said {
+    /// True if it did all that it was asked for.
+    pub succeeded: bool,
+    /// Its words.
+    pub text: String,
+}
+
+/// Tells what an installation keeps outside of its store.
+pub trait Keeper: Send + Sync {
+    /// Returns the hosts that are found on this machine.
+    fn hosts(&self) -> Vec<HostFound>;
+
+    /// Returns the settings in effect.
+    fn settings(&self) -> Vec<SettingShown>;
+
+    /// Returns the tokens of the store, oldest first.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn tokens(&self) -> Result<Vec<TokenShown>>;
+
+    /// Runs a command of loci to its end.
+    ///
+    /// # Errors
+    /// `unavailable` if it cannot be started.
+    fn run(&self, task: &Task) -> Result<Said>;
+
+    /// Returns the clients that called tools on this machine, the last one first.
+    fn clients(&self) -> Vec<ClientSeen>;
+
+    /// Returns the place of the store, as a person would write it, without a password.
+    fn place(&self) -> String;
+
+    /// Returns the last backup in the data folder, if there is one.
+    ///
+    /// # Errors
+    /// `unavailable` if the folder cannot be read.
+    fn last_backup(&self) -> Result<Option<BackupKept>>;
+}
+
+impl ClientSeen {
+    /// Returns a client that called at this time.
+    pub fn new(
+        client: Option<String>,
+        dialect: String,
+        transport: String,
+        called_at: Timestamp,
+    ) -> Self {
+        ClientSeen {
+            client,
+            dialect,
+            transport,
+            called_at: Moment(called_at),
+        }
+    }
+}
+
+impl BackupKept {
+    /// Returns a backup that was made at this time.
+    pub fn new(name: String, made_at: Timestamp, bytes: u64) -> Self {
+        BackupKept {
+            name,
+            made_at: Moment(made_at),
+            bytes,
+        }
+    }
+}

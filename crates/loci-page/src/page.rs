@@ -1,0 +1,85 @@
+//! The page of one server: what its requests share.
+
+use std::sync::Arc;
+
+use http::HeaderValue;
+use loci_core::Result;
+use loci_engine::Engine;
+use tokio::sync::{Semaphore, watch};
+
+use crate::session::Sessions;
+use crate::{Gate, Keeper};
+
+/// The most requests of browsers that work at a time, so that agents' calls are not delayed.
+const REQUESTS_MAX: usize = 4;
+/// The most browsers that are told of changes at a time.
+const LISTENERS_MAX: usize = 16;
+
+/// The page of one server.
+pub struct Page {
+    engine: Arc<Engine>,
+    gate: Arc<dyn Gate>,
+    keeper: Arc<dyn Keeper>,
+    sessions: Sessions,
+    requests: Arc<Semaphore>,
+    listeners: Arc<Semaphore>,
+    closing: watch::Sender<bool>,
+}
+
+impl Page {
+    /// Returns a page of this engine. Starts nothing, and reads nothing.
+    pub fn new(engine: Arc<Engine>, gate: Arc<dyn Gate>, keeper: Arc<dyn Keeper>) -> Arc<Self> {
+        Arc::new(Page {
+            engine,
+            gate,
+            keeper,
+            sessions: Sessions::default(),
+            requests: Arc::new(Semaphore::new(REQUESTS_MAX)),
+            listeners: Arc::new(Semaphore::new(LISTENERS_MAX)),
+            closing: watch::channel(false).0,
+        })
+    }
+
+    /// Returns the path, with a code that is good once and for a minute, which begins a session
+    /// with this `Authorization` header.
+    ///
+    /// # Errors
+    /// `unavailable` if the system gives no randomness.
+    pub fn entrance_path(&self, credential: Option<HeaderValue>) -> Result<String> {
+        Ok(format!("/enter?code={}", self.sessions.code(credential)?))
+    }
+
+    /// Ends the streams that tell browsers of changes, so that a server can shut down.
+    pub fn close(&self) {
+        self.closing.send_replace(true);
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    pub(crate) fn gate(&self) -> &dyn Gate {
+        &*self.gate
+    }
+
+    pub(crate) fn keeper(&self) -> &dyn Keeper {
+        &*self.keeper
+    }
+
+    pub(crate) fn sessions(&self) -> &Sessions {
+        &self.sessions
+    }
+
+    pub(crate) fn requests(&self) -> &Arc<Semaphore> {
+        &self.requests
+    }
+
+    pub(crate) fn listeners(&self) -> &Arc<Semaphore> {
+        &self.listeners
+    }
+
+    /// Returns a receiver that changes when the server shuts down.
+    pub(crate) fn closing(&self) -> watch::Receiver<bool> {
+        self.closing.subscribe()
+    }
+}

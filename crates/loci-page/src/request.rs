@@ -1,0 +1,434 @@
+//! A request to a view or a change: who sends it, and in which form it is answered.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::{FromRequestParts, RawPathParams, Request};
+use axum::response::{IntoResponse, Response};
+use http::header::{ACCEPT_LANGUAGE, AUTHORIZATION, CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http_body_util::{BodyExt, Limited};
+use loci_core::limits::{AUDIT_QUERY_CHARACTERS_MAX, REQUEST_BYTES_MAX};
+use loci_core::{AuditEntry, AuditFailure, Caller, Error, ErrorCode, Result, Scope};
+use loci_engine::{Engine, catch_panic};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use crate::change::{Change, Outcome};
+use crate::form::Form;
+use crate::guard::{BaseUrl, is_from_here};
+use crate::page::Page;
+use crate::parameters::Parameters;
+use crate::session::Session;
+use crate::text::Language;
+use crate::view::{Ui, View, error_page};
+use crate::visitor::Visitor;
+
+/// The tool set of what people do on the page.
+pub(crate) const ORIGIN_NAME: &str = "page";
+/// The name in the audit log of the program that calls for a person on the page.
+pub(crate) const CLIENT: &str = "loci page";
+/// The header in which a script sends the secret of its session.
+const CSRF_HEADER: &str = "x-csrf-token";
+
+/// A request with what a view or a change needs of it.
+pub(crate) struct Asked<'a> {
+    pub(crate) page: &'a Page,
+    pub(crate) visitor: &'a Visitor,
+}
+
+impl Asked<'_> {
+    pub(crate) fn engine(&self) -> &Engine {
+        self.page.engine()
+    }
+
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.visitor.caller
+    }
+
+    /// Runs an operation and records it in the audit log, as a call of the tool `tool` of the page.
+    ///
+    /// # Errors
+    /// Those of the operation.
+    pub(crate) fn logged<T>(
+        &self,
+        tool: &str,
+        operation: &str,
+        query: Option<&str>,
+        run: impl FnOnce(&Engine, &Caller) -> Result<T>,
+    ) -> Result<T> {
+        let (engine, caller) = (self.engine(), self.caller());
+        let (at, begun) = (engine.now(), Instant::now());
+        let outcome = run(engine, caller);
+        let (records, further_records) = caller.trail.take();
+        let query = query.map(|query| {
+            let redaction = engine.redaction();
+            let query = redaction.redact_written(query).text;
+            query.chars().take(AUDIT_QUERY_CHARACTERS_MAX).collect()
+        });
+        engine.audit().record(AuditEntry {
+            space: caller.space.clone(),
+            at,
+            user: caller.principal.subject.clone(),
+            caller: None,
+            client: caller.client.clone(),
+            session: None,
+            dialect: ORIGIN_NAME.to_owned(),
+            tool: tool.to_owned(),
+            operation: operation.to_owned(),
+            duration_microseconds: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
+            query,
+            results: None,
+            reply_tokens: None,
+            failure: outcome.as_ref().err().map(|error| AuditFailure {
+                code: error.code,
+                message: Some(error.message.clone())
+                    .filter(|_| error.code != ErrorCode::InvalidArgument),
+            }),
+            records,
+            further_records,
+        });
+        outcome
+    }
+}
+
+/// Answers a request to a view.
+pub(crate) async fn show<Q, V>(
+    page: Arc<Page>,
+    request: Request,
+    view: fn(&Asked<'_>, Q) -> Result<V>,
+) -> Response
+where
+    Q: DeserializeOwned + Send + 'static,
+    V: View,
+{
+    let path = asked_path(&request);
+    let received = match Received::of(&page, request).await {
+        Ok(received) => received,
+        Err(refused) => return refused,
+    };
+    let Received {
+        visitor,
+        parameters,
+        form,
+        cookie,
+    } = received;
+    let answer = work(&page, move |page| {
+        require(&visitor.caller, Scope::Read)?;
+        let view = view(
+            &Asked {
+                page,
+                visitor: &visitor,
+            },
+            parameters.of(V::KEPT)?,
+        )?;
+        match form {
+            Form::Json => Ok((StatusCode::OK, axum::Json(view)).into_response()),
+            Form::Html => {
+                let ui = Ui::of(&visitor, V::TAB, path);
+                let html = view.html(&ui).map_err(|error| {
+                    Error::internal(format!("the view cannot be shown: {error}"))
+                })?;
+                Ok(axum::response::Html(html).into_response())
+            }
+        }
+    })
+    .await;
+    let language = Language::default();
+    with_cookie(
+        answer.unwrap_or_else(|error| failure(&error, form, language)),
+        cookie,
+    )
+}
+
+/// Answers a request to a change.
+pub(crate) async fn act<Q>(
+    page: Arc<Page>,
+    request: Request,
+    change: fn(&Asked<'_>, Q) -> Result<Change>,
+) -> Response
+where
+    Q: DeserializeOwned + Send + 'static,
+{
+    let received = match Received::of(&page, request).await {
+        Ok(received) => received,
+        Err(refused) => return refused,
+    };
+    let Received {
+        visitor,
+        parameters,
+        form,
+        ..
+    } = received;
+    let language = visitor.language;
+    let answer = work(&page, move |page| {
+        require(&visitor.caller, Scope::Write)?;
+        let asked = Asked {
+            page,
+            visitor: &visitor,
+        };
+        let change = change(&asked, parameters.of(&["content"])?)?;
+        let session = visitor.session.as_ref();
+        let outcome = Outcome {
+            message: change.message,
+            changed: change.changed,
+            refused: change.refused,
+            undo: session
+                .zip(change.undo)
+                .map(|(session, undo)| session.keep_undo(undo)),
+        };
+        Ok(match (form, session) {
+            (Form::Html, Some(session)) => {
+                session.tell(outcome);
+                see_other(&change.next)
+            }
+            _ => axum::Json(outcome).into_response(),
+        })
+    })
+    .await;
+    answer.unwrap_or_else(|error| failure(&error, form, language))
+}
+
+/// A request after the checks of who sent it.
+struct Received {
+    visitor: Visitor,
+    parameters: Parameters,
+    form: Form,
+    /// The cookie of a session that began with this request.
+    cookie: Option<HeaderValue>,
+}
+
+impl Received {
+    /// Reads a request, or returns the answer that refuses it.
+    async fn of(page: &Arc<Page>, request: Request) -> Result<Self, Response> {
+        let (mut parts, body) = request.into_parts();
+        let form = parts.extensions.get().copied().unwrap_or(Form::Html);
+        let language = language_of(&parts.headers);
+        let refuse = |error: &Error| failure(error, form, language);
+        let base_url = parts.extensions.get::<BaseUrl>().cloned();
+        let BaseUrl(base_url) =
+            base_url.ok_or_else(|| refuse(&Error::internal("the page has no address")))?;
+        let entered = enter(page, &parts.headers, &base_url, parts.uri.path()).await;
+        let (caller, session, cookie) = entered.map_err(|error| {
+            if error.code == ErrorCode::Unauthorized && form == Form::Html {
+                let asked = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+                let next = utf8_percent_encode(asked, NON_ALPHANUMERIC);
+                see_other(&format!("/sign-in?next={next}"))
+            } else {
+                refuse(&error)
+            }
+        })?;
+        let body = read(body).await.map_err(|error| refuse(&error))?;
+        let path = RawPathParams::from_request_parts(&mut parts, &())
+            .await
+            .map_err(IntoResponse::into_response)?;
+        let is_json = parts
+            .headers
+            .get(CONTENT_TYPE)
+            .is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+        let parameters = Parameters::read(&path, parts.uri.query(), &body, is_json)
+            .map_err(|error| refuse(&error))?;
+        let changes = ![Method::GET, Method::HEAD].contains(&parts.method);
+        if let Some(session) = session.as_ref().filter(|_| changes) {
+            check_origin(session, &parts.headers, &base_url, &parameters)
+                .map_err(|error| refuse(&error))?;
+        }
+        let visitor = Visitor {
+            caller: Caller {
+                origin: ORIGIN_NAME,
+                client: Some(CLIENT.to_owned()),
+                ..caller
+            },
+            session,
+            language,
+        };
+        Ok(Received {
+            visitor,
+            parameters,
+            form,
+            cookie,
+        })
+    }
+}
+
+/// Checks that a change in a session was sent by a page of this server.
+fn check_origin(
+    session: &Session,
+    headers: &HeaderMap,
+    base_url: &str,
+    parameters: &Parameters,
+) -> Result<()> {
+    let in_header = headers
+        .get(CSRF_HEADER)
+        .and_then(|value| value.to_str().ok());
+    let sent = in_header.or_else(|| parameters.text("csrf"));
+    if is_from_here(headers, base_url) && sent.is_some_and(|sent| session.is_csrf(sent)) {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorCode::Forbidden,
+        "this change was not sent from this page, or the page is too old; load it again and repeat the change",
+    ))
+}
+
+/// Returns the caller of a request, with the session of a browser and the cookie of a new one.
+async fn enter(
+    page: &Page,
+    headers: &HeaderMap,
+    base_url: &str,
+    path: &str,
+) -> Result<(Caller, Option<Arc<Session>>, Option<HeaderValue>)> {
+    if headers.contains_key(AUTHORIZATION) {
+        let caller = page.gate().caller(headers, base_url, path).await?;
+        return Ok((caller, None, None));
+    }
+    let (session, cookie) = match session_of(page, headers, base_url) {
+        Some(session) => (session, None),
+        None if page.gate().is_open() => {
+            let (secret, session) = page.sessions().begin(None)?;
+            (session, Some(cookie(base_url, &secret)?))
+        }
+        None => {
+            return Err(Error::new(
+                ErrorCode::Unauthorized,
+                "sign in, or send a token as `Authorization: Bearer TOKEN`",
+            ));
+        }
+    };
+    let mut own = HeaderMap::new();
+    if let Some(credential) = &session.credential {
+        own.insert(AUTHORIZATION, credential.clone());
+    }
+    let caller = page.gate().caller(&own, base_url, path).await?;
+    Ok((caller, Some(session), cookie))
+}
+
+/// Returns the session that a cookie of the request names.
+pub(crate) fn session_of(page: &Page, headers: &HeaderMap, base_url: &str) -> Option<Arc<Session>> {
+    page.sessions().get(&cookie_secret(headers, base_url)?)
+}
+
+/// Returns the secret in the cookie of the page.
+pub(crate) fn cookie_secret(headers: &HeaderMap, base_url: &str) -> Option<String> {
+    let name = cookie_name(base_url);
+    headers
+        .get_all(COOKIE)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .find(|(key, _)| *key == name)
+        .map(|(_, secret)| secret.to_owned())
+}
+
+/// Returns the name of the cookie. Ports of one host share cookies, so it has the port in it.
+fn cookie_name(base_url: &str) -> String {
+    let port = base_url.rsplit(':').next().unwrap_or_default();
+    if !port.is_empty() && port.bytes().all(|digit| digit.is_ascii_digit()) {
+        format!("loci-{port}")
+    } else {
+        "loci".to_owned()
+    }
+}
+
+/// Returns the cookie of a session, which scripts cannot read and other sites cannot send.
+pub(crate) fn cookie(base_url: &str, secret: &str) -> Result<HeaderValue> {
+    let secure = if base_url.starts_with("https:") {
+        "; Secure"
+    } else {
+        ""
+    };
+    let name = cookie_name(base_url);
+    HeaderValue::try_from(format!(
+        "{name}={secret}; HttpOnly; SameSite=Strict; Path=/{secure}"
+    ))
+    .map_err(|_| Error::internal("the cookie of the session cannot be written"))
+}
+
+pub(crate) fn with_cookie(mut response: Response, cookie: Option<HeaderValue>) -> Response {
+    if let Some(cookie) = cookie {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+    response
+}
+
+pub(crate) fn see_other(path: &str) -> Response {
+    let location = HeaderValue::try_from(path).unwrap_or(HeaderValue::from_static("/"));
+    (StatusCode::SEE_OTHER, [(LOCATION, location)]).into_response()
+}
+
+/// Reads the body of a request.
+///
+/// # Errors
+/// `too_large` beyond [`REQUEST_BYTES_MAX`], `invalid_argument` if it breaks off.
+pub(crate) async fn read(body: Body) -> Result<Vec<u8>> {
+    let collected = Limited::new(body, REQUEST_BYTES_MAX).collect().await;
+    let bytes = collected.map_err(|error| {
+        if error.is::<http_body_util::LengthLimitError>() {
+            let message = format!("the request is longer than {REQUEST_BYTES_MAX} bytes");
+            Error::new(ErrorCode::TooLarge, message)
+        } else {
+            Error::invalid("body", "broke off")
+        }
+    })?;
+    Ok(bytes.to_bytes().to_vec())
+}
+
+fn asked_path(request: &Request) -> String {
+    let path = request.uri().path_and_query();
+    path.map_or("/", |path| path.as_str()).to_owned()
+}
+
+pub(crate) fn language_of(headers: &HeaderMap) -> Language {
+    let accepted = headers.get(ACCEPT_LANGUAGE);
+    Language::accepted(
+        accepted
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default(),
+    )
+}
+
+/// Requires a scope of the caller, before anything is read.
+fn require(caller: &Caller, scope: Scope) -> Result<()> {
+    if caller.principal.scopes.allow(scope) {
+        return Ok(());
+    }
+    let message = format!("this needs a token with the scope `{}`", scope.name());
+    Err(Error::new(ErrorCode::Forbidden, message))
+}
+
+/// Runs blocking work, a few at a time.
+pub(crate) async fn work<T: Send + 'static>(
+    page: &Arc<Page>,
+    work: impl FnOnce(&Page) -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let permit = Arc::clone(page.requests()).acquire_owned().await;
+    let page = Arc::clone(page);
+    let task = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        catch_panic(|| work(&page))
+    });
+    task.await
+        .unwrap_or_else(|_| Err(Error::internal("loci failed while working on this request")))
+}
+
+/// Returns an error as an answer.
+pub(crate) fn failure(error: &Error, form: Form, language: Language) -> Response {
+    if error.code == ErrorCode::Internal {
+        tracing::error!(%error, "a request of the page failed inside loci");
+    }
+    let status =
+        StatusCode::from_u16(error.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    match form {
+        Form::Json => {
+            let mut fields = json!({"code": error.code.name(), "message": error.message});
+            if let Some(argument) = &error.argument {
+                fields["argument"] = json!(argument);
+            }
+            (status, axum::Json(json!({ "error": fields }))).into_response()
+        }
+        Form::Html => (status, axum::response::Html(error_page(error, language))).into_response(),
+    }
+}

@@ -1,0 +1,92 @@
+//! The views, each in its file, with the changes that are made from it.
+
+mod as_agent;
+mod card;
+mod keep;
+mod map;
+mod memory;
+mod now;
+mod openapi;
+mod palace;
+mod recalls;
+mod review;
+mod search;
+mod selected;
+mod time;
+mod undo;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::routing::{MethodRouter, get, post};
+use loci_core::Result;
+use serde::de::DeserializeOwned;
+
+use crate::change::Change;
+use crate::page::Page;
+use crate::request::{self, Asked};
+use crate::view::View;
+
+/// Returns the route of the description of the JSON interface.
+pub(crate) fn description() -> Router<Arc<Page>> {
+    Router::new().route("/openapi.json", get(openapi::send))
+}
+
+/// Returns the routes of all views and changes. They are the same for HTML and for JSON.
+pub(crate) fn routes() -> Router<Arc<Page>> {
+    Router::new()
+        .route("/", show(now::view))
+        .route("/now", show(now::view))
+        .route("/search", show(search::view))
+        .route("/search/agent", show(as_agent::view))
+        .route("/palace", show(palace::view))
+        .route("/palace/room", show(palace::room))
+        .route("/palace/map", show(map::view))
+        .route("/time", show(time::view))
+        .route("/time/add", act(time::add))
+        .route("/time/end", act(time::end))
+        .route("/time/correct", act(time::correct))
+        .route("/review", show(review::view))
+        .route("/review/keep", act(review::keep))
+        .route("/review/redact", act(review::redact))
+        .route("/review/trust", act(review::trust))
+        .route("/review/dismiss", act(review::dismiss))
+        .route("/memory/{id}", show(memory::view))
+        .route("/memory/{id}/edit", act(memory::edit))
+        .route("/memory/{id}/pin", act(memory::pin))
+        .route("/selected/move", act(selected::move_to))
+        .route("/selected/tag", act(selected::tag))
+        .route("/selected/share", act(selected::share))
+        .route("/selected/forget", act(selected::forget))
+        .route("/selected/unforget", act(selected::unforget))
+        .route("/selected/delete", act(selected::delete))
+        .route("/undo", act(undo::undo))
+        .route("/recalls", show(recalls::view))
+        .route("/keep", show(keep::view))
+        .route("/keep/run", run(keep::run))
+}
+
+fn show<Q, V>(view: fn(&Asked<'_>, Q) -> Result<V>) -> MethodRouter<Arc<Page>>
+where
+    Q: DeserializeOwned + Send + 'static,
+    V: View,
+{
+    get(move |State(page): State<Arc<Page>>, request: Request| request::show(page, request, view))
+}
+
+/// A change that is answered with a view.
+fn run<Q, V>(view: fn(&Asked<'_>, Q) -> Result<V>) -> MethodRouter<Arc<Page>>
+where
+    Q: DeserializeOwned + Send + 'static,
+    V: View,
+{
+    post(move |State(page): State<Arc<Page>>, request: Request| request::show(page, request, view))
+}
+
+fn act<Q>(change: fn(&Asked<'_>, Q) -> Result<Change>) -> MethodRouter<Arc<Page>>
+where
+    Q: DeserializeOwned + Send + 'static,
+{
+    post(move |State(page): State<Arc<Page>>, request: Request| request::act(page, request, change))
+}

@@ -1,0 +1,170 @@
+//! The view *Recalls*: what agents asked and were told, and what hooks put before them, with its
+//! cost in tokens. So one sees whether the memory is used at all.
+
+use std::collections::HashMap;
+
+use loci_core::{AuditEntry, AuditQuery, Forgotten, MemoryId, RecordVerb, Result};
+use loci_engine::shown_title;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::card::memory_path;
+use super::now::{Call, numbered};
+use crate::request::{Asked, CLIENT};
+use crate::view::{Tab, view};
+
+/// The audit entries that one request looks at.
+const LOOKED_AT: usize = 500;
+/// The memories of a call that are named; the others are counted.
+const NAMED: usize = 5;
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct RecallsQuery {
+    /// Only calls before the one with this number.
+    before: Option<u64>,
+}
+
+/// What was asked, and what came back.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Recalls {
+    /// How many calls these are.
+    pub(crate) count: usize,
+    /// How many of them brought nothing back.
+    pub(crate) empty: usize,
+    /// The tokens that hooks put before agents.
+    pub(crate) hook_tokens: u64,
+    /// The tokens of the other replies.
+    pub(crate) reply_tokens: u64,
+    /// Those that brought nothing back first, then the last ones first.
+    pub(crate) calls: Vec<RecallShown>,
+    /// The number before which there are more calls.
+    pub(crate) before: Option<u64>,
+}
+
+/// A question, or what a hook put before an agent.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct RecallShown {
+    pub(crate) call: Call,
+    pub(crate) is_empty: bool,
+    /// The memories that came back, best first.
+    pub(crate) returned: Vec<Returned>,
+    /// How many more came back.
+    pub(crate) more: u64,
+}
+
+/// A memory that came back.
+#[derive(Serialize, ToSchema, Clone)]
+pub(crate) struct Returned {
+    pub(crate) id: String,
+    /// Its title; `None` if it is gone, or the reader may not read it.
+    pub(crate) title: Option<String>,
+}
+
+impl Returned {
+    pub(crate) fn path(&self) -> String {
+        memory_path(&self.id)
+    }
+}
+
+view!(Recalls, Tab::Recalls, "recalls.html");
+
+/// Returns true for a search, or for what a hook put before an agent.
+fn is_recall(entry: &AuditEntry) -> bool {
+    let returns = |entry: &AuditEntry| {
+        entry
+            .records
+            .iter()
+            .any(|record| record.verb == RecordVerb::Returned)
+    };
+    entry.client.as_deref() != Some(CLIENT)
+        && entry.failure.is_none()
+        && (entry.query.is_some() || entry.dialect == "hook" || returns(entry))
+}
+
+/// Lists what agents asked and were told.
+#[utoipa::path(get, path = "/recalls", operation_id = "recalls", params(RecallsQuery), responses((status = OK, body = Recalls, description = "What the view shows")))]
+pub(crate) fn view(asked: &Asked<'_>, query: RecallsQuery) -> Result<Recalls> {
+    let entries = numbered(
+        asked,
+        AuditQuery {
+            before: query.before,
+            limit: LOOKED_AT,
+            ..AuditQuery::default()
+        },
+    )?;
+    let before = (entries.len() == LOOKED_AT)
+        .then(|| entries.last().map(|(number, _)| *number))
+        .flatten();
+    let mut titles = HashMap::new();
+    let mut recalls: Vec<RecallShown> = entries
+        .into_iter()
+        .map(|(_, entry)| entry)
+        .filter(is_recall)
+        .map(|entry| shown(asked, entry, &mut titles))
+        .collect();
+    // A stable sort keeps the order of time.
+    recalls.sort_by_key(|recall| !recall.is_empty);
+    let tokens = |of_hooks: bool| {
+        recalls
+            .iter()
+            .filter(|recall| (recall.call.dialect == "hook") == of_hooks)
+            .filter_map(|recall| recall.call.tokens)
+            .sum()
+    };
+    Ok(Recalls {
+        count: recalls.len(),
+        empty: recalls.iter().filter(|recall| recall.is_empty).count(),
+        hook_tokens: tokens(true),
+        reply_tokens: tokens(false),
+        calls: recalls,
+        before,
+    })
+}
+
+fn shown(
+    asked: &Asked<'_>,
+    entry: AuditEntry,
+    titles: &mut HashMap<String, Option<String>>,
+) -> RecallShown {
+    let ids: Vec<&String> = entry
+        .records
+        .iter()
+        .filter(|record| record.verb <= RecordVerb::Read)
+        .map(|record| &record.id)
+        .collect();
+    let returned: Vec<Returned> = ids
+        .iter()
+        .take(NAMED)
+        .map(|id| Returned {
+            id: (*id).clone(),
+            title: titles
+                .entry((*id).clone())
+                .or_insert_with(|| title(asked, id))
+                .clone(),
+        })
+        .collect();
+    let more = (ids.len() - returned.len()) as u64 + entry.further_records;
+    RecallShown {
+        is_empty: entry.results.map_or(ids.is_empty(), |results| results == 0),
+        returned,
+        more,
+        call: Call::of(entry),
+    }
+}
+
+fn title(asked: &Asked<'_>, id: &str) -> Option<String> {
+    let memories = asked.engine().memories();
+    let memory = memories
+        .show_among(asked.caller(), &MemoryId::new(id), Forgotten::Show)
+        .ok()?;
+    Some(shown_title(&memory).into_owned())
+}
+
+impl Recalls {
+    /// Returns the path of the calls before these.
+    pub(crate) fn older(&self) -> Option<String> {
+        self.before
+            .map(|before| format!("/recalls?before={before}"))
+    }
+}

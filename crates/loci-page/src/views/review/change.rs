@@ -1,0 +1,149 @@
+//! What people decide, and the way back.
+
+use loci_core::{Error, ErrorCode, Forgotten, MemoryId, Result, Tier};
+use loci_engine::Settled;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::dismissed;
+use crate::change::{Change, Outcome, own_path};
+use crate::request::Asked;
+
+const OPERATION: &str = "memory:write";
+
+/// The path to show after a decision, if it is one of this server.
+fn next_path(next: Option<String>) -> String {
+    own_path(next.as_deref().unwrap_or_default(), "/review").to_owned()
+}
+
+/// A pair of memories, and the one to keep.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct Decision {
+    one: String,
+    other: String,
+    /// The id of the one that is kept.
+    keep: String,
+    next: Option<String>,
+}
+
+/// Keeps one memory of a pair, which replaces the other.
+#[utoipa::path(post, path = "/review/keep", operation_id = "review_keep", request_body = Decision, responses((status = OK, body = Outcome, description = "What the change did")))]
+pub(crate) fn keep(asked: &Asked<'_>, decision: Decision) -> Result<Change> {
+    let given_up = match decision.keep {
+        ref kept if *kept == decision.one => decision.other,
+        ref kept if *kept == decision.other => decision.one,
+        _ => return Err(Error::invalid("keep", "must be one of the two memories")),
+    };
+    let kept = MemoryId::parse("keep", &decision.keep)?;
+    let given_up = MemoryId::parse("other", &given_up)?;
+    let settled = asked.logged("keep", OPERATION, None, |engine, caller| {
+        engine.memories().settle(caller, &kept, &given_up)
+    })?;
+    let message = match settled {
+        Settled::Superseded { .. } => "done-superseded",
+        Settled::Forgotten => "done-kept-one",
+    };
+    Ok(Change::one(
+        message,
+        next_path(decision.next),
+        Box::new(move |engine, caller| {
+            engine
+                .memories()
+                .unsettle(caller, &kept, &given_up, &settled)
+        }),
+    ))
+}
+
+/// A memory whose secrets are removed, which a person has confirmed.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct Redact {
+    id: String,
+    /// True if the person has confirmed that this cannot be undone.
+    #[serde(default)]
+    confirmed: bool,
+    next: Option<String>,
+}
+
+/// Removes secrets from a memory. There is no way back: it would have to keep the secrets.
+#[utoipa::path(post, path = "/review/redact", operation_id = "review_redact", request_body = Redact, responses((status = OK, body = Outcome, description = "What the change did")))]
+pub(crate) fn redact(asked: &Asked<'_>, redact: Redact) -> Result<Change> {
+    if !redact.confirmed {
+        let problem = "must be true: a secret that was removed cannot be brought back";
+        return Err(Error::invalid("confirmed", problem));
+    }
+    let id = MemoryId::parse("id", &redact.id)?;
+    let is_redacted = asked.logged("redact", OPERATION, None, |engine, caller| {
+        engine.secrets().redact(caller, &id)
+    })?;
+    if !is_redacted {
+        return Err(Error::new(
+            ErrorCode::Conflict,
+            "nothing was removed: there is no secret in this memory any more, or it is a note, whose file has to be \
+             edited",
+        ));
+    }
+    Ok(Change {
+        message: "done-redacted",
+        changed: 1,
+        refused: Vec::new(),
+        undo: None,
+        next: next_path(redact.next),
+    })
+}
+
+/// A memory whose author is trusted.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct TrustAuthor {
+    id: String,
+    next: Option<String>,
+}
+
+/// Trusts the author of a memory.
+#[utoipa::path(post, path = "/review/trust", operation_id = "review_trust", request_body = TrustAuthor, responses((status = OK, body = Outcome, description = "What the change did")))]
+pub(crate) fn trust(asked: &Asked<'_>, trust: TrustAuthor) -> Result<Change> {
+    let id = MemoryId::parse("id", &trust.id)?;
+    let author = asked.logged("trust", OPERATION, None, |engine, caller| {
+        let memory = engine
+            .memories()
+            .show_of(caller, &id, &Tier::ALL, Forgotten::Hide)?;
+        let author = memory.writer().to_owned();
+        if author == loci_core::ANONYMOUS {
+            let problem = "is of an anonymous author, whom nobody can tell from another one";
+            return Err(Error::invalid("id", problem));
+        }
+        engine.settings().set_trusted(caller, &author, true)?;
+        Ok(author)
+    })?;
+    Ok(Change::one(
+        "done-trusted",
+        next_path(trust.next),
+        Box::new(move |engine, caller| {
+            engine
+                .settings()
+                .set_trusted(caller, &author, false)
+                .map(drop)
+        }),
+    ))
+}
+
+/// An item to dismiss.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct Dismiss {
+    /// Its key.
+    item: String,
+    next: Option<String>,
+}
+
+/// Dismisses an item.
+#[utoipa::path(post, path = "/review/dismiss", operation_id = "review_dismiss", request_body = Dismiss, responses((status = OK, body = Outcome, description = "What the change did")))]
+pub(crate) fn dismiss(asked: &Asked<'_>, dismiss: Dismiss) -> Result<Change> {
+    let key = dismiss.item;
+    asked.logged("dismiss", OPERATION, None, |engine, caller| {
+        dismissed::put(engine, caller, &key, true)
+    })?;
+    Ok(Change::one(
+        "done-dismissed",
+        next_path(dismiss.next),
+        Box::new(move |engine, caller| dismissed::put(engine, caller, &key, false)),
+    ))
+}

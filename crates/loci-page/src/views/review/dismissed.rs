@@ -1,0 +1,108 @@
+//! The items that a visitor dismissed.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+use data_encoding::HEXLOWER;
+use loci_core::{Caller, Error, Result};
+use loci_engine::Engine;
+use sha2::{Digest, Sha256};
+
+/// The setting of a caller that lists the keys of dismissed items, one per line, the last one last.
+const DISMISSED: &str = "page.dismissed";
+/// The keys that are kept; beyond it, the first is evicted.
+const KEPT_MAX: usize = 2_000;
+/// The digits of a key.
+const KEY_DIGITS: usize = 16;
+
+/// Keeps two changes of one list from losing each other.
+static CHANGING: Mutex<()> = Mutex::new(());
+
+/// Returns the key of an item of a kind that these texts identify.
+pub(super) fn key_of(kind: &str, of: &[&str]) -> String {
+    let mut hash = Sha256::new_with_prefix(kind);
+    for text in of {
+        hash.update(text.len().to_le_bytes());
+        hash.update(text);
+    }
+    let mut key = HEXLOWER.encode(&hash.finalize());
+    key.truncate(KEY_DIGITS);
+    key
+}
+
+/// Returns the keys of the items that a caller dismissed.
+pub(super) fn read(engine: &Engine, caller: &Caller) -> Result<HashSet<String>> {
+    let keys = engine.settings().get(caller, DISMISSED)?;
+    Ok(keys
+        .unwrap_or_default()
+        .lines()
+        .map(str::to_owned)
+        .collect())
+}
+
+/// Dismisses an item, or takes that back.
+///
+/// # Errors
+/// `invalid_argument`, naming `item`, for what is no key.
+pub(super) fn put(engine: &Engine, caller: &Caller, key: &str, is_dismissed: bool) -> Result<()> {
+    let is_key = key.len() == KEY_DIGITS && key.bytes().all(|digit| digit.is_ascii_hexdigit());
+    if !is_key {
+        return Err(Error::invalid("item", "must be the key of an item"));
+    }
+    let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    let kept = engine.settings().get(caller, DISMISSED)?;
+    let kept = kept.unwrap_or_default();
+    let mut keys: Vec<&str> = kept.lines().filter(|kept| *kept != key).collect();
+    if is_dismissed {
+        keys.push(key);
+    }
+    let first = keys.len().saturating_sub(KEPT_MAX);
+    engine
+        .settings()
+        .put(caller, DISMISSED, keys[first..].join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use loci_engine::SearchMode;
+    use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
+
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let engine = Engine::new(
+            Arc::new(NaiveStore::new()),
+            Arc::new(HashingEmbedder::default()),
+            Arc::new(FixedClock::default()),
+            SearchMode::Words,
+        );
+        let caller = Caller::local();
+        let key = |number: usize| key_of("note", &[&number.to_string()]);
+        for number in 0..=KEPT_MAX {
+            put(&engine, &caller, &key(number), true).unwrap();
+        }
+        put(&engine, &caller, &key(7), true).unwrap();
+        let kept = read(&engine, &caller).unwrap();
+        assert_eq!(kept.len(), KEPT_MAX);
+        assert!(!kept.contains(&key(0)) && kept.contains(&key(KEPT_MAX)));
+        put(&engine, &caller, &key(7), false).unwrap();
+        assert!(!read(&engine, &caller).unwrap().contains(&key(7)));
+        for wrong in ["", "x", "0123456789abcdeg", "a\nb"] {
+            assert!(put(&engine, &caller, wrong, true).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn keys_tell_items_apart() {
+        let keys = [
+            key_of("note", &["a", "bc"]),
+            key_of("note", &["ab", "c"]),
+            key_of("stale", &["a", "bc"]),
+            key_of("note", &["abc"]),
+        ];
+        assert_eq!(keys.iter().collect::<HashSet<_>>().len(), keys.len());
+    }
+}

@@ -1,0 +1,314 @@
+//! Finding what people should decide.
+
+use std::collections::HashMap;
+
+use loci_core::{
+    ANONYMOUS, CollectionFilter, Delivery, ErrorCode, FileProblem, LOCAL, Memory, MemoryId, Result,
+    Scope, Space,
+};
+use loci_engine::{Browse, List, Pair, PairRelation};
+
+use super::dismissed::key_of;
+use super::{Found, Item, Kind};
+use crate::request::Asked;
+use crate::views::card::Card;
+use crate::views::memory::diff;
+
+/// The memories that are looked at for a group.
+const LOOKED_AT: usize = 200;
+/// The memories that are compared with older ones: each takes a search.
+const COMPARED: usize = 50;
+/// The cosine similarity from which two memories are duplicates.
+const DUPLICATE_FROM: f32 = 0.92;
+/// The longest texts of a pair whose lines are compared, in bytes.
+const DIFF_BYTES_MAX: usize = 8_000;
+/// The types of memories that tell agents what to do.
+const DIRECTIVES: [&str; 3] = ["rule", "feedback", "bootstrap"];
+
+/// Returns the items of each kind that is asked for, in the order of the kinds.
+pub(super) fn find(
+    asked: &Asked<'_>,
+    offset: usize,
+    is_asked: impl Fn(Kind) -> bool,
+) -> Result<Vec<Found>> {
+    let mut found = Vec::new();
+    if is_asked(Kind::Contradiction) || is_asked(Kind::Duplicate) {
+        found.extend(pairs(asked, offset)?);
+    }
+    if is_asked(Kind::Secret) || is_asked(Kind::Stale) {
+        let memories = last_filed(asked, offset, LOOKED_AT, &[])?;
+        if is_asked(Kind::Secret) {
+            found.push(secrets(asked, &memories)?);
+        }
+        if is_asked(Kind::Stale) {
+            found.push(stale(asked, &memories)?);
+        }
+    }
+    if is_asked(Kind::Directive) {
+        found.push(directives(asked, offset)?);
+    }
+    if is_asked(Kind::Note) {
+        found.extend(notes(asked, offset)?);
+    }
+    found.retain(|found| is_asked(found.kind));
+    found.sort_by_key(|found| Kind::ALL.iter().position(|kind| *kind == found.kind));
+    Ok(found)
+}
+
+/// Returns an item without any of its parts, with the key that these texts make.
+pub(super) fn item(kind: Kind, of: &[&str]) -> Item {
+    Item {
+        key: key_of(kind.name(), of),
+        kind,
+        memory: None,
+        other: None,
+        diff: Vec::new(),
+        percent: None,
+        detail: None,
+        state: None,
+        problem: None,
+        author: None,
+        may_trust: false,
+        may_write: false,
+        may_write_other: false,
+    }
+}
+
+/// Returns memories in the order of their filing, the last one first.
+fn last_filed(
+    asked: &Asked<'_>,
+    offset: usize,
+    limit: usize,
+    kinds: &[&str],
+) -> Result<Vec<Memory>> {
+    let browse = Browse {
+        kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
+        offset,
+        limit,
+        ..Browse::default()
+    };
+    asked
+        .engine()
+        .listings()
+        .list_by_insertion(asked.caller(), &browse)
+}
+
+/// Returns a memory as a list has it, without secrets.
+fn card(asked: &Asked<'_>, memory: &Memory) -> (Card, String) {
+    let redact = |text: &str| asked.engine().redaction().redact(text).text.into_owned();
+    let memory = Memory {
+        content: redact(&memory.content),
+        title: memory.title.as_deref().map(redact),
+        summary: memory.summary.as_deref().map(redact),
+        tags: memory.tags.iter().map(|tag| redact(tag)).collect(),
+        ..memory.clone()
+    };
+    (Card::of(asked.caller(), &memory), memory.content)
+}
+
+/// Returns the pairs of the memories with older ones.
+fn pairs(asked: &Asked<'_>, offset: usize) -> Result<[Found; 2]> {
+    let memories = last_filed(asked, offset, COMPARED, &[])?;
+    let (engine, caller) = (asked.engine(), asked.caller());
+    let pairs = engine
+        .search()
+        .find_pairs(caller, &memories, DUPLICATE_FROM)?;
+    let degraded = pairs.degraded;
+    let (contradictions, duplicates): (Vec<Pair>, Vec<Pair>) = pairs
+        .pairs
+        .into_iter()
+        .partition(|pair| pair.relation == PairRelation::Contradiction);
+    let found = |kind, pairs: Vec<Pair>| Found {
+        kind,
+        items: pairs
+            .into_iter()
+            .map(|pair| (pair.index, pair_item(asked, kind, &pair)))
+            .collect(),
+        looked_at: memories.len(),
+        is_cut: memories.len() == COMPARED,
+        degraded: degraded.clone(),
+    };
+    Ok([
+        found(Kind::Contradiction, contradictions),
+        found(Kind::Duplicate, duplicates),
+    ])
+}
+
+fn pair_item(asked: &Asked<'_>, kind: Kind, pair: &Pair) -> Item {
+    let (newer, newer_text) = card(asked, &pair.newer);
+    let (older, older_text) = card(asked, &pair.older);
+    let is_short = newer_text.len().max(older_text.len()) <= DIFF_BYTES_MAX;
+    Item {
+        diff: if is_short {
+            diff(&older_text, &newer_text)
+        } else {
+            Vec::new()
+        },
+        memory: Some(newer),
+        other: Some(older),
+        percent: (pair.cosine > 0.0).then_some((pair.cosine * 100.0).round() as u64),
+        may_write: asked.caller().may_write(&pair.newer),
+        may_write_other: asked.caller().may_write(&pair.older),
+        ..item(kind, &[pair.older.id.as_str(), pair.newer.id.as_str()])
+    }
+}
+
+/// Returns the places of memories by their ids.
+fn places(memories: &[Memory]) -> HashMap<&MemoryId, (usize, &Memory)> {
+    let places = memories.iter().enumerate();
+    places
+        .map(|(index, memory)| (&memory.id, (index, memory)))
+        .collect()
+}
+
+fn secrets(asked: &Asked<'_>, memories: &[Memory]) -> Result<Found> {
+    let places = places(memories);
+    let held = asked.engine().secrets().secrets_among(memories)?;
+    let items = held.into_iter().filter_map(|held| {
+        let (index, memory) = *places.get(&held.memory)?;
+        let redactions = held.redactions.to_string();
+        Some((
+            index,
+            Item {
+                memory: Some(card(asked, memory).0),
+                may_write: !held.is_note && asked.caller().may_write(memory),
+                ..item(Kind::Secret, &[memory.id.as_str(), &redactions])
+            }
+            .with_detail(redactions),
+        ))
+    });
+    Ok(all_of(Kind::Secret, memories, items.collect()))
+}
+
+fn stale(asked: &Asked<'_>, memories: &[Memory]) -> Result<Found> {
+    let places = places(memories);
+    let (sources, caller) = (asked.engine().sources(), asked.caller());
+    let (stale, degraded) = match sources.find_stale(caller, memories) {
+        Ok(stale) => (stale, None),
+        // Without the rules of a project it is not known which of its files belong to it.
+        Err(error) if error.code == ErrorCode::Unavailable => (Vec::new(), Some(error.message)),
+        Err(error) => return Err(error),
+    };
+    let mut items: Vec<_> = stale
+        .into_iter()
+        .filter_map(|stale| {
+            let (index, memory) = *places.get(&stale.memory)?;
+            let state = stale.staleness.name();
+            let of = [memory.id.as_str(), stale.path.as_str(), state];
+            Some((
+                index,
+                Item {
+                    memory: Some(card(asked, memory).0),
+                    state: Some(state),
+                    may_write: caller.may_write(memory),
+                    ..item(Kind::Stale, &of)
+                }
+                .with_detail(stale.path),
+            ))
+        })
+        .collect();
+    items.sort_by_key(|(index, _)| *index);
+    Ok(Found {
+        degraded,
+        ..all_of(Kind::Stale, memories, items)
+    })
+}
+
+/// Returns directives by authors whose directives the visitor does not take: those that sessions
+/// begin with, then those of the types of directives.
+fn directives(asked: &Asked<'_>, offset: usize) -> Result<Found> {
+    let (engine, caller) = (asked.engine(), asked.caller());
+    let trust = engine.settings().trust(caller)?;
+    let by_type = last_filed(asked, offset, LOOKED_AT, &DIRECTIVES)?;
+    let pinned = match offset {
+        0 => engine.listings().list(
+            caller,
+            List {
+                collections: CollectionFilter::Any,
+                sections: Vec::new(),
+                tags: Vec::new(),
+                delivery: Some(Delivery::Bootstrap),
+                offset: 0,
+                limit: LOOKED_AT,
+            },
+        )?,
+        _ => Vec::new(),
+    };
+    let is_pinned = |memory: &Memory| pinned.iter().any(|pinned| pinned.id == memory.id);
+    let unpinned = by_type.iter().enumerate();
+    let unpinned = unpinned.filter(|(_, memory)| !is_pinned(memory));
+    let items = pinned
+        .iter()
+        .map(|memory| (0, memory))
+        .chain(unpinned)
+        .filter_map(|(index, memory)| {
+            let author = trust.stranger(memory)?;
+            let item = Item {
+                memory: Some(card(asked, memory).0),
+                author: Some(author),
+                may_trust: memory.writer() != ANONYMOUS,
+                may_write: caller.may_write(memory),
+                ..item(Kind::Directive, &[memory.id.as_str(), memory.writer()])
+            };
+            Some((index, item))
+        });
+    Ok(all_of(Kind::Directive, &by_type, items.collect()))
+}
+
+/// Returns the problems of note files, to whom may see the folder: the person at this machine and
+/// administrators.
+fn notes(asked: &Asked<'_>, offset: usize) -> Result<Option<Found>> {
+    let caller = asked.caller();
+    let is_person = caller.principal.subject.as_deref() == Some(LOCAL);
+    let may_see = is_person || caller.principal.scopes.allow(Scope::Admin);
+    if !may_see || caller.space != Space::default() {
+        return Ok(None);
+    }
+    let status = match asked.engine().notes().status() {
+        Ok(status) => status,
+        // There is no such folder.
+        Err(error) if error.code == ErrorCode::Unavailable => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let problems = status.problems.into_iter().skip(offset).take(LOOKED_AT + 1);
+    let mut problems: Vec<_> = problems.collect();
+    let is_cut = problems.len() > LOOKED_AT;
+    problems.truncate(LOOKED_AT);
+    let looked_at = problems.len();
+    let items = problems.into_iter().enumerate();
+    let items = items.map(|(index, (path, FileProblem { kind, message }))| {
+        let item = Item {
+            state: Some(kind.name()),
+            problem: Some(message),
+            ..item(Kind::Note, &[&path, kind.name()])
+        };
+        (index, item.with_detail(path))
+    });
+    Ok(Some(Found {
+        kind: Kind::Note,
+        items: items.collect(),
+        looked_at,
+        is_cut,
+        degraded: status.away,
+    }))
+}
+
+/// Returns what was found among a part of the memories.
+fn all_of(kind: Kind, memories: &[Memory], items: Vec<(usize, Item)>) -> Found {
+    Found {
+        kind,
+        items,
+        looked_at: memories.len(),
+        is_cut: memories.len() == LOOKED_AT,
+        degraded: None,
+    }
+}
+
+impl Item {
+    fn with_detail(self, detail: String) -> Self {
+        Item {
+            detail: Some(detail),
+            ..self
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Changes of the memories that a visitor selected.
+
+use loci_core::{Forgotten, Memory, MemoryId, Result, Tier, Visibility};
+use loci_engine::{Engine, Refile};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::memory::reverse;
+use crate::change::{Change, Outcome, Refused, Undo, own_path};
+use crate::request::Asked;
+
+/// The memories that one change can name.
+const SELECTED_MAX: usize = 1_000;
+
+/// The path to show after a change, if it is one of this server.
+fn next_path(next: Option<String>) -> String {
+    own_path(next.as_deref().unwrap_or_default(), "/palace").to_owned()
+}
+
+/// Makes a change of each memory, and gathers the ways back; what fails for one does not keep the
+/// others from it.
+fn each(
+    asked: &Asked<'_>,
+    (tool, message): (&str, &'static str),
+    ids: Vec<String>,
+    next: Option<String>,
+    change: impl Fn(&Engine, &loci_core::Caller, Memory) -> Result<Option<Undo>>,
+) -> Result<Change> {
+    if ids.len() > SELECTED_MAX {
+        let message = format!("names more than {SELECTED_MAX} memories; select fewer");
+        return Err(loci_core::Error::invalid("id", message));
+    }
+    let (mut undos, mut refused, mut changed) = (Vec::new(), Vec::new(), 0);
+    for id in ids {
+        let outcome = asked.logged(tool, "memory:write", None, |engine, caller| {
+            let known = MemoryId::parse("id", &id)?;
+            let memory = engine
+                .memories()
+                .show_of(caller, &known, &Tier::ALL, Forgotten::Show)?;
+            change(engine, caller, memory)
+        });
+        match outcome {
+            Ok(undo) => {
+                changed += 1;
+                undos.extend(undo);
+            }
+            Err(error) => refused.push(Refused {
+                id,
+                reason: error.message,
+            }),
+        }
+    }
+    let undo: Option<Undo> = (!undos.is_empty()).then(|| {
+        let all: Undo = Box::new(move |engine, caller| {
+            // The last change is taken back first.
+            undos
+                .into_iter()
+                .rev()
+                .try_for_each(|undo| undo(engine, caller))
+        });
+        all
+    });
+    Ok(Change {
+        message,
+        changed,
+        refused,
+        undo,
+        next: next_path(next),
+    })
+}
+
+fn refile(
+    engine: &Engine,
+    caller: &loci_core::Caller,
+    memory: &Memory,
+    change: Refile,
+) -> Result<Option<Undo>> {
+    let (id, back) = (memory.id.clone(), reverse(&change, memory));
+    engine.memories().refile(caller, &id, change)?;
+    Ok(Some(Box::new(move |engine, caller| {
+        engine.memories().refile(caller, &id, back).map(drop)
+    })))
+}
+
+/// Where to move memories.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct Move {
+    #[serde(default)]
+    id: Vec<String>,
+    /// The wing; without it, each memory stays in its own.
+    wing: Option<String>,
+    /// True to move them out of all wings.
+    #[serde(default)]
+    global: bool,
+    /// The room; `None` is the one of each memory.
+    room: Option<String>,
+    next: Option<String>,
+}
+
+/// Moves memories to another wing or room.
+#[utoipa::path(post, path = "/selected/move", operation_id = "selected_move", request_body = Move, responses((status = OK, body = Outcome, description = "What the change did")))]
+pub(crate) fn move_to(asked: &Asked<'_>, to: Move) -> Result<Change> {
+    let Move {
+        id,
+        wing,
+        global,
+        room,
+        next,
+    } = to;
+    if global && wing.is_some() {
+        let problem = "cannot be given with `wing`: a memory is in one wing or in none";
+        return Err(loci_core::Error::invalid("global", problem));
+    }
+    let change = Refile {
+        collection: if global { Some(None) } else { wing.map(Some) },
+        section: room,
+        ..Refile::default()
+    };
+    each(
+        asked,
+        ("move", "done-moved"),
+        id,
+        next,
+        |engine, caller, memory| refile(engine, caller, &memory, change.clone()),
+    )
+}
+
+/// Tags to add and to remove.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct Tags {
+    #[serde(default)]
+    id: Vec<String>,
+    /// Tags to add, separated by commas.
+    #[serde(default)]
+    add: String,
+    /// Tags to remove, separated by commas.
+    #[serde(default)]
+    remove: String,
+    next: Option<String>,
+}
+
+/// Adds tags to memories and removes others.
+#[utoipa::path(post, path = "/selected/tag", operation_id = "selected_tag", request_body = Tags, responses((status = OK, body = Outcome, description = "What the change did")))]
+pub(crate) fn tag(asked: &Asked<'_>, tags: Tags) -> Result<Change> {
+    let listed = |text: &str| -> Vec<String> {
+        text.split(',')
+            .map(|tag| tag.trim().to_owned())
+            .filter(|tag| !tag.is_empty())
+            .collect()
+    };
+    let (add, remove) = (listed(&tags.add), listed(&tags.remove));
+    each(
+        asked,
+        ("tag", "done-tagged"),
+        tags.id,
+        tags.next,
+        |engine, caller, memory| {
+            let kept = memory.tags.iter().filter(|tag| !remove.contains(tag));
+            let all = kept.chain(&add).cloned().collect();
+            let change = Refile {
+                tags: Some(all),
+                ..Refile::default()
+            };
+            refile(engine, caller, &memory, change)
+        },
+    )
+}
+
+/// Whether others may read memories.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct Share {
+    #[serde(default)]
+    id: Vec<String>,
+    shared: bool,
+    next: Option<String>,
+}
+
+/// Shares memories with the others in the space, or no longer.
+#[utoipa::path(post, path = "/selected/share", operation_id = "selected_share", request_body = Share, responses((status = OK, body = Outcome, description = "What the change did")))]
+pub(crate) fn share(asked: &Asked<'_>, share: Share) -> Result<Change> {
+    let Share { id, shared, next } = share;
+    let message = if shared {
+        "done-shared"
+    } else {
+        "done-unshared"
+    };
+    each(
+        asked,
+        ("share", message),
+        id,
+        next,
+        |engine, caller, memory| {
+            let was_shared = memory.visibility != Visibility::Private;
+            let id = memory.id;
+            engine.memories().set_shared(caller, &id, shared)?;
+            Ok(Some(Box::new(move |engine, caller| {
+                engine
+                    .memories()
+                    .set_shared(caller, &id, was_shared)
+                    .map(drop)
+            })))
+        },
+    )
+}
+
+/// Memories to forget, to bring back, or to delete.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct Selected {
+    #[serde(default)]
+    id: Vec<String>,
+    next: Option<String>,
+}
+
+/// Forgets memories, which can be brought back.
+#[utoipa::path(post, path = "/selected/forget", operation_id = "selected_forget", request_body = Selected, responses((status = OK, body = Outcome, description = "What the change did")))]
+pub(crate) fn forget(asked: &Asked<'_>, selected: Selected) -> Result<Change> {
+    let Selected { id, next } = selected;
+    each(
+        asked,
+        ("forget", "done-forgotten"),
+        id,
+        next,
+        |engine, caller, memory| {
+            let id = memory.id;
+            engine.memories().forget_softly(caller, &id)?;
+            Ok((memory.forgotten_at.is_none()).then(|| {
+                let undo: Undo = Box::new(move |engine, caller| {
+                    engine.memories().unforget(caller, &id).map(drop)
+                });
+                undo
+            }))
+        },
+    )
+}
+
+/// Brings forgotten memories back.
+#[utoipa::path(post, path = "/selected/unforget", operation_id = "selected_unforget", request_body = Selected, responses((status = OK, body = Outcome, description = "What the change did")))]
+pub(crate) fn unforget(asked: &Asked<'_>, selected: Selected) -> Result<Change> {
+    let Selected { id, next } = selected;
+    each(
+        asked,
+        ("unforget", "done-unforgotten"),
+        id,
+        next,
+        |engine, caller, memory| {
+            let id = memory.id;
+            let unforgotten = engine.memories().unforget(caller, &id)?;
+            Ok(unforgotten.is_changed.then(|| {
+                let undo: Undo = Box::new(move |engine, caller| {
+                    engine.memories().forget_softly(caller, &id).map(drop)
+                });
+                undo
+            }))
+        },
+    )
+}
+
+/// Memories to delete for good, which a person has confirmed.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct Delete {
+    #[serde(default)]
+    id: Vec<String>,
+    /// True if the person has confirmed that this cannot be undone.
+    #[serde(default)]
+    confirmed: bool,
+    next: Option<String>,
+}
+
+/// Deletes memories for good.
+#[utoipa::path(post, path = "/selected/delete", operation_id = "selected_delete", request_body = Delete, responses((status = OK, body = Outcome, description = "What the change did")))]
+pub(crate) fn delete(asked: &Asked<'_>, delete: Delete) -> Result<Change> {
+    let Delete {
+        id,
+        confirmed,
+        next,
+    } = delete;
+    if !confirmed {
+        let problem = "must be true: what is deleted for good cannot be brought back";
+        return Err(loci_core::Error::invalid("confirmed", problem));
+    }
+    each(
+        asked,
+        ("delete", "done-deleted"),
+        id,
+        next,
+        |engine, caller, memory| {
+            engine.memories().forget(caller, &memory.id)?;
+            Ok(None)
+        },
+    )
+}

@@ -1,0 +1,154 @@
+//! Changes of facts.
+
+use loci_core::{Fact, Period, Result};
+use loci_engine::{AddedFact, NewFact};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::{period, time_path};
+use crate::change::{Change, Outcome};
+use crate::request::Asked;
+
+/// The operation that the audit log has for changes of facts.
+const OPERATION: &str = "graph:write";
+
+/// A fact to add.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct Add {
+    subject: String,
+    predicate: String,
+    object: String,
+    /// The day, or the instant, from which it holds.
+    from: Option<String>,
+    /// The day, or the instant, until which it holds.
+    until: Option<String>,
+    source: Option<String>,
+    /// The entity and the day whose view is shown next.
+    entity: Option<String>,
+    as_of: Option<String>,
+}
+
+/// Adds a fact.
+#[utoipa::path(post, path = "/time/add", operation_id = "time_add", request_body = Add, responses((status = OK, body = Outcome, description = "What the change did")))]
+pub(crate) fn add(asked: &Asked<'_>, add: Add) -> Result<Change> {
+    let entity = add.entity.as_deref().unwrap_or(&add.subject);
+    let next = time_path(entity, add.as_of.as_deref());
+    let request = NewFact {
+        valid_from: parsed("from", add.from.as_deref(), None)?,
+        valid_to: parsed("until", add.until.as_deref(), None)?,
+        subject: add.subject,
+        predicate: add.predicate,
+        object: add.object,
+        source: add.source,
+    };
+    let added = asked.logged("add_fact", OPERATION, None, |engine, caller| {
+        engine.graph().add_fact(caller, request)
+    })?;
+    Ok(match added {
+        AddedFact::New(fact) => Change::one(
+            "done-fact-added",
+            next,
+            Box::new(move |engine, caller| engine.graph().retract_fact(caller, &fact)),
+        ),
+        AddedFact::Before(_) => Change {
+            message: "done-fact-known",
+            changed: 0,
+            refused: Vec::new(),
+            undo: None,
+            next,
+        },
+    })
+}
+
+/// A fact to end.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct End {
+    id: String,
+    subject: String,
+    predicate: String,
+    object: String,
+    /// The last day, or the last instant, at which it holds.
+    ended: String,
+    entity: Option<String>,
+    as_of: Option<String>,
+}
+
+/// Ends a fact.
+#[utoipa::path(post, path = "/time/end", operation_id = "time_end", request_body = End, responses((status = OK, body = Outcome, description = "What the change did")))]
+pub(crate) fn end(asked: &Asked<'_>, end: End) -> Result<Change> {
+    let ended = period("ended", &end.ended)?;
+    let entity = end.entity.as_deref().unwrap_or(&end.subject);
+    let next = time_path(entity, end.as_of.as_deref());
+    let (before, after) = asked.logged("end_fact", OPERATION, None, |engine, caller| {
+        let triple = [&*end.subject, &*end.predicate, &*end.object];
+        let before = engine.graph().fact(caller, triple, &end.id)?;
+        let after = engine.graph().end_fact(caller, &before, ended)?;
+        Ok((before, after))
+    })?;
+    Ok(replaced("done-fact-ended", next, before, after))
+}
+
+/// A wrong fact, and what is right.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct Correct {
+    id: String,
+    /// What the wrong fact says.
+    subject: String,
+    predicate: String,
+    object: String,
+    /// What is right.
+    right_subject: String,
+    right_predicate: String,
+    right_object: String,
+    from: Option<String>,
+    until: Option<String>,
+    source: Option<String>,
+    entity: Option<String>,
+    as_of: Option<String>,
+}
+
+/// Replaces a wrong fact by a right one.
+#[utoipa::path(post, path = "/time/correct", operation_id = "time_correct", request_body = Correct, responses((status = OK, body = Outcome, description = "What the change did")))]
+pub(crate) fn correct(asked: &Asked<'_>, correct: Correct) -> Result<Change> {
+    let next = time_path(
+        correct.entity.as_deref().unwrap_or(&correct.right_subject),
+        correct.as_of.as_deref(),
+    );
+    let (before, after) = asked.logged("correct_fact", OPERATION, None, |engine, caller| {
+        let triple = [&*correct.subject, &*correct.predicate, &*correct.object];
+        let before = engine.graph().fact(caller, triple, &correct.id)?;
+        let right = NewFact {
+            valid_from: parsed("from", correct.from.as_deref(), before.valid_from)?,
+            valid_to: parsed("until", correct.until.as_deref(), before.valid_to)?,
+            subject: correct.right_subject,
+            predicate: correct.right_predicate,
+            object: correct.right_object,
+            source: correct.source,
+        };
+        let after = engine.graph().correct_fact(caller, &before, right)?;
+        Ok((before, after))
+    })?;
+    Ok(replaced("done-fact-corrected", next, before, after))
+}
+
+/// Returns the change of a fact into another one, with the way back: a fact that says what the
+/// first one said.
+fn replaced(message: &'static str, next: String, before: Fact, after: Fact) -> Change {
+    Change::one(
+        message,
+        next,
+        Box::new(move |engine, caller| {
+            let graph = engine.graph();
+            graph.correct_fact(caller, &after, before.into()).map(drop)
+        }),
+    )
+}
+
+/// Returns the period of a field. The day that a form showed of a known start or end stands for
+/// that, which may be an instant of the day.
+fn parsed(argument: &str, text: Option<&str>, known: Option<Period>) -> Result<Option<Period>> {
+    let Some(text) = text else { return Ok(None) };
+    let parsed = period(argument, text)?;
+    let is_within = |known: &Period| parsed.first <= known.first && known.last <= parsed.last;
+    Ok(Some(known.filter(is_within).unwrap_or(parsed)))
+}

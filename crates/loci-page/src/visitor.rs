@@ -1,0 +1,17 @@
+//! The sender of a request.
+
+use std::sync::Arc;
+
+use loci_core::Caller;
+
+use crate::session::Session;
+use crate::text::Language;
+
+/// The sender of a request.
+pub(crate) struct Visitor {
+    /// The caller in the engine, with the tool set of the page.
+    pub(crate) caller: Caller,
+    /// The session of the browser; `None` for a program with a token.
+    pub(crate) session: Option<Arc<Session>>,
+    pub(crate) language: Language,
+}

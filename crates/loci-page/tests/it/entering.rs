@@ -1,0 +1,158 @@
+//! Who gets in.
+
+use axum::body::Body;
+use http::header::{AUTHORIZATION, CONTENT_SECURITY_POLICY, ORIGIN, SET_COOKIE};
+use http::{Request, StatusCode};
+
+use crate::support::{BASE, Installation, OtherHost, form, with_fields};
+
+#[tokio::test]
+async fn a_code_lets_one_browser_in_once() {
+    let installation = Installation::new();
+    let credential = "Bearer ann".parse().unwrap();
+    let path = installation.page.entrance_path(Some(credential)).unwrap();
+    let mut first = installation.stranger();
+    let entered = first.get(&path).await;
+    assert_eq!(entered.status, StatusCode::SEE_OTHER);
+    let cookie = entered.headers[SET_COOKIE].to_str().unwrap();
+    for part in ["loci-7821=", "HttpOnly", "SameSite=Strict", "Path=/"] {
+        assert!(cookie.contains(part), "{cookie}");
+    }
+    assert_eq!(first.get("/").await.status, StatusCode::OK);
+    let mut second = installation.stranger();
+    assert_eq!(second.get(&path).await.status, StatusCode::UNAUTHORIZED);
+    let refused = second.get("/").await;
+    assert_eq!(refused.status, StatusCode::SEE_OTHER);
+    assert_eq!(refused.location(), "/sign-in?next=%2F");
+}
+
+#[tokio::test]
+async fn a_token_lets_a_person_in_from_this_page_alone() {
+    let installation = Installation::new();
+    let sign_in = |token: &str, origin: &str| {
+        let fields = [("token", token), ("next", "/palace")];
+        with_fields(form("/sign-in", &fields).header(ORIGIN, origin), &fields)
+    };
+    let mut browser = installation.stranger();
+    let rows = [
+        ("ann", BASE, StatusCode::SEE_OTHER),
+        ("revoked", BASE, StatusCode::UNAUTHORIZED),
+        ("ann", "https://evil.example", StatusCode::FORBIDDEN),
+    ];
+    for (token, origin, expected) in rows {
+        let reply = browser.send(sign_in(token, origin)).await;
+        assert_eq!(reply.status, expected, "{token} {origin}");
+        if expected == StatusCode::SEE_OTHER {
+            assert_eq!(reply.location(), "/palace");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_session_ends_when_it_is_left() {
+    let installation = Installation::new();
+    let mut browser = installation.browser("ann").await;
+    let cookie = browser.cookie.clone();
+    let left = browser.post("/sign-out", &[]).await;
+    assert_eq!(left.location(), "/sign-in");
+    browser.cookie = cookie;
+    assert_eq!(browser.get("/").await.status, StatusCode::SEE_OTHER);
+}
+
+#[tokio::test]
+async fn programs_send_a_token_and_get_json() {
+    let installation = Installation::new();
+    let id = installation.remember("ann", "The kiln fires at 1240 degrees.");
+    let mut program = installation.stranger();
+    let asked = |token: Option<&str>, path: &str| {
+        let mut request = Request::get(path);
+        if let Some(token) = token {
+            request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+        }
+        request.body(Body::empty()).unwrap()
+    };
+    let path = format!("/api/v1/memory/{id}");
+    let shown = program.send(asked(Some("ann"), &path)).await;
+    assert_eq!(shown.json()["content"], "The kiln fires at 1240 degrees.");
+    for (token, status, code) in [
+        (None, StatusCode::UNAUTHORIZED, "unauthorized"),
+        (Some("revoked"), StatusCode::UNAUTHORIZED, "unauthorized"),
+        (Some("bob"), StatusCode::NOT_FOUND, "not_found"),
+    ] {
+        let reply = program.send(asked(token, &path)).await;
+        assert_eq!(reply.status, status);
+        assert_eq!(reply.json()["error"]["code"], code);
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_is_not_served_opens_nothing() {
+    let installation = Installation::new();
+    let mut browser = installation.browser("ann").await;
+    for path in ["/", "/sign-in", "/api/v1/search", "/events"] {
+        let request = Request::get(path).extension(OtherHost);
+        let reply = browser.send(request.body(Body::empty()).unwrap()).await;
+        assert_eq!(reply.status, StatusCode::MISDIRECTED_REQUEST, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn every_reply_has_the_headers_that_protect_it() {
+    let installation = Installation::new();
+    let mut browser = installation.browser("ann").await;
+    for path in [
+        "/",
+        "/sign-in",
+        "/memory/unknown",
+        "/api/v1/search",
+        "/assets/0/page.css",
+    ] {
+        let reply = browser.get(path).await;
+        let policy = reply.headers[CONTENT_SECURITY_POLICY].to_str().unwrap();
+        assert!(policy.starts_with("default-src 'none'"), "{path}");
+        assert!(policy.contains("frame-ancestors 'none'"), "{path}");
+        assert_eq!(reply.headers["x-content-type-options"], "nosniff", "{path}");
+        assert!(!policy.contains("unsafe"), "{path}");
+        assert!(!reply.headers.contains_key("access-control-allow-origin"));
+    }
+}
+
+#[tokio::test]
+async fn a_change_comes_from_a_page_of_this_session() {
+    let installation = Installation::new();
+    let id = installation.remember("ann", "Stays as it is.");
+    let mut browser = installation.browser("ann").await;
+    let csrf = browser.get("/palace").await.csrf();
+    let other = installation
+        .browser("ann")
+        .await
+        .get("/palace")
+        .await
+        .csrf();
+    let rows = [
+        (Some("same-origin"), csrf.as_str(), StatusCode::SEE_OTHER),
+        (Some("same-origin"), other.as_str(), StatusCode::FORBIDDEN),
+        (Some("same-origin"), "", StatusCode::FORBIDDEN),
+        (Some("same-site"), csrf.as_str(), StatusCode::FORBIDDEN),
+        (Some("cross-site"), csrf.as_str(), StatusCode::FORBIDDEN),
+        (None, csrf.as_str(), StatusCode::FORBIDDEN),
+    ];
+    for (site, csrf, expected) in rows {
+        let fields = [("csrf", csrf), ("id", id.as_str())];
+        let mut request = form("/selected/forget", &fields);
+        if let Some(site) = site {
+            request = request.header("sec-fetch-site", site);
+        }
+        let reply = browser.send(with_fields(request, &fields)).await;
+        assert_eq!(reply.status, expected, "{site:?} {csrf:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_reader_changes_nothing() {
+    let installation = Installation::new();
+    let mut browser = installation.browser("reader").await;
+    assert_eq!(browser.get("/").await.status, StatusCode::OK);
+    let refused = browser.post("/selected/forget", &[("id", "x")]).await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN);
+}

@@ -1,0 +1,12 @@
+//! The page on the naive store: who gets in, what is shown, and what changes.
+
+#![allow(clippy::unwrap_used, reason = "a failed test may panic")]
+
+mod attacks;
+mod changes;
+mod entering;
+mod measuring;
+mod review;
+mod showing;
+mod support;
+mod time;

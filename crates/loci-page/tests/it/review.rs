@@ -1,0 +1,292 @@
+//! What people should decide, and what they decide.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use axum::body::Body;
+use http::header::ACCEPT;
+use http::{Request, StatusCode};
+use loci_core::{
+    ContentHash, Created, Error, FileProblem, FileProblemKind, FileRead, FolderScan, Note,
+    NoteFolder, NoteLock, Redacted, Redactor, Removed, Result, Visibility,
+};
+use loci_engine::{RedactionScope, Remember};
+use serde_json::Value;
+
+use crate::support::{Browser, Installation, Reply};
+
+/// Finds one secret.
+struct Finder;
+
+const SECRET: &str = "s3cret";
+
+impl Redactor for Finder {
+    fn redact<'a>(&self, text: &'a str) -> Redacted<'a> {
+        let Some(at) = text.find(SECRET) else {
+            return Redacted::unchanged(text);
+        };
+        Redacted {
+            text: Cow::Owned(text.replace(SECRET, "[redacted: word]")),
+            removed: vec![Removed {
+                at,
+                kind: "word",
+                lines: 0,
+            }],
+        }
+    }
+}
+
+/// Returns the items of a kind.
+async fn items(browser: &mut Browser, kind: &str) -> Vec<Value> {
+    let group = group(browser, kind, 0).await;
+    group["items"].as_array().unwrap().clone()
+}
+
+async fn group(browser: &mut Browser, kind: &str, offset: usize) -> Value {
+    let path = format!("/review?kind={kind}&offset={offset}");
+    let request = Request::get(path).header(ACCEPT, "application/json");
+    let reply = browser.send(request.body(Body::empty()).unwrap()).await;
+    assert_eq!(reply.status, StatusCode::OK, "{}", reply.text);
+    let groups = reply.json()["groups"].as_array().unwrap().clone();
+    groups.into_iter().next().unwrap_or_default()
+}
+
+fn text<'a>(item: &'a Value, path: &str) -> &'a str {
+    item.pointer(path).and_then(Value::as_str).unwrap()
+}
+
+async fn changed(browser: &mut Browser, path: &str, fields: &[(&str, &str)]) -> Reply {
+    let reply = browser.post(path, fields).await;
+    assert_eq!(reply.status, StatusCode::SEE_OTHER, "{}", reply.text);
+    reply
+}
+
+#[tokio::test]
+async fn a_contradiction_is_decided_and_taken_back() {
+    for is_newer_kept in [true, false] {
+        let installation = Installation::new();
+        let old = installation.remember("ann", "The API listens on port 8080.");
+        let new = installation.remember("ann", "The API listens on port 9090.");
+        let mut browser = installation.browser("ann").await;
+        let found = items(&mut browser, "contradiction").await;
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(text(&found[0], "/memory/id"), new);
+        assert_eq!(text(&found[0], "/other/id"), old);
+        let (kept, other) = if is_newer_kept {
+            (&new, &old)
+        } else {
+            (&old, &new)
+        };
+        let fields = [("one", new.as_str()), ("other", &old), ("keep", kept)];
+        changed(&mut browser, "/review/keep", &fields).await;
+        let page = browser.get(&format!("/memory/{other}")).await.text;
+        assert!(page.contains(&format!("/memory/{kept}")), "it is replaced");
+        assert_eq!(items(&mut browser, "contradiction").await.len(), 0);
+        changed(&mut browser, "/undo", &[("number", "1")]).await;
+        assert_eq!(items(&mut browser, "contradiction").await, found);
+    }
+}
+
+#[tokio::test]
+async fn of_a_chain_that_goes_on_the_other_one_is_forgotten() {
+    let installation = Installation::new();
+    let first = installation.remember("ann", "The API is written in Go.");
+    let old = installation.remember("ann", "The API listens on port 8080.");
+    let request = Remember {
+        supersedes: Some(loci_core::MemoryId::new(first.as_str())),
+        ..Remember::new("The API listens on port 9090.", "fact")
+    };
+    let new = installation.remember_as("ann", request);
+    let mut browser = installation.browser("ann").await;
+    let found = items(&mut browser, "contradiction").await;
+    let fields = [("one", new.as_str()), ("other", &old), ("keep", &new)];
+    changed(&mut browser, "/review/keep", &fields).await;
+    let page = browser.get(&format!("/memory/{old}")).await.text;
+    assert!(page.contains("forgotten"), "{page}");
+    changed(&mut browser, "/undo", &[("number", "1")]).await;
+    assert_eq!(items(&mut browser, "contradiction").await, found);
+    let wrong = [("one", new.as_str()), ("other", &old), ("keep", "third")];
+    let refused = browser.post("/review/keep", &wrong).await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn what_is_dismissed_does_not_come_back() {
+    let installation = Installation::new();
+    installation.remember("ann", "We meet every Tuesday at four in the small room.");
+    installation.remember("ann", "We meet  every Tuesday at four in the small room.");
+    let mut browser = installation.browser("ann").await;
+    let found = items(&mut browser, "duplicate").await;
+    assert_eq!((found.len(), &found[0]["percent"]), (1, &Value::from(100)));
+    let key = text(&found[0], "/key");
+    let dismissed = changed(&mut browser, "/review/dismiss", &[("item", key)]).await;
+    assert_eq!(items(&mut browser, "duplicate").await.len(), 0);
+    let mut again = installation.browser("ann").await;
+    assert_eq!(items(&mut again, "duplicate").await.len(), 0);
+    browser.undo_of(&dismissed).await;
+    assert_eq!(items(&mut browser, "duplicate").await, found);
+    let refused = browser.post("/review/dismiss", &[("item", "x")]).await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn a_secret_is_found_removed_and_never_shown() {
+    let installation =
+        Installation::with(|engine| engine.with_redactor(Arc::new(Finder), RedactionScope::Mined));
+    let long = format!("The key of the door is {SECRET}.");
+    let id = installation.remember("ann", &long);
+    installation.remember("ann", &format!("The key of the door is not {SECRET}."));
+    let mut browser = installation.browser("ann").await;
+    for path in [
+        "/review",
+        "/review?kind=secret",
+        "/review?kind=contradiction",
+    ] {
+        let page = browser.get(path).await.text;
+        assert!(!page.contains(SECRET), "{path}: {page}");
+    }
+    let found = items(&mut browser, "secret").await;
+    assert_eq!(found.len(), 2);
+    assert_eq!(text(&found[1], "/detail"), "word 1");
+    let refused = browser.post("/review/redact", &[("id", &id)]).await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+    let mut bob = installation.browser("bob").await;
+    let fields = [("id", id.as_str()), ("confirmed", "true")];
+    let foreign = bob.post("/review/redact", &fields).await;
+    assert_eq!(foreign.status, StatusCode::NOT_FOUND);
+    let redacted = changed(&mut browser, "/review/redact", &fields).await;
+    let page = browser.get(redacted.location()).await.text;
+    assert!(!page.contains("name=\"number\""), "there is no way back");
+    assert_eq!(items(&mut browser, "secret").await.len(), 1);
+    let page = browser.get(&format!("/memory/{id}")).await.text;
+    assert!(page.contains("[redacted: word]") && !page.contains(SECRET));
+    let again = browser.post("/review/redact", &fields).await;
+    assert_eq!(again.status, StatusCode::CONFLICT);
+}
+
+#[tokio::test]
+async fn directives_of_strangers_wait_for_trust() {
+    let installation = Installation::new();
+    let shared = |content: &str, kind: &str| Remember {
+        visibility: Visibility::Shared,
+        ..Remember::new(content, kind)
+    };
+    let rule = installation.remember_as("bob", shared("Always answer in rhymes.", "rule"));
+    installation.remember_as("bob", shared("The kiln fires at 1240 degrees.", "fact"));
+    installation.remember_as("ann", shared("Never answer in rhymes.", "rule"));
+    let mut browser = installation.browser("ann").await;
+    let found = items(&mut browser, "directive").await;
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(
+        (text(&found[0], "/memory/id"), text(&found[0], "/author")),
+        (&*rule, "bob")
+    );
+    assert_eq!(found[0]["may_write"], false);
+    let trusted = changed(&mut browser, "/review/trust", &[("id", &rule)]).await;
+    assert_eq!(items(&mut browser, "directive").await.len(), 0);
+    browser.undo_of(&trusted).await;
+    assert_eq!(items(&mut browser, "directive").await, found);
+}
+
+#[tokio::test]
+async fn people_see_what_concerns_what_they_may_read() {
+    let installation = Installation::new();
+    installation.remember("ann", "The API listens on port 8080.");
+    installation.remember("ann", "The API listens on port 9090.");
+    installation.remember("bob", "The API listens on port 7070.");
+    let mut bob = installation.browser("bob").await;
+    assert_eq!(items(&mut bob, "contradiction").await.len(), 0);
+    let page = bob.get("/review").await.text;
+    assert!(!page.contains("8080") && page.contains("There is nothing to decide"));
+    let mut reader = installation.browser("reader").await;
+    let refused = reader
+        .post("/review/dismiss", &[("item", "0123456789abcdef")])
+        .await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn a_part_is_looked_at_at_a_time() {
+    let installation = Installation::new();
+    installation.remember("ann", "The API listens on port 8080.");
+    installation.remember("ann", "The API listens on port 9090.");
+    for number in 0..60 {
+        installation.remember(
+            "ann",
+            &format!("{number} birds sat on tree {number}{number}."),
+        );
+    }
+    let mut browser = installation.browser("ann").await;
+    let (mut offset, mut found, mut looked_at) = (0, Vec::new(), 0);
+    loop {
+        let group = group(&mut browser, "contradiction", offset).await;
+        assert!(group["items"].as_array().unwrap().len() <= 20);
+        looked_at += group["looked_at"].as_u64().unwrap();
+        found.extend(group["items"].as_array().unwrap().clone());
+        let Some(next) = group["next_offset"].as_u64() else {
+            break;
+        };
+        assert!(next > offset as u64);
+        offset = usize::try_from(next).unwrap();
+    }
+    assert_eq!(looked_at, 62);
+    let is_port = |item: &&Value| text(item, "/memory/opening").contains("9090");
+    assert_eq!(found.iter().filter(is_port).count(), 1);
+    let page = browser.get("/review").await.text;
+    assert!(page.contains("50 were looked at") && page.contains("kind=contradiction&#38;offset="));
+}
+
+/// A folder of notes with a conflict copy.
+struct Conflicted;
+
+impl NoteFolder for Conflicted {
+    fn lock(&self) -> Result<Box<dyn NoteLock>> {
+        Err(Error::unavailable("nobody writes here"))
+    }
+
+    fn location(&self) -> String {
+        "/notes".to_owned()
+    }
+
+    fn scan(&self) -> Result<FolderScan> {
+        let problem = FileProblem {
+            kind: FileProblemKind::ConflictCopy,
+            message: "this is a conflict copy".to_owned(),
+        };
+        Ok(FolderScan {
+            identity: Some("1".to_owned()),
+            files: Vec::new(),
+            skipped: vec![("bees (conflict).md".to_owned(), problem)],
+            unreadable_folders: Vec::new(),
+        })
+    }
+
+    fn read(&self, _: &str) -> Result<Option<FileRead>> {
+        Ok(None)
+    }
+
+    fn create(&self, _: &Note, _: bool) -> Result<Created> {
+        Err(Error::unavailable("nobody writes here"))
+    }
+
+    fn rewrite(&self, _: &str, _: &ContentHash, _: &Note) -> Result<FileRead> {
+        Err(Error::unavailable("nobody writes here"))
+    }
+}
+
+#[tokio::test]
+async fn problems_of_notes_are_shown_to_the_person_at_the_machine() {
+    let installation =
+        Installation::with(|engine| engine.with_notes(Arc::new(Conflicted), "vault"));
+    let mut local = installation.browser("local").await;
+    let found = items(&mut local, "note").await;
+    assert_eq!(found.len(), 1);
+    assert_eq!(text(&found[0], "/detail"), "bees (conflict).md");
+    let page = local.get("/review").await.text;
+    assert!(
+        page.contains("Conflict copy") && page.contains("this is a conflict copy"),
+        "{page}"
+    );
+    let mut ann = installation.browser("ann").await;
+    assert!(!ann.get("/review").await.text.contains("bees"));
+}

@@ -1,0 +1,241 @@
+//! What the views show.
+
+use axum::body::Body;
+use http::StatusCode;
+use http::header::ACCEPT_LANGUAGE;
+use http::{Request, header};
+use loci_engine::Remember;
+
+use crate::support::{Installation, caller};
+
+#[tokio::test]
+async fn a_user_sees_what_that_user_may_read() {
+    let installation = Installation::new();
+    let secret = installation.remember("ann", "Only Ann knows the word marigold.");
+    let mut bob = installation.browser("bob").await;
+    for path in [
+        "/".to_owned(),
+        "/search?q=marigold".to_owned(),
+        "/palace".to_owned(),
+        "/palace/room".to_owned(),
+        format!("/memory/{secret}"),
+    ] {
+        let reply = bob.get(&path).await;
+        assert!(!reply.text.contains("Only Ann"), "{path}");
+    }
+    let mut ann = installation.browser("ann").await;
+    let found = ann.get("/search?q=which+word+is+marigold").await;
+    assert!(found.text.contains("Only Ann knows"));
+    let mut admin = installation.browser("admin").await;
+    assert!(admin.get("/palace/room").await.text.contains("Only Ann"));
+}
+
+#[tokio::test]
+async fn a_search_takes_filters_and_says_why() {
+    let installation = Installation::new();
+    let kept = |text: &str, wing: &str, kind: &str| Remember {
+        collection: Some(wing.to_owned()),
+        tags: vec![format!("tag-{wing}")],
+        ..Remember::new(text, kind)
+    };
+    installation.remember_as("ann", kept("The kiln fires at 1240.", "pottery", "fact"));
+    installation.remember_as(
+        "ann",
+        kept("The kiln is never opened hot.", "pottery", "rule"),
+    );
+    installation.remember_as("ann", kept("The kiln of the bakery.", "bread", "fact"));
+    let mut browser = installation.browser("ann").await;
+    let rows = [
+        ("q=kiln", 3),
+        ("q=kiln&wing=*", 3),
+        ("q=kiln&wing=pottery", 2),
+        ("q=kiln&wing=", 0),
+        ("q=kiln&type=rule", 1),
+        ("q=kiln&tag=tag-bread", 1),
+        ("q=kiln&who=ann", 3),
+        ("q=kiln&who=bob", 0),
+        ("q=kiln&via=loci", 3),
+        ("q=kiln&via=vault", 0),
+        ("q=kiln&until=1960-01-01", 0),
+        ("wing=pottery", 2),
+        ("wing=pottery&type=fact", 1),
+    ];
+    for (query, expected) in rows {
+        let reply = browser.get(&format!("/api/v1/search?{query}")).await;
+        let found = reply.json();
+        assert_eq!(found["hits"].as_array().unwrap().len(), expected, "{query}");
+        if query.contains("q=") && expected > 0 {
+            let why = &found["hits"][0]["why"];
+            assert!(why["relevance"].as_f64().unwrap() > 0.0, "{query}: {why}");
+        }
+    }
+    let refused = browser.get("/api/v1/search?q=kiln&from=soon").await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+    assert_eq!(refused.json()["error"]["argument"], "from");
+}
+
+#[tokio::test]
+async fn an_agent_sees_the_same_reply() {
+    let installation = Installation::new();
+    installation.remember("ann", "The kiln fires at 1240 degrees.");
+    let mut browser = installation.browser("ann").await;
+    for dialect in loci_dialects::DIALECTS {
+        let path = format!("/api/v1/search/agent?q=kiln&dialect={}", dialect.name);
+        let shown = browser.get(&path).await.json();
+        let tool = dialect.tool(shown["tool"].as_str().unwrap()).unwrap();
+        let arguments = serde_json::from_str(shown["arguments"].as_str().unwrap()).unwrap();
+        let context = loci_dialects::Context {
+            engine: &installation.engine,
+            caller: &caller("ann"),
+        };
+        let reply = dialect.call(tool, context, arguments);
+        let (text, failed) = match reply {
+            Ok(reply) => (reply.text, false),
+            Err(error) => (error.message, true),
+        };
+        assert_eq!(shown["reply"]["text"], text, "{}", dialect.name);
+        assert_eq!(shown["reply"]["failed"], failed);
+        assert!(shown["reply"]["tokens"].as_u64().unwrap() > 0);
+    }
+    let refused = browser
+        .get("/api/v1/search/agent?q=kiln&dialect=mememory&arguments=%5B%5D")
+        .await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn a_memory_is_shown_byte_for_byte() {
+    let installation = Installation::new();
+    let text = "  two lines\r\n\twith tabs \u{202e}and signs <b>&amp;</b>\n";
+    let id = installation.remember("ann", text);
+    let mut browser = installation.browser("ann").await;
+    let shown = browser.get(&format!("/api/v1/memory/{id}")).await.json();
+    assert_eq!(shown["content"], text);
+    let part = browser
+        .get(&format!("/memory/{}", &id[id.len() - 8..]))
+        .await;
+    assert_eq!(part.status, StatusCode::OK, "a part of an id is enough");
+    let unknown = browser.get("/memory/nowhere-to-be-found").await;
+    assert_eq!(unknown.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn a_room_has_pages() {
+    let installation = Installation::new();
+    for number in 0..60 {
+        installation.remember("ann", &format!("Memory number {number}."));
+    }
+    let mut browser = installation.browser("ann").await;
+    let first = browser
+        .get("/api/v1/palace/room?wing=&room=fact")
+        .await
+        .json();
+    assert_eq!(first["total"], 60);
+    assert_eq!(first["memories"].as_array().unwrap().len(), 50);
+    let page = browser.get("/palace/room?wing=&room=fact").await.text;
+    assert!(page.contains("offset=50&#38;wing=&#38;room=fact"), "{page}");
+    let second = browser
+        .get("/api/v1/palace/room?wing=&room=fact&offset=50")
+        .await
+        .json();
+    assert_eq!(second["memories"].as_array().unwrap().len(), 10);
+}
+
+#[tokio::test]
+async fn the_page_speaks_the_language_of_the_browser() {
+    let installation = Installation::new();
+    let mut browser = installation.browser("ann").await;
+    let request = Request::get("/palace").header(ACCEPT_LANGUAGE, "de");
+    let german = browser.send(request.body(Body::empty()).unwrap()).await;
+    assert!(german.text.contains("<html lang=\"de\">") && german.text.contains("Palast"));
+    assert_eq!(german.headers[header::CACHE_CONTROL], "no-store");
+}
+
+#[tokio::test]
+async fn what_is_new_is_what_was_filed_since_the_last_look() {
+    let installation = Installation::new();
+    installation.remember("ann", "Filed before.");
+    let mut browser = installation.browser("ann").await;
+    let first = browser.get("/api/v1/now").await.json();
+    assert_eq!(first["since"], serde_json::Value::Null);
+    assert_eq!(first["health"]["memories"], 1);
+    assert_eq!(first["filed"].as_array().unwrap().len(), 1);
+    for _ in 0..2 {
+        installation.clock.advance(600);
+        for number in 0..60 {
+            installation.remember(
+                "ann",
+                &format!("Filed at {:?} as {number}.", installation.engine.now()),
+            );
+        }
+        let second = browser.get("/api/v1/now").await.json();
+        assert_eq!(second["filed_count"], 60);
+        assert_ne!(second["since"], serde_json::Value::Null);
+        // A reload within minutes is the same look.
+        let again = browser.get("/api/v1/now").await.json();
+        assert_eq!(
+            (&again["filed_count"], &again["since"]),
+            (&second["filed_count"], &second["since"])
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_installation_is_kept_by_its_owner() {
+    let installation = Installation::new();
+    for (user, expected) in [
+        ("ann", StatusCode::FORBIDDEN),
+        ("local", StatusCode::OK),
+        ("admin", StatusCode::OK),
+    ] {
+        let mut browser = installation.browser(user).await;
+        assert_eq!(browser.get("/keep").await.status, expected, "{user}");
+        let ran = browser.post("/keep/run", &[("task", "backup")]).await;
+        assert_eq!(ran.status, expected, "{user}");
+        assert_eq!(ran.text.contains("BackUp"), expected == StatusCode::OK);
+    }
+}
+
+#[tokio::test]
+async fn recalls_name_what_came_back_and_the_empty_ones_first() {
+    let installation = Installation::new();
+    let id = installation.remember("ann", "The kiln fires at 1240 degrees.");
+    let dialect = &loci_dialects::mememory::DIALECT;
+    let recall = dialect.tool("recall").unwrap();
+    for (query, project) in [("which kiln", None), ("which zebra", Some("nowhere"))] {
+        let mut arguments = serde_json::Map::new();
+        arguments.insert("query".to_owned(), query.into());
+        if let Some(project) = project {
+            arguments.insert("project".to_owned(), project.into());
+        }
+        let context = loci_dialects::Context {
+            engine: &installation.engine,
+            caller: &loci_core::Caller {
+                client: Some("an agent".to_owned()),
+                ..caller("ann")
+            },
+        };
+        let _ = dialect.call(recall, context, arguments);
+    }
+    let mut browser = installation.browser("ann").await;
+    browser.get("/search?q=on+the+page").await;
+    let shown = browser.get("/api/v1/recalls").await.json();
+    let of = |index: usize| &shown["calls"][index];
+    let asked = [&of(0)["call"]["query"], &of(1)["call"]["query"]];
+    assert_eq!(shown["count"], 2, "{shown}");
+    assert!(asked.contains(&&serde_json::json!("which kiln")), "{shown}");
+    let kiln = if of(0)["call"]["query"] == "which kiln" {
+        of(0)
+    } else {
+        of(1)
+    };
+    assert_eq!(kiln["returned"][0]["id"], id.as_str());
+    assert_eq!(kiln["call"]["client"], "an agent");
+    assert!(kiln["call"]["tokens"].as_u64().unwrap() > 0);
+    let mut bob = installation.browser("bob").await;
+    let of_bob = bob.get("/api/v1/recalls").await.json();
+    assert_eq!(
+        of_bob["count"], 0,
+        "a user sees the calls of that user alone"
+    );
+}

@@ -1,0 +1,263 @@
+//! A page on the naive store, and a browser that keeps its cookie.
+
+use std::future::{Future, ready};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
+use http::{Extensions, HeaderMap, Method, Request, Response, StatusCode};
+use http_body_util::BodyExt;
+use loci_core::{Caller, Clock, Error, ErrorCode, Principal, Result, Scope, Scopes, Space};
+use loci_engine::{Engine, Remember, SearchMode};
+use loci_page::{
+    BackupKept, ClientSeen, Gate, HostFound, Keeper, Page, Said, SettingShown, Task, TokenShown,
+};
+use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
+use serde_json::Value;
+use tower::ServiceExt;
+
+pub const BASE: &str = "http://page.example:7821";
+
+/// Marks a request that named a host which is not served.
+#[derive(Clone)]
+pub struct OtherHost;
+
+/// Takes the name of a user as a token; `admin` has that scope, and `reader` may read alone.
+struct NamesAsTokens;
+
+impl Gate for NamesAsTokens {
+    fn base_url(&self, extensions: &Extensions) -> Option<String> {
+        extensions
+            .get::<OtherHost>()
+            .is_none()
+            .then(|| BASE.to_owned())
+    }
+
+    fn caller<'a>(
+        &'a self,
+        headers: &'a HeaderMap,
+        _: &'a str,
+        _: &'a str,
+    ) -> Pin<Box<dyn Future<Output = Result<Caller>> + Send + 'a>> {
+        let name = headers
+            .get(AUTHORIZATION)
+            .and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
+        Box::pin(ready(match name {
+            Some("revoked") | None => Err(Error::new(ErrorCode::Unauthorized, "no valid token")),
+            Some(name) => {
+                let scopes = match name {
+                    "admin" => Scopes::of(&[Scope::Admin]),
+                    "reader" => Scopes::of(&[Scope::Read]),
+                    _ => Scopes::of(&[Scope::Read, Scope::Write]),
+                };
+                Ok(Caller::new(Space::default(), Principal::new(name, scopes)))
+            }
+        }))
+    }
+
+    fn is_open(&self) -> bool {
+        false
+    }
+}
+
+struct Nothing;
+
+impl Keeper for Nothing {
+    fn hosts(&self) -> Vec<HostFound> {
+        Vec::new()
+    }
+
+    fn settings(&self) -> Vec<SettingShown> {
+        Vec::new()
+    }
+
+    fn tokens(&self) -> Result<Vec<TokenShown>> {
+        Ok(Vec::new())
+    }
+
+    fn run(&self, task: &Task) -> Result<Said> {
+        Ok(Said {
+            succeeded: true,
+            text: format!("{task:?}"),
+        })
+    }
+
+    fn clients(&self) -> Vec<ClientSeen> {
+        Vec::new()
+    }
+
+    fn place(&self) -> String {
+        "in memory".to_owned()
+    }
+
+    fn last_backup(&self) -> Result<Option<BackupKept>> {
+        Ok(None)
+    }
+}
+
+/// A page, and the engine below it.
+pub struct Installation {
+    pub engine: Arc<Engine>,
+    pub clock: Arc<FixedClock>,
+    pub page: Arc<Page>,
+}
+
+impl Installation {
+    pub fn new() -> Self {
+        Installation::with(|engine| engine)
+    }
+
+    /// Returns an installation whose engine has further parts.
+    pub fn with(parts: impl FnOnce(Engine) -> Engine) -> Self {
+        let clock = Arc::new(FixedClock::default());
+        let engine = Arc::new(parts(Engine::new(
+            Arc::new(NaiveStore::new()),
+            Arc::new(HashingEmbedder::default()),
+            Arc::clone(&clock) as Arc<dyn Clock>,
+            SearchMode::Hybrid,
+        )));
+        let page = Page::new(
+            Arc::clone(&engine),
+            Arc::new(NamesAsTokens),
+            Arc::new(Nothing),
+        );
+        Installation {
+            engine,
+            clock,
+            page,
+        }
+    }
+
+    /// Stores a private memory of a user, and returns its id.
+    pub fn remember(&self, user: &str, text: &str) -> String {
+        self.remember_as(user, Remember::new(text, "fact"))
+    }
+
+    pub fn remember_as(&self, user: &str, request: Remember) -> String {
+        let stored = self.engine.memories().remember(&caller(user), request);
+        stored.unwrap().memory.id.as_str().to_owned()
+    }
+
+    /// Returns a browser in which this user is signed in.
+    pub async fn browser(&self, user: &str) -> Browser {
+        let credential = format!("Bearer {user}").parse().unwrap();
+        let path = self.page.entrance_path(Some(credential)).unwrap();
+        let mut browser = Browser {
+            router: self.page.router(),
+            cookie: None,
+        };
+        let entered = browser.get(&path).await;
+        assert_eq!(entered.status, StatusCode::SEE_OTHER, "{}", entered.text);
+        browser
+    }
+
+    /// Returns a browser in which no user is signed in.
+    pub fn stranger(&self) -> Browser {
+        Browser {
+            router: self.page.router(),
+            cookie: None,
+        }
+    }
+}
+
+/// Returns a user who may read and write.
+pub fn caller(user: &str) -> Caller {
+    let scopes = Scopes::of(&[Scope::Read, Scope::Write]);
+    Caller::new(Space::default(), Principal::new(user, scopes))
+}
+
+/// A browser with its cookie.
+pub struct Browser {
+    router: Router,
+    pub cookie: Option<String>,
+}
+
+/// A reply.
+pub struct Reply {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub text: String,
+}
+
+impl Reply {
+    /// Returns the path that a browser is sent to.
+    pub fn location(&self) -> &str {
+        self.headers[LOCATION].to_str().unwrap()
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {}", self.text))
+    }
+
+    /// Returns the secret with which the session of this page sends changes.
+    pub fn csrf(&self) -> String {
+        let (_, rest) = self.text.split_once("name=\"csrf\" value=\"").unwrap();
+        rest.split('"').next().unwrap().to_owned()
+    }
+}
+
+impl Browser {
+    /// Sends a request as it is, with the cookie.
+    pub async fn send(&mut self, mut request: Request<Body>) -> Reply {
+        if let Some(cookie) = &self.cookie {
+            request
+                .headers_mut()
+                .insert(COOKIE, cookie.parse().unwrap());
+        }
+        let response: Response<Body> = self.router.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        if let Some(cookie) = parts.headers.get(SET_COOKIE) {
+            let pair = cookie.to_str().unwrap().split(';').next().unwrap();
+            self.cookie = Some(pair.to_owned());
+        }
+        let bytes = body.collect().await.unwrap().to_bytes();
+        Reply {
+            status: parts.status,
+            headers: parts.headers,
+            text: String::from_utf8(bytes.to_vec()).unwrap(),
+        }
+    }
+
+    pub async fn get(&mut self, path: &str) -> Reply {
+        self.send(Request::get(path).body(Body::empty()).unwrap())
+            .await
+    }
+
+    /// Sends a form as a page of this server does.
+    pub async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Reply {
+        let csrf = self.get("/palace").await.csrf();
+        let fields: Vec<(&str, &str)> = [("csrf", csrf.as_str())]
+            .into_iter()
+            .chain(fields.iter().copied())
+            .collect();
+        let request = form(path, &fields).header("sec-fetch-site", "same-origin");
+        self.send(with_fields(request, &fields)).await
+    }
+
+    /// Sends a form, follows to the next page, and takes the change back there.
+    pub async fn undo_of(&mut self, changed: &Reply) -> Reply {
+        assert_eq!(changed.status, StatusCode::SEE_OTHER, "{}", changed.text);
+        let shown = self.get(changed.location()).await;
+        let (_, rest) = shown
+            .text
+            .split_once("name=\"number\" value=\"")
+            .unwrap_or_else(|| panic!("no undo: {}", shown.text));
+        let number = rest.split('"').next().unwrap().to_owned();
+        self.post("/undo", &[("number", &number)]).await
+    }
+}
+
+/// Returns a form, without what a browser adds.
+pub fn form(path: &str, _: &[(&str, &str)]) -> http::request::Builder {
+    Request::builder()
+        .method(Method::POST)
+        .uri(path)
+        .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+}
+
+pub fn with_fields(request: http::request::Builder, fields: &[(&str, &str)]) -> Request<Body> {
+    let body = serde_html_form::to_string(fields).unwrap();
+    request.body(Body::from(body)).unwrap()
+}

@@ -1,0 +1,54 @@
+//! `loci page`: opens the page in a browser.
+
+use std::fs;
+use std::time::Duration;
+
+use loci_core::ErrorCode;
+use loci_http::{check_ready, entrance_path};
+use serde_json::json;
+
+use super::serve;
+use crate::cli::{self, Serve};
+use crate::exit::Failure;
+use crate::output::{Output, status_line};
+use crate::own_server::own_url;
+use crate::secret;
+use crate::settings::Settings;
+
+/// The time for the answer of a server on this machine.
+const TIMEOUT: Duration = Duration::from_secs(3);
+
+pub fn run(settings: &Settings, arguments: &cli::Page, output: Output) -> Result<(), Failure> {
+    let opens = !arguments.print;
+    let url = own_url(
+        settings,
+        "open the address of the server in a browser, and sign in with a token",
+    )?;
+    if check_ready("bind", &url, TIMEOUT).is_err() {
+        return serve::run_with_page(settings, &Serve::default(), output, opens);
+    }
+    let token = fs::read_to_string(secret::file_in(&settings.data)).ok();
+    let path = match entrance_path(&url, token.as_deref().map(str::trim), TIMEOUT) {
+        Ok(path) => path,
+        Err(error) if error.code == ErrorCode::Unauthorized => {
+            status_line(format_args!(
+                "{}; sign in with another one (`loci token create`)",
+                error.message
+            ));
+            "/sign-in".to_owned()
+        }
+        Err(error) => return Err(error.into()),
+    };
+    show(&format!("{url}{path}"), output, opens)
+}
+
+/// Prints the address of a page, and opens it in a browser unless that is not wanted.
+pub fn show(url: &str, output: Output, opens: bool) -> Result<(), Failure> {
+    output.either(&json!({ "url": url }), format_args!("{url}\n"))?;
+    if opens && let Err(error) = open::that_detached(url) {
+        status_line(format_args!(
+            "no browser could be opened ({error}); open the address in one, within a minute"
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,454 @@
+"""Stories of people who use the page in a real browser."""
+
+import contextlib
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+import urllib.request
+
+import openapi_spec_validator
+
+from selenium.webdriver.common.keys import Keys
+
+from browser import ROOT, Browser, Server, add, axe, call, entrance, programs, run, settle
+
+sys.path.insert(0, "tests/e2e")
+from support import data_folder  # noqa: E402
+
+AXE = axe()
+if AXE is None:
+    print("page: SKIPPED: axe-core cannot be fetched from here, so accessibility is not checked", file=sys.stderr)
+
+
+@unittest.skipUnless(programs(), "page: SKIPPED: there is no Chromium here; run scripts/setup")
+class Stories(unittest.TestCase):
+    """One server and one store with something in every corner; each story looks at its own part."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.stack = contextlib.ExitStack()
+        cls.addClassCleanup(cls.stack.close)
+        cls.data = cls.stack.enter_context(data_folder())
+        cls.home = tempfile.TemporaryDirectory(prefix="loci-page-home-")
+        cls.stack.callback(cls.home.cleanup)
+        cls.server = Server(cls.data, variables={"HOME": cls.home.name})
+        cls.stack.callback(cls.server.stop)
+        for number, degrees in enumerate((1210, 1240, 1260), 1):
+            add(cls.data, f"Kiln {number} fires at {degrees} degrees.", "--project", "pottery", "--tags", "kiln,clay")
+        add(cls.data, "Always glaze twice.", "--type", "rule", "--project", "pottery")
+        add(cls.data, "**Never** <script>document.title = 'taken'</script>", "--type", "rule")
+        cls.browser = cls.signed_in()
+
+    @classmethod
+    def signed_in(cls, **options):
+        browser = Browser(cls.server.url, **options)
+        cls.addClassCleanup(browser.close)
+        browser.open(entrance(cls.data, cls.server.url))
+        return browser
+
+    def tearDown(self):
+        self.assertEqual(self.browser.faults(), [])
+
+    def agent(self, dialect, tool, arguments):
+        """Calls a tool as an agent does."""
+        return call(self.server, dialect, tool, arguments)
+
+    def room(self, name):
+        """Makes a room with three memories of its own, and opens it."""
+        for text in ("first", "second", "third"):
+            add(self.data, f"The {text} of {name}.", "--project", name)
+        self.browser.open(f"/palace/room?wing={name}")
+        return self.browser
+
+    def test_loci_page_lets_a_browser_in_once(self):
+        address = entrance(self.data, self.server.url)
+        first, second = (Browser(self.server.url) for _ in range(2))
+        self.addCleanup(first.close)
+        self.addCleanup(second.close)
+        first.open(address)
+        first.says("Filed last")
+        second.open(address)
+        second.says("used already")
+        second.fill("token", "wrong")
+        second.press("Sign in")
+        second.says("unknown")
+        second.fill("token", self.server.token())
+        second.press("Sign in")
+        second.says("Filed last")
+        second.press("Sign out")
+        second.says("Run “loci page”")
+        second.open("/")
+        second.says("Run “loci page”")
+
+    def test_now_follows_what_an_agent_files(self):
+        self.browser.open("/")
+        self.browser.says("Filed last")
+        settle()
+        self.agent("mememory", "remember", {"content": "A comet was seen over the harbour."})
+        self.browser.says("A comet was seen over the harbour.")
+        self.agent("engram", "search_memory", {"query": "which comet was seen"})
+        self.browser.says("which comet was seen")
+
+    def test_a_search_finds_and_says_why(self):
+        self.browser.open("/search")
+        self.browser.fill("q", "how hot does kiln 2 become")
+        self.browser.press("Search")
+        self.browser.says("Relevance")
+        self.assertIn("Kiln 2 fires at 1240", self.browser.find("ol.cards li").text)
+        self.browser.find("ol.cards details summary").click()
+        self.browser.says("rank 1")
+        self.browser.fill("tag", "no such tag")
+        self.browser.press("Search")
+        self.browser.says("Nothing was found.")
+
+    def test_an_agents_reply_is_shown_as_it_is(self):
+        query = "how hot does kiln 3 become"
+        for dialect, tool in (("mememory", "recall"), ("mempalace", "mempalace_search")):
+            reply = self.agent(dialect, tool, {"query": query})["content"][0]["text"]
+            self.browser.open(f"/search/agent?dialect={dialect}&q={query.replace(' ', '+')}")
+            shown = self.browser.find("section pre").get_property("textContent")
+            self.assertEqual(shown, reply)
+            self.browser.says("tokens")
+
+    def test_memories_are_moved_and_come_back(self):
+        browser = self.room("quarry")
+        browser.select("first", "third")
+        browser.fill("wing", "harbour")
+        browser.press("Move")
+        browser.says("2 memories were moved.")
+        browser.says("1 memory ·")
+        browser.press("Undo")
+        browser.says("The change was taken back.")
+        browser.open("/palace/room?wing=quarry")
+        browser.says("3 memories")
+
+    def test_tags_are_changed_and_come_back(self):
+        browser = self.room("meadow")
+        browser.select("first", "second")
+        browser.fill("add", "flower, bee")
+        browser.press("Change tags")
+        browser.says("The tags of 2 memories were changed.")
+        self.assertEqual(len(browser.all(".tag")), 4)
+        browser.press("Undo")
+        browser.says("The change was taken back.")
+        browser.open("/palace/room?wing=meadow")
+        self.assertEqual(browser.all(".tag"), [])
+
+    def test_memories_are_forgotten_and_brought_back(self):
+        browser = self.room("cellar")
+        browser.find("[data-all]").click()
+        browser.press("Forget")
+        browser.says("3 memories were forgotten.")
+        browser.press("Undo")
+        browser.says("The change was taken back.")
+        browser.open("/palace/room?wing=cellar")
+        browser.says("3 memories")
+        browser.select("second")
+        browser.press("Forget")
+        browser.says("One memory was forgotten.")
+        browser.open("/palace/room?wing=cellar&forgotten=true")
+        browser.select("second")
+        browser.press("Bring back")
+        browser.says("One memory was brought back.")
+
+    def test_what_is_deleted_for_good_is_confirmed(self):
+        browser = self.room("attic")
+        browser.select("first")
+        browser.press("Delete for good")
+        browser.says("must be true")
+        browser.open("/palace/room?wing=attic")
+        browser.select("first")
+        confirmed = browser.find("[name=confirmed]")
+        browser.reveal(confirmed)
+        confirmed.click()
+        browser.press("Delete for good")
+        browser.says("One memory was deleted for good.")
+        browser.says("2 memories")
+        self.assertNotIn("The first of attic.", run(self.data, "list", "--project", "attic").stdout.decode())
+        # The console names the request that was refused.
+        self.assertEqual(len(browser.faults()), 1)
+
+    def test_a_memory_is_edited_pinned_and_comes_back(self):
+        memory = add(self.data, "The ferry leaves at seven.", "--project", "travel")
+        self.browser.open(f"/memory/{memory}")
+        self.browser.says("The ferry leaves at seven.")
+        self.browser.says("revision 1")
+        self.browser.fill("content", "The ferry leaves at eight.")
+        self.browser.press("Save")
+        self.browser.says("The text was changed.")
+        self.browser.says("The ferry leaves at eight.")
+        self.browser.find("section[aria-labelledby=former] summary").click()
+        self.browser.says("\u2212 The ferry leaves at seven.")
+        self.browser.press("Undo")
+        self.browser.says("The change was taken back.")
+        self.browser.open(f"/memory/{memory}")
+        self.browser.says("The ferry leaves at seven.")
+        self.browser.press("Begin every session with it")
+        self.browser.says("Every session begins with it now.")
+        self.browser.press("Only when it is searched for")
+        self.browser.says("It is found by searches alone now.")
+
+    def test_a_memory_says_what_it_replaces(self):
+        old = add(self.data, "The tide is high\nat noon.\n", "--project", "travel", "--again")
+        new = add(self.data, "The tide is high\nat three.\n", "--project", "travel", "--supersedes", old)
+        self.browser.open(f"/memory/{new}")
+        self.browser.find("section[aria-labelledby=versions] summary").click()
+        self.browser.says("at noon.")
+        self.browser.link("The tide is high")
+        self.browser.says("It is replaced by")
+
+    def test_a_room_on_the_map_opens(self):
+        self.browser.open("/palace/map")
+        self.assertGreater(len(self.browser.all("svg a")), 1)
+        room = next(room for room in self.browser.all("svg a") if "pottery" in room.get_dom_attribute("href"))
+        room.click()
+        self.browser.says("Kiln")
+        self.assertEqual(self.browser.path(), "/palace/room")
+
+    def test_keys_alone_are_enough(self):
+        browser = self.room("keyboard")
+        browser.find("body").send_keys("j")
+        browser.driver.switch_to.active_element.send_keys("j")
+        browser.driver.switch_to.active_element.send_keys("x")
+        chosen = [box.is_selected() for box in browser.all("input[name=id]")]
+        self.assertEqual(chosen, [False, True, False])
+        button = browser.find("button[formaction='/selected/forget']")
+        for _ in range(60):
+            if browser.driver.switch_to.active_element == button:
+                break
+            browser.driver.switch_to.active_element.send_keys(Keys.TAB)
+        browser.driver.switch_to.active_element.send_keys(Keys.ENTER)
+        browser.says("One memory was forgotten.")
+        browser.find("body").send_keys("/")
+        browser.find("input[type=search]")
+        browser.until(lambda: browser.path() == "/search")
+
+    def test_it_works_without_scripts(self):
+        browser = self.signed_in(scripts=False)
+        add(self.data, "Needs no script.", "--project", "plain")
+        browser.open("/palace/room?wing=plain")
+        browser.find("input[name=id]").click()
+        browser.press("Forget")
+        browser.says("One memory was forgotten.")
+        browser.press("Undo")
+        browser.says("The change was taken back.")
+
+    def test_small_screens_scroll_down_alone(self):
+        browser = self.signed_in(width=360, height=740)
+        memory = add(self.data, "A" * 400 + " is a long word.", "--project", "w" * 60)
+        for path in ("/", "/search?q=kiln", "/palace", "/palace/room", "/palace/map", "/time", "/review", "/recalls", "/keep", f"/memory/{memory}"):
+            browser.open(path)
+            browser.find("h1")
+            wide = browser.driver.execute_script("return document.documentElement.scrollWidth")
+            self.assertLessEqual(wide, 360, path)
+        self.assertEqual(browser.faults(), [])
+
+    def test_every_view_is_accessible_by_day_and_by_night(self):
+        if AXE is None:
+            self.skipTest("axe-core cannot be fetched from here")
+        memory = add(self.data, "# Clay\n\nIs *wet* earth, see <https://clay.example>.", "--project", "pottery")
+        fact = {"subject": "the tower", "predicate": "stands in", "object": "the square", "valid_from": "2020-01-01"}
+        self.agent("mempalace", "mempalace_kg_add", fact)
+        paths = (
+            "/",
+            "/search?q=kiln",
+            "/search/agent?q=kiln",
+            "/palace",
+            "/palace/room?wing=pottery",
+            "/palace/map",
+            "/time?entity=the+tower",
+            "/review",
+            "/recalls",
+            "/keep",
+            f"/memory/{memory}",
+            "/memory/unknown-id",
+        )
+        for dark in (False, True):
+            browser = self.signed_in(dark=dark)
+            for path in paths:
+                browser.open(path)
+                for details in browser.all("details"):
+                    browser.driver.execute_script("arguments[0].open = true", details)
+                self.assertEqual(browser.violations(AXE), [], f"{path}, dark: {dark}")
+            browser.open("/sign-in")
+            self.assertEqual(browser.violations(AXE), [])
+
+    def test_two_people_see_their_own(self):
+        made = run(self.data, "token", "create", "--subject", "bob", "--json")
+        token = json.loads(made.stdout)["token"]
+        content = "Only the owner may read the word saffron."
+        kept = {"content": content, "scope": "user", "source": "user-said", "category": "preference"}
+        secret = self.agent("engram", "store_memory", kept)
+        self.assertFalse(secret.get("isError"), secret)
+        bob = Browser(self.server.url)
+        self.addCleanup(bob.close)
+        bob.open("/sign-in")
+        bob.fill("token", token)
+        bob.press("Sign in")
+        bob.open("/search?q=saffron")
+        bob.says("Search")
+        self.assertNotIn("Only the owner", bob.text())
+        self.browser.open("/search?q=saffron")
+        self.browser.says("Only the owner")
+
+    def test_stored_texts_run_nothing(self):
+        self.browser.open("/palace/room?wing=")
+        self.browser.says("<script>")
+        self.assertNotEqual("taken", self.browser.driver.title)
+        self.browser.link("Never")
+        self.browser.find("section details summary").click()
+        self.browser.says("document.title")
+        self.assertNotEqual("taken", self.browser.driver.title)
+        self.assertEqual(self.browser.all("main script"), [])
+
+    def test_facts_are_followed_along_the_time_and_set_right(self):
+        for subject, since, until in (("Ann", "2020-01-01", "2022-12-31"), ("Bob", "2023-01-01", None)):
+            fact = {"subject": subject, "predicate": "runs", "object": "the bakery", "valid_from": since}
+            self.agent("mempalace", "mempalace_kg_add", fact | ({"valid_to": until} if until else {}))
+        browser = self.browser
+        browser.open("/")
+        browser.link("Time")
+        browser.link("the bakery")
+        browser.says("Ann runs the bakery")
+        slider = browser.find("[data-day]")
+        browser.until(lambda: slider.is_displayed(), "the slider")
+        day = "(Date.parse('2021-06-01') / 864e5).toString()"
+        browser.driver.execute_script(
+            f"arguments[0].value = {day}; arguments[0].dispatchEvent(new Event('input', {{bubbles: true}}))", slider
+        )
+        holding = [row.text for row in browser.all("tr.holds")]
+        self.assertEqual((len(holding), "Ann" in holding[0]), (1, True), holding)
+        browser.fill("subject", "Cleo")
+        browser.fill("predicate", "owns")
+        browser.fill("object", "the bakery")
+        browser.press("Add a fact")
+        browser.says("Cleo owns the bakery")
+        browser.press("Undo")
+        browser.says("The change was taken back.")
+        browser.open("/time?entity=the+bakery")
+        browser.says("Bob runs the bakery")
+        self.assertNotIn("Cleo", browser.text())
+
+    def test_what_contradicts_is_decided_and_comes_back(self):
+        old = add(self.data, "The museum opens at nine.", "--project", "museum")
+        new = add(self.data, "The museum opens at eleven.", "--project", "museum", "--again")
+        browser = self.browser
+        browser.open("/review?kind=contradiction")
+        pair = browser.until(
+            lambda: next(row for row in browser.all("[data-row]") if "museum opens at nine" in row.text), "the pair"
+        )
+        pair.find_element("css selector", f"button[value='{new}']").click()
+        browser.says("Undo")
+        browser.open(f"/memory/{old}")
+        browser.says("It is replaced by")
+        browser.driver.back()
+        browser.open("/review?kind=contradiction")
+        self.assertNotIn("museum opens at nine", browser.text())
+
+    def test_what_is_dismissed_does_not_come_back_until_that_is_undone(self):
+        add(self.data, "The lighthouse is forty metres high.", "--project", "coast")
+        add(self.data, "The lighthouse is fifty metres high.", "--project", "coast", "--again")
+        browser = self.browser
+        browser.open("/review?kind=contradiction")
+        find = lambda: [row for row in browser.all("[data-row]") if "lighthouse is forty" in row.text]  # noqa: E731
+        pair = browser.until(lambda: find()[0], "the pair")
+        pair.find_element("css selector", "button[formaction='/review/dismiss']").click()
+        browser.says("Undo")
+        self.assertEqual(find(), [])
+        browser.press("Undo")
+        browser.says("The change was taken back.")
+        browser.open("/review?kind=contradiction")
+        browser.until(lambda: find()[0], "the pair again")
+
+    def test_recalls_show_what_came_back_and_what_hooks_told(self):
+        add(self.data, "The observatory has a copper dome of eleven metres.")
+        self.agent("mememory", "recall", {"query": "what is the dome of the observatory made of"})
+        prompt = {
+            "cwd": self.home.name,
+            "session_id": "a-session",
+            "prompt": "What is the copper dome of the observatory like?",
+        }
+        told = run(
+            self.data,
+            *("hook", "run", "--host", "claude-code", "--event", "prompt"),
+            stdin=json.dumps(prompt).encode(),
+        )
+        self.assertIn("copper dome", told.stdout.decode())
+        browser = self.browser
+        browser.open("/recalls")
+        browser.says("what is the dome of the observatory made of")
+        browser.says("What is the copper dome of the observatory like?")
+        row = next(row for row in browser.all("[data-row]") if "observatory like" in row.text)
+        self.assertIn("tokens", row.text)
+        row.find_element("partial link text", "copper dome").click()
+        browser.says("Calls that named it")
+
+    def test_an_installation_is_kept(self):
+        browser = self.browser
+        browser.open("/keep")
+        browser.press("Back up now")
+        browser.says("backed up")
+        browser.open("/keep")
+        browser.says(".tar")
+        browser.link("Examine the installation")
+        browser.says("database")
+        browser.fill("subject", "carol")
+        browser.press("Make a token")
+        browser.says("loci_")
+        secret = next(line for line in browser.find("pre").text.splitlines() if line.startswith("loci_"))
+        self.assertEqual(self.server.status(secret), 200)
+        browser.open("/keep")
+        row = next(row for row in browser.all("tr") if row.text.startswith("carol"))
+        row.find_element("css selector", "button").click()
+        browser.says("revoked")
+        self.assertEqual(self.server.status(secret), 401)
+
+    def test_a_host_is_connected_and_disconnected(self):
+        codex = pathlib.Path(self.home.name) / ".codex"
+        codex.mkdir()
+        (codex / "config.toml").write_text("# mine\n")
+        browser = self.browser
+        browser.open("/keep")
+        row = next(row for row in browser.all("tr") if row.text.startswith("Codex"))
+        row.find_element("css selector", "button[value=connect]").click()
+        browser.says("Done")
+        self.assertIn("loci", (codex / "config.toml").read_text())
+        browser.open("/keep")
+        row = next(row for row in browser.all("tr") if row.text.startswith("Codex"))
+        row.find_element("css selector", "button[value=disconnect]").click()
+        browser.says("Done")
+        self.assertEqual((codex / "config.toml").read_text(), "# mine\n")
+
+    def test_programs_use_the_same_as_json(self):
+        with urllib.request.urlopen(f"{self.server.url}/api/v1/openapi.json", timeout=60) as reply:
+            openapi_spec_validator.validate(json.load(reply))
+        memory = add(self.data, "The foghorn sounds for eight seconds.", "--project", "coast")
+        command = [sys.executable, str(ROOT / "examples" / "page.py"), "how long does the foghorn sound"]
+        options = ["--url", self.server.url, "--token-file", str(self.data / "token"), "--tag", "sound"]
+        said = subprocess.run([*command, *options], capture_output=True, text=True, timeout=60)
+        self.assertIn(memory, said.stdout.splitlines()[0], said.stderr)
+        self.assertIn("1 memory was tagged", said.stdout)
+        self.browser.open(f"/memory/{memory}")
+        self.browser.says("sound")
+
+    def test_the_first_view_is_small(self):
+        browser = self.signed_in()
+        browser.says("Filed last")
+        # The browser counts the bytes on the wire, after compression and with headers.
+        kinds = "['navigation', 'resource'].flatMap((kind) => performance.getEntriesByType(kind))"
+        parts = browser.driver.execute_script(f"return {kinds}.map((part) => [part.name, part.transferSize])")
+        self.assertLess(sum(size for _, size in parts), 60_000, parts)
+        self.assertTrue(all(name.startswith(self.server.url) for name, _ in parts), parts)
+
+    def test_it_speaks_german(self):
+        browser = self.signed_in(language="de")
+        browser.open("/palace")
+        browser.says("Palast")
+        self.assertEqual(browser.find("html").get_attribute("lang"), "de")
+
+
+if __name__ == "__main__":
+    unittest.main()
