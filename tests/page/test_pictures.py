@@ -10,7 +10,7 @@ from browser import ROOT, Browser, Server, add, call, entrance, programs
 from support import data_folder
 
 FOLDER = ROOT / "docs" / "page"
-# What a picture may differ in: fonts, times and ids.
+# The largest difference of two pictures, which comes from fonts, times and ids.
 DISTANCE_MAX = 12
 VIEWS = {
     "now": "/",

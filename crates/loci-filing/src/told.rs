@@ -1,4 +1,4 @@
-//! What the hooks tell an agent, for the audit log.
+//! The entries of the audit log for texts that hooks show an agent.
 
 use std::time::Instant;
 

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 /// Takes a change back; it may fail as the change itself.
 pub(crate) type Undo = Box<dyn FnOnce(&Engine, &Caller) -> Result<()> + Send>;
 
-/// What a change did.
+/// The result of a change.
 pub(crate) struct Change {
     /// The message that says so, with the number of records as `count`.
     pub(crate) message: &'static str,
@@ -44,7 +44,7 @@ pub(crate) struct Refused {
     pub(crate) reason: String,
 }
 
-/// What a change did, as it is told once.
+/// The result of a change, which is shown once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct Outcome {
     /// The message that says so.

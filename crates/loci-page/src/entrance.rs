@@ -119,7 +119,7 @@ async fn sign_in(
     let (parts, body) = request.into_parts();
     let headers = parts.headers;
     let language = language_of(&headers);
-    // Otherwise a foreign page could sign a visitor in as somebody else.
+    // Otherwise a page of another origin could sign a visitor in as another user.
     if !is_from_here(&headers, &base_url) {
         let message = "sign in from the page of this server";
         return failure(

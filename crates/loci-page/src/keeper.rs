@@ -1,4 +1,4 @@
-//! What an installation keeps outside of its store, as the page shows it.
+//! The data that an installation keeps outside of its store, as the page shows it.
 
 use loci_core::{Result, Timestamp};
 use serde::Serialize;
@@ -73,7 +73,7 @@ pub struct TokenShown {
     pub created_at: Moment,
     /// The time at which it expires.
     pub expires_at: Option<Moment>,
-    /// True if it lets nobody in any more.
+    /// True if it was revoked or has expired.
     pub is_over: bool,
 }
 
@@ -101,7 +101,7 @@ pub enum Task {
     RevokeToken(String),
 }
 
-/// What a command said.
+/// The output of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Said {
     /// True if it did all that it was asked for.

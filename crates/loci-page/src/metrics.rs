@@ -115,7 +115,7 @@ impl Metrics {
     }
 
     fn text(&self, engine: &Engine) -> Result<String> {
-        // What was counted is told while the store is away, too.
+        // The counters are sent while the store is unavailable, too.
         let looked = self.look(engine);
         self.up.set(i64::from(looked.is_ok()));
         let encoder = TextEncoder::new();

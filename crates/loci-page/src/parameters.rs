@@ -43,7 +43,7 @@ impl Parameters {
             serde_html_form::from_str(query.unwrap_or_default()).map_err(malformed)?;
         let form: Vec<(String, String)> = serde_html_form::from_bytes(body).map_err(malformed)?;
         pairs.extend(form);
-        // What the path names cannot be replaced.
+        // A parameter of the path cannot be replaced.
         let of_path: Vec<_> = of_path.collect();
         pairs.retain(|(name, _)| of_path.iter().all(|(of_path, _)| of_path != name));
         pairs.extend(of_path);

@@ -29,7 +29,7 @@ struct Bundle {
 }
 
 fn bundle(language: &str, source: &str) -> Bundle {
-    // What of a file is well formed counts; a test holds each file to have no fault.
+    // The well-formed part of a file is used; a test fails for a file with a fault.
     let resource = FluentResource::try_new(source.to_owned()).unwrap_or_else(|(partly, _)| partly);
     let language: LanguageIdentifier = language.parse().unwrap_or_default();
     let mut messages = FluentBundle::new_concurrent(vec![language.clone()]);

@@ -1,4 +1,4 @@
-//! What all views share: their form as HTML, and what every page shows around them.
+//! The parts that all views share: their form as HTML, and the frame of every page.
 
 use std::fmt::Display;
 
@@ -69,7 +69,7 @@ const TABS: [Link; 7] = [
     },
 ];
 
-/// What a view shows, as JSON and as HTML.
+/// The content of a view, as JSON and as HTML.
 pub(crate) trait View: Serialize + Send + 'static {
     /// The tab that it belongs to.
     const TAB: Tab;
@@ -132,7 +132,7 @@ impl<T: Count> Count for &T {
     }
 }
 
-/// What every page shows around its view.
+/// The frame of every page around its view.
 pub(crate) struct Ui {
     language: Language,
     tab: Option<Tab>,

@@ -11,7 +11,7 @@ use crate::{Search, SearchMode};
 /// The most pairs of one memory with older ones, the clearest of each relation.
 const PAIRS_PER_MEMORY_MAX: usize = 3;
 
-/// What the newer memory of a pair is to the older one.
+/// The relation of the newer memory of a pair to the older one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PairRelation {
     /// It seems to contradict it.
@@ -29,7 +29,7 @@ pub struct Pair {
     pub newer: Memory,
     /// The older one.
     pub older: Memory,
-    /// What the newer one is to the older one.
+    /// The relation of the newer one to the older one.
     pub relation: PairRelation,
     /// The cosine similarity of the two on the scale of the bundled model; 0 if unknown.
     pub cosine: f32,

@@ -9,7 +9,7 @@ use loci_core::{
 use super::sync::{Key, is_plain, look, source};
 use crate::Sources;
 
-/// What happened to a file that a memory rests on.
+/// The state of a file that a memory rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Staleness {
     /// It does not exist.
@@ -38,7 +38,7 @@ pub struct StaleMemory {
     pub memory: MemoryId,
     /// The absolute path of the file.
     pub path: String,
-    /// What happened to it.
+    /// Its state.
     pub staleness: Staleness,
 }
 
@@ -76,7 +76,7 @@ impl Sources<'_> {
                 });
                 continue;
             }
-            // What was read of a file that only grows outlives it.
+            // The text that was read of an append-only file outlives the file.
             let is_cited = source(memory) != Some(path.as_str());
             if file.is_whole || is_cited {
                 let named = roots.entry(file.root.clone()).or_default();

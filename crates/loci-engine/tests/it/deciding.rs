@@ -55,7 +55,7 @@ fn pairs_are_found_from_the_newer_one_and_in_one_collection() {
             (PairRelation::Duplicate, same.id.clone(), new.id.clone()),
         ];
         assert_eq!(pairs(&engine, &all), expected, "{mode:?}");
-        // What is decided is no pair any more.
+        // A pair that is decided is not found again.
         engine.memories().settle(&ann, &new.id, &old.id).unwrap();
         let all = all.map(|memory| shown(&engine, &ann, &memory.id));
         assert_eq!(pairs(&engine, &all), expected[2..], "{mode:?}");
@@ -102,7 +102,7 @@ fn a_decision_is_taken_back() {
             *before
         );
     }
-    // What is taken back already stays.
+    // A fact that is retracted already stays so.
     let revision = shown(&engine, &ann, &old.id).revision;
     memories.unsettle(&ann, &new.id, &old.id, &settled).unwrap();
     assert_eq!(shown(&engine, &ann, &old.id).revision, revision);

@@ -491,7 +491,7 @@ fn one_fact_is_ended_again_and_again() {
     assert_eq!(about(&engine, "Max", Some(day(11))), [later]);
 }
 
-/// Without the scope `read`, nobody learns which facts there are.
+/// A caller without the scope `read` does not learn which facts exist.
 #[test]
 fn a_fact_is_shown_to_readers_alone() {
     let engine = engine();

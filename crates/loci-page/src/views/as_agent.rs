@@ -48,7 +48,7 @@ pub(crate) struct AgentReply {
     /// Its tokens for a language model.
     pub(crate) tokens: usize,
     pub(crate) failed: bool,
-    /// What the host is told beside the text.
+    /// The notice that the host gets beside the text.
     pub(crate) notice: Option<String>,
 }
 

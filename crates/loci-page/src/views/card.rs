@@ -10,7 +10,7 @@ use crate::moment::Moment;
 
 /// The characters of a text that a list shows.
 const OPENING_CHARACTERS: usize = 240;
-/// What stays as it is in a part of a path or a query.
+/// The characters that are not encoded in a part of a path or a query.
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')

@@ -17,7 +17,7 @@ pub(crate) struct KeepQuery {
     examine: bool,
 }
 
-/// What the installation has, and how it is.
+/// The parts of the installation, and their state.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Keep {
     pub(crate) hosts: Vec<HostFound>,
@@ -25,7 +25,7 @@ pub(crate) struct Keep {
     pub(crate) backup: Option<BackupKept>,
     pub(crate) tokens: Vec<TokenShown>,
     pub(crate) settings: Vec<SettingShown>,
-    /// What the examination says, if it was asked for.
+    /// The report of `loci doctor`, if it was requested.
     pub(crate) examined: Option<Said>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn view(asked: &Asked<'_>, query: KeepQuery) -> Result<Keep> {
     })
 }
 
-/// What to do.
+/// A command to run.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct Errand {
     /// `connect`, `disconnect`, `check`, `backup`, `make_token` or `revoke_token`.
@@ -80,7 +80,7 @@ pub(crate) struct Errand {
     token: String,
 }
 
-/// What a command said.
+/// The output of a command.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Ran {
     pub(crate) said: Said,

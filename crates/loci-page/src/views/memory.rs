@@ -286,7 +286,7 @@ pub(crate) fn edit(asked: &Asked<'_>, edit: Edit) -> Result<Change> {
     if before.revision != edit.revision {
         return Err(Error::new(
             ErrorCode::Conflict,
-            "somebody changed this memory after you opened it; open it again, and repeat your change",
+            "this memory was changed after you opened it; open it again, and repeat your change",
         ));
     }
     // A browser sends the ends of lines as CR LF.

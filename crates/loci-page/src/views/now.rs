@@ -28,7 +28,7 @@ const SAME_LOOK_SECONDS: i64 = 300;
 #[derive(Deserialize)]
 pub(crate) struct NowQuery {}
 
-/// What happened, and how the installation is.
+/// The last events, and the state of the installation.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Now {
     /// The time of the last look; `None` on the first one.

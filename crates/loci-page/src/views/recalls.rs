@@ -25,7 +25,7 @@ pub(crate) struct RecallsQuery {
     before: Option<u64>,
 }
 
-/// What was asked, and what came back.
+/// The questions of agents, and their results.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Recalls {
     /// How many calls these are.

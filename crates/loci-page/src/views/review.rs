@@ -91,7 +91,7 @@ pub(crate) struct ReviewQuery {
     offset: usize,
 }
 
-/// What people should decide.
+/// The items that people should decide.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Review {
     /// The kind of items; `None` is all.
@@ -136,7 +136,7 @@ pub(crate) struct Item {
     pub(crate) percent: Option<u64>,
     /// The kinds of secrets and their counts, or the path of a file.
     pub(crate) detail: Option<String>,
-    /// What happened to a file: `missing`, `ignored`, `changed`, or the kind of a problem.
+    /// The state of a file: `missing`, `ignored`, `changed`, or the kind of a problem.
     pub(crate) state: Option<&'static str>,
     /// The problem of a file, in a sentence.
     pub(crate) problem: Option<String>,

@@ -79,7 +79,7 @@ pub(crate) struct Why {
     pub(crate) coverage: f64,
     /// The cosine similarity of its nearest passage.
     pub(crate) cosine: Option<f32>,
-    /// What its neighbours and its thread add.
+    /// The contribution of its neighbours and its thread.
     pub(crate) context: f64,
     /// The identifiers of the question that it has.
     pub(crate) identifiers: usize,

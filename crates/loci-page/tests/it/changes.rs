@@ -1,4 +1,4 @@
-//! What people change, and how it is taken back.
+//! The changes that people make, and how they are undone.
 
 use http::StatusCode;
 use loci_core::{AuditQuery, Forgotten, MemoryId, Space};
@@ -13,7 +13,7 @@ fn memory(installation: &Installation, id: &str) -> Option<loci_core::Memory> {
         .ok()
 }
 
-/// What of a memory the changes below can change.
+/// The fields of a memory that the changes below affect.
 fn state(installation: &Installation, id: &str) -> Option<String> {
     let memory = memory(installation, id)?;
     Some(format!(

@@ -1,4 +1,4 @@
-//! What people should decide, and what they decide.
+//! The items that people should decide, and their decisions.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -241,7 +241,7 @@ struct Conflicted;
 
 impl NoteFolder for Conflicted {
     fn lock(&self) -> Result<Box<dyn NoteLock>> {
-        Err(Error::unavailable("nobody writes here"))
+        Err(Error::unavailable("this folder is never written"))
     }
 
     fn location(&self) -> String {
@@ -266,11 +266,11 @@ impl NoteFolder for Conflicted {
     }
 
     fn create(&self, _: &Note, _: bool) -> Result<Created> {
-        Err(Error::unavailable("nobody writes here"))
+        Err(Error::unavailable("this folder is never written"))
     }
 
     fn rewrite(&self, _: &str, _: &ContentHash, _: &Note) -> Result<FileRead> {
-        Err(Error::unavailable("nobody writes here"))
+        Err(Error::unavailable("this folder is never written"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the views show.
+//! The content of the views.
 
 use axum::body::Body;
 use http::StatusCode;

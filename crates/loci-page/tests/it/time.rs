@@ -48,7 +48,7 @@ async fn shown(browser: &mut Browser, query: &str) -> Value {
     reply.json()
 }
 
-/// What a fact says, and whether it holds.
+/// The parts of a fact, and whether it holds.
 fn said(view: &Value) -> Vec<(String, bool)> {
     let lanes = view["lanes"].as_array().unwrap().iter();
     lanes
@@ -144,7 +144,7 @@ async fn without_an_entity_the_names_are_shown() {
     let mut browser = with_facts(&installation).await;
     let page = browser.get("/time").await.text;
     assert!(page.contains("href=\"/time?entity=Rome"), "{page}");
-    let unknown = browser.get("/time?entity=nobody").await.text;
+    let unknown = browser.get("/time?entity=unknown").await.text;
     assert!(unknown.contains("Nothing is noted of this entity."));
     let empty = Installation::new();
     let mut browser = empty.browser("ann").await;

@@ -237,7 +237,7 @@ fn tables_of_the_first_version_get_policies() {
     let options = plain(&schemas, false);
     fill(&open(&options));
     let drop_policies = || {
-        // What later versions brought.
+        // Columns that later versions added.
         for sql in [
             "DROP TABLE @version",
             "ALTER TABLE @audit DROP COLUMN client, DROP COLUMN session, DROP COLUMN reply_tokens",

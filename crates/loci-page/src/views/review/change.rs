@@ -1,4 +1,4 @@
-//! What people decide, and the way back.
+//! The decisions of people, and the way back.
 
 use loci_core::{Error, ErrorCode, Forgotten, MemoryId, Result, Tier};
 use loci_engine::Settled;
@@ -108,7 +108,7 @@ pub(crate) fn trust(asked: &Asked<'_>, trust: TrustAuthor) -> Result<Change> {
             .show_of(caller, &id, &Tier::ALL, Forgotten::Hide)?;
         let author = memory.writer().to_owned();
         if author == loci_core::ANONYMOUS {
-            let problem = "is of an anonymous author, whom nobody can tell from another one";
+            let problem = "is of an anonymous author, who cannot be told from another one";
             return Err(Error::invalid("id", problem));
         }
         engine.settings().set_trusted(caller, &author, true)?;

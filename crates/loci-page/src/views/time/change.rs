@@ -92,11 +92,11 @@ pub(crate) fn end(asked: &Asked<'_>, end: End) -> Result<Change> {
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct Correct {
     id: String,
-    /// What the wrong fact says.
+    /// The parts of the wrong fact.
     subject: String,
     predicate: String,
     object: String,
-    /// What is right.
+    /// The parts of the right fact.
     right_subject: String,
     right_predicate: String,
     right_object: String,
