@@ -115,6 +115,7 @@ where
         form,
         cookie,
     } = received;
+    let language = visitor.language;
     let answer = work(&page, move |page| {
         require(&visitor.caller, Scope::Read)?;
         let view = view(
@@ -136,7 +137,6 @@ where
         }
     })
     .await;
-    let language = Language::default();
     with_cookie(
         answer.unwrap_or_else(|error| failure(&error, form, language)),
         cookie,

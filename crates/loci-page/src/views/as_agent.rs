@@ -71,7 +71,7 @@ fn tool_of(dialect: &'static Dialect, name: Option<&str>) -> Result<&'static Too
 }
 
 /// Calls a tool that reads, as an agent does.
-#[utoipa::path(get, path = "/search/agent", operation_id = "search_agent", params(AgentQuery), responses((status = OK, body = AsAgent, description = "What the view shows")))]
+#[utoipa::path(get, path = "/search/agent", operation_id = "search_agent", params(AgentQuery), responses((status = OK, body = AsAgent, description = "The content of the view")))]
 pub(crate) fn view(asked: &Asked<'_>, query: AgentQuery) -> Result<AsAgent> {
     let name = query.dialect.as_deref().unwrap_or(DIALECT_DEFAULT);
     let dialect =

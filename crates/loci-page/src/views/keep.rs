@@ -44,7 +44,7 @@ fn require_owner(caller: &Caller) -> Result<()> {
 }
 
 /// Returns what the installation has.
-#[utoipa::path(get, path = "/keep", operation_id = "keep", params(KeepQuery), responses((status = OK, body = Keep, description = "What the view shows")))]
+#[utoipa::path(get, path = "/keep", operation_id = "keep", params(KeepQuery), responses((status = OK, body = Keep, description = "The content of the view")))]
 pub(crate) fn view(asked: &Asked<'_>, query: KeepQuery) -> Result<Keep> {
     require_owner(asked.caller())?;
     let keeper = asked.page.keeper();
@@ -90,7 +90,7 @@ view!(Ran, Tab::Keep, "ran.html");
 
 /// Runs a command, and shows what it said. The answer is a page and no redirect, since the secret of
 /// a new token is shown once.
-#[utoipa::path(post, path = "/keep/run", operation_id = "keep_run", request_body = Errand, responses((status = OK, body = Ran, description = "What the view shows")))]
+#[utoipa::path(post, path = "/keep/run", operation_id = "keep_run", request_body = Errand, responses((status = OK, body = Ran, description = "The content of the view")))]
 pub(crate) fn run(asked: &Asked<'_>, errand: Errand) -> Result<Ran> {
     let caller = asked.caller();
     require_owner(caller)?;

@@ -78,7 +78,7 @@ fn seed(number: usize, step: f64) -> [f64; 2] {
 }
 
 /// Places wings, rooms and tunnels on a plane.
-#[utoipa::path(get, path = "/palace/map", operation_id = "palace_map", responses((status = OK, body = Map, description = "What the view shows")))]
+#[utoipa::path(get, path = "/palace/map", operation_id = "palace_map", responses((status = OK, body = Map, description = "The content of the view")))]
 pub(crate) fn view(asked: &Asked<'_>, _: MapQuery) -> Result<Map> {
     let wings = wings(asked)?;
     let radius = |rooms: usize| rounded(STEP * (rooms as f64).sqrt() + MARGIN);

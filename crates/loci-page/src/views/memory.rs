@@ -151,7 +151,7 @@ fn named(asked: &Asked<'_>, id: &str) -> Result<Memory> {
 }
 
 /// Returns a memory with all that is known of it.
-#[utoipa::path(get, path = "/memory/{id}", operation_id = "memory", params(("id" = String, Path, description = "The id of the memory, or 8 or more characters of it")), responses((status = OK, body = MemoryView, description = "What the view shows")))]
+#[utoipa::path(get, path = "/memory/{id}", operation_id = "memory", params(("id" = String, Path, description = "The id of the memory, or 8 or more characters of it")), responses((status = OK, body = MemoryView, description = "The content of the view")))]
 pub(crate) fn view(asked: &Asked<'_>, query: MemoryQuery) -> Result<MemoryView> {
     let caller = asked.caller();
     let memory = asked.logged("memory", "memory:read", None, |_, _| {
@@ -280,7 +280,7 @@ pub(crate) struct Edit {
 }
 
 /// Replaces the text of a memory.
-#[utoipa::path(post, path = "/memory/{id}/edit", operation_id = "memory_edit", params(("id" = String, Path, description = "The id of the memory, or 8 or more characters of it")), request_body = Edit, responses((status = OK, body = Outcome, description = "What the change did")))]
+#[utoipa::path(post, path = "/memory/{id}/edit", operation_id = "memory_edit", params(("id" = String, Path, description = "The id of the memory, or 8 or more characters of it")), request_body = Edit, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn edit(asked: &Asked<'_>, edit: Edit) -> Result<Change> {
     let before = named(asked, &edit.id)?;
     if before.revision != edit.revision {
@@ -312,7 +312,7 @@ pub(crate) struct Pin {
 }
 
 /// Begins every session with a memory, or no longer.
-#[utoipa::path(post, path = "/memory/{id}/pin", operation_id = "memory_pin", params(("id" = String, Path, description = "The id of the memory, or 8 or more characters of it")), request_body = Pin, responses((status = OK, body = Outcome, description = "What the change did")))]
+#[utoipa::path(post, path = "/memory/{id}/pin", operation_id = "memory_pin", params(("id" = String, Path, description = "The id of the memory, or 8 or more characters of it")), request_body = Pin, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn pin(asked: &Asked<'_>, pin: Pin) -> Result<Change> {
     let before = named(asked, &pin.id)?;
     let (delivery, message) = if pin.pinned {

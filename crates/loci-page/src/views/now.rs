@@ -156,7 +156,7 @@ fn is_admin(caller: &Caller) -> bool {
 }
 
 /// Returns what happened since the last look, and how the installation is.
-#[utoipa::path(get, path = "/now", operation_id = "now", responses((status = OK, body = Now, description = "What the view shows")))]
+#[utoipa::path(get, path = "/now", operation_id = "now", responses((status = OK, body = Now, description = "The content of the view")))]
 pub(crate) fn view(asked: &Asked<'_>, _: NowQuery) -> Result<Now> {
     let (engine, caller) = (asked.engine(), asked.caller());
     let since = look(asked)?;

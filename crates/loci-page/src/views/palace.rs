@@ -75,7 +75,7 @@ pub(crate) fn wings(asked: &Asked<'_>) -> Result<Vec<Wing>> {
 }
 
 /// Lists wings and their rooms.
-#[utoipa::path(get, path = "/palace", operation_id = "palace", responses((status = OK, body = Palace, description = "What the view shows")))]
+#[utoipa::path(get, path = "/palace", operation_id = "palace", responses((status = OK, body = Palace, description = "The content of the view")))]
 pub(crate) fn view(asked: &Asked<'_>, _: PalaceQuery) -> Result<Palace> {
     let wings = wings(asked)?;
     Ok(Palace {
@@ -116,7 +116,7 @@ pub(crate) struct RoomView {
 view!(RoomView, Tab::Palace, "room.html", ["wing"]);
 
 /// Lists the memories of a room.
-#[utoipa::path(get, path = "/palace/room", operation_id = "palace_room", params(RoomQuery), responses((status = OK, body = RoomView, description = "What the view shows")))]
+#[utoipa::path(get, path = "/palace/room", operation_id = "palace_room", params(RoomQuery), responses((status = OK, body = RoomView, description = "The content of the view")))]
 pub(crate) fn room(asked: &Asked<'_>, query: RoomQuery) -> Result<RoomView> {
     let (listings, caller) = (asked.engine().listings(), asked.caller());
     let collections: CollectionFilter = collections_of(query.wing.as_deref());

@@ -83,7 +83,7 @@ fn is_recall(entry: &AuditEntry) -> bool {
 }
 
 /// Lists what agents asked and were told.
-#[utoipa::path(get, path = "/recalls", operation_id = "recalls", params(RecallsQuery), responses((status = OK, body = Recalls, description = "What the view shows")))]
+#[utoipa::path(get, path = "/recalls", operation_id = "recalls", params(RecallsQuery), responses((status = OK, body = Recalls, description = "The content of the view")))]
 pub(crate) fn view(asked: &Asked<'_>, query: RecallsQuery) -> Result<Recalls> {
     let entries = numbered(
         asked,

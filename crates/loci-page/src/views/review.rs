@@ -171,7 +171,7 @@ fn kind_path(kind: Kind, offset: usize) -> String {
 }
 
 /// Returns what people should decide.
-#[utoipa::path(get, path = "/review", operation_id = "review", params(ReviewQuery), responses((status = OK, body = Review, description = "What the view shows")))]
+#[utoipa::path(get, path = "/review", operation_id = "review", params(ReviewQuery), responses((status = OK, body = Review, description = "The content of the view")))]
 pub(crate) fn view(asked: &Asked<'_>, query: ReviewQuery) -> Result<Review> {
     let dismissed = dismissed::read(asked.engine(), asked.caller())?;
     let offset = query.kind.map_or(0, |_| query.offset);

@@ -128,7 +128,7 @@ fn percent(share: f64) -> String {
 view!(Found, Tab::Search, "search.html", ["wing"]);
 
 /// Finds memories by a question and by filters.
-#[utoipa::path(get, path = "/search", operation_id = "search", params(SearchQuery), responses((status = OK, body = Found, description = "What the view shows")))]
+#[utoipa::path(get, path = "/search", operation_id = "search", params(SearchQuery), responses((status = OK, body = Found, description = "The content of the view")))]
 pub(crate) fn view(asked: &Asked<'_>, query: SearchQuery) -> Result<Found> {
     let (engine, caller) = (asked.engine(), asked.caller());
     // The form sends `*` for all wings.

@@ -98,7 +98,7 @@ pub(crate) struct Move {
 }
 
 /// Moves memories to another wing or room.
-#[utoipa::path(post, path = "/selected/move", operation_id = "selected_move", request_body = Move, responses((status = OK, body = Outcome, description = "What the change did")))]
+#[utoipa::path(post, path = "/selected/move", operation_id = "selected_move", request_body = Move, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn move_to(asked: &Asked<'_>, to: Move) -> Result<Change> {
     let Move {
         id,
@@ -140,7 +140,7 @@ pub(crate) struct Tags {
 }
 
 /// Adds tags to memories and removes others.
-#[utoipa::path(post, path = "/selected/tag", operation_id = "selected_tag", request_body = Tags, responses((status = OK, body = Outcome, description = "What the change did")))]
+#[utoipa::path(post, path = "/selected/tag", operation_id = "selected_tag", request_body = Tags, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn tag(asked: &Asked<'_>, tags: Tags) -> Result<Change> {
     let listed = |text: &str| -> Vec<String> {
         text.split(',')
@@ -176,7 +176,7 @@ pub(crate) struct Share {
 }
 
 /// Shares memories with the others in the space, or no longer.
-#[utoipa::path(post, path = "/selected/share", operation_id = "selected_share", request_body = Share, responses((status = OK, body = Outcome, description = "What the change did")))]
+#[utoipa::path(post, path = "/selected/share", operation_id = "selected_share", request_body = Share, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn share(asked: &Asked<'_>, share: Share) -> Result<Change> {
     let Share { id, shared, next } = share;
     let message = if shared {
@@ -212,7 +212,7 @@ pub(crate) struct Selected {
 }
 
 /// Forgets memories, which can be brought back.
-#[utoipa::path(post, path = "/selected/forget", operation_id = "selected_forget", request_body = Selected, responses((status = OK, body = Outcome, description = "What the change did")))]
+#[utoipa::path(post, path = "/selected/forget", operation_id = "selected_forget", request_body = Selected, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn forget(asked: &Asked<'_>, selected: Selected) -> Result<Change> {
     let Selected { id, next } = selected;
     each(
@@ -234,7 +234,7 @@ pub(crate) fn forget(asked: &Asked<'_>, selected: Selected) -> Result<Change> {
 }
 
 /// Brings forgotten memories back.
-#[utoipa::path(post, path = "/selected/unforget", operation_id = "selected_unforget", request_body = Selected, responses((status = OK, body = Outcome, description = "What the change did")))]
+#[utoipa::path(post, path = "/selected/unforget", operation_id = "selected_unforget", request_body = Selected, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn unforget(asked: &Asked<'_>, selected: Selected) -> Result<Change> {
     let Selected { id, next } = selected;
     each(
@@ -267,7 +267,7 @@ pub(crate) struct Delete {
 }
 
 /// Deletes memories for good.
-#[utoipa::path(post, path = "/selected/delete", operation_id = "selected_delete", request_body = Delete, responses((status = OK, body = Outcome, description = "What the change did")))]
+#[utoipa::path(post, path = "/selected/delete", operation_id = "selected_delete", request_body = Delete, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn delete(asked: &Asked<'_>, delete: Delete) -> Result<Change> {
     let Delete {
         id,

@@ -108,7 +108,7 @@ fn period(argument: &str, text: &str) -> Result<Period> {
 }
 
 /// Returns the facts of an entity along the time.
-#[utoipa::path(get, path = "/time", operation_id = "time", params(TimeQuery), responses((status = OK, body = Time, description = "What the view shows")))]
+#[utoipa::path(get, path = "/time", operation_id = "time", params(TimeQuery), responses((status = OK, body = Time, description = "The content of the view")))]
 pub(crate) fn view(asked: &Asked<'_>, query: TimeQuery) -> Result<Time> {
     let (graph, caller) = (asked.engine().graph(), asked.caller());
     let today = Moment(asked.engine().now());

@@ -86,7 +86,7 @@ pub(super) fn former_versions_come_back_latest_first(make: MakeStore<'_>) {
     commit(
         &*store,
         change(Change::DeleteVersions {
-            id: MemoryId::new("nobody"),
+            id: MemoryId::new("unknown"),
         }),
     );
     assert_eq!(kept(&*store, &one), []);
@@ -218,12 +218,12 @@ pub(super) fn a_wipe_leaves_a_pseudonym_on_versions(make: MakeStore<'_>) {
             .map(|version| version.updated_by)
             .collect()
     };
-    let (bob, nobody) = (Some("bob".to_owned()), Some(PSEUDONYM.to_owned()));
+    let (bob, wiped) = (Some("bob".to_owned()), Some(PSEUDONYM.to_owned()));
     wipe(Some("vault"));
-    assert_eq!(writers(&one), [nobody.clone(), None]);
+    assert_eq!(writers(&one), [wiped.clone(), None]);
     assert_eq!(writers(&other), [bob, None]);
     wipe(None);
-    assert_eq!(writers(&other), [nobody, None]);
+    assert_eq!(writers(&other), [wiped, None]);
 }
 
 pub(super) fn memories_with_versions_come_in_pages(make: MakeStore<'_>) {

@@ -27,7 +27,7 @@ pub(crate) struct Decision {
 }
 
 /// Keeps one memory of a pair, which replaces the other.
-#[utoipa::path(post, path = "/review/keep", operation_id = "review_keep", request_body = Decision, responses((status = OK, body = Outcome, description = "What the change did")))]
+#[utoipa::path(post, path = "/review/keep", operation_id = "review_keep", request_body = Decision, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn keep(asked: &Asked<'_>, decision: Decision) -> Result<Change> {
     let given_up = match decision.keep {
         ref kept if *kept == decision.one => decision.other,
@@ -65,7 +65,7 @@ pub(crate) struct Redact {
 }
 
 /// Removes secrets from a memory. There is no way back: it would have to keep the secrets.
-#[utoipa::path(post, path = "/review/redact", operation_id = "review_redact", request_body = Redact, responses((status = OK, body = Outcome, description = "What the change did")))]
+#[utoipa::path(post, path = "/review/redact", operation_id = "review_redact", request_body = Redact, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn redact(asked: &Asked<'_>, redact: Redact) -> Result<Change> {
     if !redact.confirmed {
         let problem = "must be true: a secret that was removed cannot be brought back";
@@ -99,7 +99,7 @@ pub(crate) struct TrustAuthor {
 }
 
 /// Trusts the author of a memory.
-#[utoipa::path(post, path = "/review/trust", operation_id = "review_trust", request_body = TrustAuthor, responses((status = OK, body = Outcome, description = "What the change did")))]
+#[utoipa::path(post, path = "/review/trust", operation_id = "review_trust", request_body = TrustAuthor, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn trust(asked: &Asked<'_>, trust: TrustAuthor) -> Result<Change> {
     let id = MemoryId::parse("id", &trust.id)?;
     let author = asked.logged("trust", OPERATION, None, |engine, caller| {
@@ -135,7 +135,7 @@ pub(crate) struct Dismiss {
 }
 
 /// Dismisses an item.
-#[utoipa::path(post, path = "/review/dismiss", operation_id = "review_dismiss", request_body = Dismiss, responses((status = OK, body = Outcome, description = "What the change did")))]
+#[utoipa::path(post, path = "/review/dismiss", operation_id = "review_dismiss", request_body = Dismiss, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn dismiss(asked: &Asked<'_>, dismiss: Dismiss) -> Result<Change> {
     let key = dismiss.item;
     asked.logged("dismiss", OPERATION, None, |engine, caller| {

@@ -29,7 +29,7 @@ pub(crate) struct Add {
 }
 
 /// Adds a fact.
-#[utoipa::path(post, path = "/time/add", operation_id = "time_add", request_body = Add, responses((status = OK, body = Outcome, description = "What the change did")))]
+#[utoipa::path(post, path = "/time/add", operation_id = "time_add", request_body = Add, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn add(asked: &Asked<'_>, add: Add) -> Result<Change> {
     let entity = add.entity.as_deref().unwrap_or(&add.subject);
     let next = time_path(entity, add.as_of.as_deref());
@@ -74,7 +74,7 @@ pub(crate) struct End {
 }
 
 /// Ends a fact.
-#[utoipa::path(post, path = "/time/end", operation_id = "time_end", request_body = End, responses((status = OK, body = Outcome, description = "What the change did")))]
+#[utoipa::path(post, path = "/time/end", operation_id = "time_end", request_body = End, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn end(asked: &Asked<'_>, end: End) -> Result<Change> {
     let ended = period("ended", &end.ended)?;
     let entity = end.entity.as_deref().unwrap_or(&end.subject);
@@ -108,7 +108,7 @@ pub(crate) struct Correct {
 }
 
 /// Replaces a wrong fact by a right one.
-#[utoipa::path(post, path = "/time/correct", operation_id = "time_correct", request_body = Correct, responses((status = OK, body = Outcome, description = "What the change did")))]
+#[utoipa::path(post, path = "/time/correct", operation_id = "time_correct", request_body = Correct, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn correct(asked: &Asked<'_>, correct: Correct) -> Result<Change> {
     let next = time_path(
         correct.entity.as_deref().unwrap_or(&correct.right_subject),
