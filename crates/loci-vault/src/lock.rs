@@ -19,8 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// keeps changing hands: each takes a slot among the calls of the process, and calls that need no
 /// note must get some too.
 const PATIENT_MAX: usize = 16;
-/// How long further threads wait if no thread of this process gets the lock meanwhile.
-const HURRIED_PATIENCE: Duration = Duration::from_secs(2);
+/// How long further threads wait if no thread of this process gets the lock meanwhile: longer than the
+/// holder waits for a store that others write to, on a slow disk.
+const HURRIED_PATIENCE: Duration = Duration::from_secs(10);
 /// How often another process's lock is polled.
 const PAUSE: Duration = Duration::from_millis(5);
 /// The content of the file while the lock is free.
@@ -94,7 +95,7 @@ impl LockFile {
     ///
     /// # Errors
     /// `unavailable` if the file cannot be opened, or the lock is held for too long: 30 seconds, or
-    /// 2 if 16 threads of this process already wait for it.
+    /// 10 if 16 threads of this process already wait for it.
     pub fn lock(&self) -> Result<Held> {
         let failed = |error: io::Error| {
             Error::unavailable(format!(
