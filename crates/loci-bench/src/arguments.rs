@@ -63,6 +63,15 @@ pub enum Bench {
         #[arg(long, value_name = "NUMBER", default_value_t = 100_000)]
         memories: u32,
     },
+    /// Measure the views of the page beside the calls of agents, with 2,000 rooms
+    Page {
+        /// Work in this folder, on the disk to be measured [default: a temporary one]
+        #[arg(long = "in", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+        folder: Option<PathBuf>,
+        /// How many memories
+        #[arg(long, value_name = "NUMBER", default_value_t = 100_000)]
+        memories: u32,
+    },
     /// Measure many clients of many users over HTTP, and what a user's health and wipe cost
     Clients {
         /// Work in this folder, on the disk to be measured [default: a temporary one]

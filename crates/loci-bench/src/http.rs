@@ -4,6 +4,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -80,6 +81,8 @@ impl Drop for Server {
 pub struct HttpClient {
     stream: BufReader<TcpStream>,
     address: String,
+    /// The cookie of a session on the page.
+    cookie: String,
     requests: u64,
 }
 
@@ -94,6 +97,7 @@ impl HttpClient {
         Ok(HttpClient {
             stream: BufReader::new(stream),
             address: address.to_owned(),
+            cookie: String::new(),
             requests: 0,
         })
     }
@@ -122,6 +126,35 @@ impl HttpClient {
         }
     }
 
+    /// Asks for a view of the page as a browser does, in the session of the last reply that began one.
+    /// Returns the time to its first byte, and the bytes of its text.
+    ///
+    /// # Errors
+    /// If the connection breaks, or the view fails.
+    pub fn view(&mut self, path: &str) -> io::Result<(Duration, usize)> {
+        let head = format!(
+            "GET {path} HTTP/1.1\r\nHost: {}\r\nAccept: text/html\r\nCookie: {}\r\n\r\n",
+            self.address, self.cookie
+        );
+        let begin = Instant::now();
+        self.stream.get_mut().write_all(head.as_bytes())?;
+        let status = self.status()?;
+        let first_byte = begin.elapsed();
+        let body = self.read_reply()?;
+        if status.contains(" 200 ") {
+            Ok((first_byte, body.len()))
+        } else {
+            Err(io::Error::other(format!("{path} answered {status}")))
+        }
+    }
+
+    /// Reads the first line of a reply.
+    fn status(&mut self) -> io::Result<String> {
+        let mut line = String::new();
+        self.stream.read_line(&mut line)?;
+        Ok(line)
+    }
+
     fn read_reply(&mut self) -> io::Result<Vec<u8>> {
         let (mut length, mut chunked) = (0, false);
         let mut line = String::new();
@@ -137,6 +170,10 @@ impl HttpClient {
                 match name.to_ascii_lowercase().as_str() {
                     "content-length" => length = value.trim().parse().map_err(io::Error::other)?,
                     "transfer-encoding" => chunked = true,
+                    "set-cookie" => {
+                        let pair = value.split(';').next().unwrap_or_default();
+                        pair.trim().clone_into(&mut self.cookie);
+                    }
                     _ => {}
                 }
             }

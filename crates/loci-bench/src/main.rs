@@ -24,6 +24,7 @@ mod locomo;
 mod memory;
 mod needles;
 mod notes;
+mod page;
 mod palace;
 mod phases;
 mod prompts;
@@ -66,6 +67,9 @@ fn run(settings: &Settings, command: &Bench, output: Output) -> Result<(), Failu
         }
         Bench::Hooks { folder, memories } => {
             hooks::run(settings, folder.as_deref(), *memories as usize, output)
+        }
+        Bench::Page { folder, memories } => {
+            page::run(folder.as_deref(), *memories as usize, output)
         }
         Bench::Clients {
             folder,
