@@ -1,24 +1,28 @@
 """What the end-to-end tests share: the built binary, servers in temporary folders, SDK clients."""
 
 import asyncio
+import base64
 import contextlib
 import http.server
 import json
 import os
 import pathlib
 import re
+import secrets
 import signal
 import subprocess
 import tempfile
 import threading
 import unittest
 import urllib.error
+import urllib.parse
 import urllib.request
 
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
 LOCI = os.environ["LOCI_BIN"]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Both eras of the protocol: stateless requests, and the handshake before them.
 ERAS = {"2026-07-28": "2026-07-28", "legacy": "2025-11-25"}
 
@@ -63,6 +67,43 @@ def run(data, *arguments, stdin=None, variables=None):
     """Runs a command to its end."""
     environ = environment(data, variables)
     return subprocess.run([LOCI, *arguments], env=environ, input=stdin, capture_output=True, timeout=120)
+
+
+class Provider:
+    """A running `oidc-provider` on a port of its own."""
+
+    def __init__(self):
+        self.secret = secrets.token_hex()
+        command = [ROOT / ".venv/bin/node", ROOT / "tests/oidc/provider.mjs", self.secret]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        self.issuer = self.process.stdout.readline().strip()
+
+    def token(self, client, resource, scope="memory:read memory:write"):
+        """An access token of a program that has credentials of its own."""
+        form = {"grant_type": "client_credentials", "scope": scope, "resource": resource}
+        credentials = base64.b64encode(f"{client}:{self.secret}".encode()).decode()
+        headers = {"Authorization": f"Basic {credentials}"}
+        request = urllib.request.Request(f"{self.issuer}/token", urllib.parse.urlencode(form).encode(), headers)
+        with urllib.request.urlopen(request, timeout=60) as reply:
+            return json.load(reply)["access_token"]
+
+    def client(self, redirect):
+        """The id of a new client by which people sign in, and are sent back to an address."""
+        client = {"redirect_uris": [redirect], "client_name": "tests", "token_endpoint_auth_method": "none"}
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(f"{self.issuer}/reg", json.dumps(client).encode(), headers)
+        with urllib.request.urlopen(request, timeout=60) as reply:
+            return json.load(reply)["client_id"]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait(timeout=60)
+        self.process.stdout.close()
 
 
 class Server:

@@ -1,14 +1,11 @@
 """Who calls: tokens of loci and of a real OpenID provider, scopes, TLS, proxies, limits."""
 
-import base64
 import contextlib
 import datetime
 import json
 import pathlib
 import re
-import secrets
 import ssl
-import subprocess
 import tempfile
 import unittest
 import urllib.error
@@ -25,41 +22,11 @@ from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
 from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 from mcp.shared.auth import OAuthClientMetadata
-from support import ERAS, AsyncTestCase, Server, data_folder, run, value
+from support import ERAS, AsyncTestCase, Provider, Server, data_folder, run, value
 
-ROOT = pathlib.Path(__file__).parents[2]
 LOOKS_MAX = 100_000
 REDIRECT = "http://127.0.0.1:9/callback"
 MEMORY = {"content": "The server room is on the second floor", "scope": "s", "source": "user-said", "category": "decision"}
-
-
-class Provider:
-    """A running `oidc-provider` on a port of its own."""
-
-    def __init__(self):
-        self.secret = secrets.token_hex()
-        command = [ROOT / ".venv/bin/node", ROOT / "tests/oidc/provider.mjs", self.secret]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
-        self.issuer = self.process.stdout.readline().strip()
-
-    def token(self, client, resource, scope="memory:read memory:write"):
-        """An access token of a program that has credentials of its own."""
-        form = {"grant_type": "client_credentials", "scope": scope, "resource": resource}
-        credentials = base64.b64encode(f"{client}:{self.secret}".encode()).decode()
-        headers = {"Authorization": f"Basic {credentials}"}
-        request = urllib.request.Request(f"{self.issuer}/token", urllib.parse.urlencode(form).encode(), headers)
-        with urllib.request.urlopen(request, timeout=60) as reply:
-            return json.load(reply)["access_token"]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.stdin.close()
-        self.process.wait(timeout=60)
-        self.process.stdout.close()
 
 
 def post(url, token=None, tool="list_memory", arguments=None, context=None, headers=None):

@@ -73,7 +73,9 @@ pub use fact::{
 pub use filter::{CollectionFilter, Filter, Forgotten, OwnerFilter, Page, Superseded};
 pub use id::{MemoryId, Space};
 pub use idempotency::{IdempotencyStore, IdempotentReply};
-pub use identity::{Identity, SCOPE_PREFIX, TokenVerifier};
+pub use identity::{
+    Identity, SCOPE_PREFIX, SignInAttempt, SignInGrant, SignInProvider, TokenVerifier,
+};
 pub use job::{FailedJob, Job, JobCounts, JobOutcome, JobStore, check_lease, lease_end_max};
 pub use maintenance::{
     CheckOutcome, Maintenance, OpenStore, Problem, ProblemKind, Reindexed, Repair, Repaired,

@@ -1,12 +1,17 @@
-//! A client for public JSON documents, such as the keys of an identity provider.
+//! A client for JSON documents, such as the keys of an identity provider.
 
 use std::time::Duration;
 
 use loci_core::{Error, ErrorCode, Result};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use ureq::http::{StatusCode, Uri, header};
+use ureq::http::{Response, StatusCode, Uri, header};
+use ureq::{Body, RequestBuilder};
 
 use crate::client::is_loopback;
+
+/// The longest error code of OAuth that is shown.
+const OAUTH_ERROR_BYTES_MAX: usize = 64;
 
 /// The URL of a document: an `https` URL, or an `http` one on this machine, without credentials and
 /// without a fragment.
@@ -65,7 +70,7 @@ impl DocumentUrl {
     }
 }
 
-/// Fetches JSON documents by GET, without redirects and retries.
+/// Fetches JSON documents, without redirects and retries.
 pub struct Documents {
     agent: ureq::Agent,
     bytes_max: u64,
@@ -100,47 +105,111 @@ impl Documents {
             .map_err(|(code, problem)| Error::new(code, format!("{} {problem}", url.text)))
     }
 
+    /// Sends a form by POST, with an `Authorization` header if there is one, and returns the document
+    /// of the reply.
+    ///
+    /// # Errors
+    /// With the URL and the problem: `unauthorized` if the server refuses the form (it answers 4xx but
+    /// 429), with the error code of OAuth if the reply has one (RFC 6749, section 5.2), else
+    /// `unavailable` as for [`get`](Self::get). Nothing of the form is part of it.
+    pub fn post<Document: DeserializeOwned>(
+        &self,
+        url: &DocumentUrl,
+        fields: &[(&str, &str)],
+        authorization: Option<&str>,
+    ) -> Result<Document> {
+        self.try_post(url, fields, authorization)
+            .map_err(|(code, problem)| Error::new(code, format!("{} {problem}", url.text)))
+    }
+
     fn try_get<Document: DeserializeOwned>(
         &self,
         url: &DocumentUrl,
     ) -> Result<Document, (ErrorCode, String)> {
-        let unavailable = |problem| (ErrorCode::Unavailable, problem);
-        let failed = |error| unavailable(self.failed_transfer(&error));
-        let mut request = self
+        let request = self
             .agent
             .get(&url.text)
             .header(header::ACCEPT, "application/json");
-        if url.is_loopback {
-            request = request.config().proxy(None).build();
+        let mut response = directed(request, url)
+            .call()
+            .map_err(|error| self.unavailable(&error))?;
+        let status = response.status();
+        if is_refusal(status) {
+            let problem = format!("is not there (HTTP {})", status.as_u16());
+            return Err((ErrorCode::NotFound, problem));
         }
-        let mut response = request.call().map_err(failed)?;
+        self.document(&mut response)
+    }
+
+    fn try_post<Document: DeserializeOwned>(
+        &self,
+        url: &DocumentUrl,
+        fields: &[(&str, &str)],
+        authorization: Option<&str>,
+    ) -> Result<Document, (ErrorCode, String)> {
+        let mut request = self
+            .agent
+            .post(&url.text)
+            .header(header::ACCEPT, "application/json");
+        if let Some(authorization) = authorization {
+            request = request.header(header::AUTHORIZATION, authorization);
+        }
+        let mut response = directed(request, url)
+            .send_form(fields.iter().copied())
+            .map_err(|error| self.unavailable(&error))?;
+        let status = response.status();
+        if is_refusal(status) {
+            let named = self
+                .read::<Refusal>(&mut response)
+                .ok()
+                .and_then(Refusal::code);
+            let problem = match named {
+                Some(code) => format!("refused the request: {code} (HTTP {})", status.as_u16()),
+                None => format!("refused the request (HTTP {})", status.as_u16()),
+            };
+            return Err((ErrorCode::Unauthorized, problem));
+        }
+        self.document(&mut response)
+    }
+
+    /// Reads the document of a reply that refuses nothing.
+    fn document<Document: DeserializeOwned>(
+        &self,
+        response: &mut Response<Body>,
+    ) -> Result<Document, (ErrorCode, String)> {
         let status = response.status();
         if status != StatusCode::OK {
-            let is_missing = status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS;
-            let (code, what) = match status.as_u16() {
-                300..=399 => (
-                    ErrorCode::Unavailable,
-                    "sends elsewhere, which is not followed",
-                ),
-                _ if is_missing => (ErrorCode::NotFound, "is not there"),
-                _ => (ErrorCode::Unavailable, "is not to be had now"),
+            let what = if status.is_redirection() {
+                "sends elsewhere, which is not followed"
+            } else {
+                "is not to be had now"
             };
-            return Err((code, format!("{what} (HTTP {})", status.as_u16())));
+            let problem = format!("{what} (HTTP {})", status.as_u16());
+            return Err((ErrorCode::Unavailable, problem));
         }
+        self.read(response)
+    }
+
+    fn read<Document: DeserializeOwned>(
+        &self,
+        response: &mut Response<Body>,
+    ) -> Result<Document, (ErrorCode, String)> {
         let body = response
             .body_mut()
             .with_config()
             .limit(self.bytes_max)
             .read_to_vec()
-            .map_err(failed)?;
+            .map_err(|error| self.unavailable(&error))?;
         serde_json::from_slice(&body).map_err(|error| {
             // Without the parser's message, which may quote the document.
-            unavailable(format!(
-                "is no JSON as expected (line {} column {})",
-                error.line(),
-                error.column()
-            ))
+            let (line, column) = (error.line(), error.column());
+            let problem = format!("is no JSON as expected (line {line} column {column})");
+            (ErrorCode::Unavailable, problem)
         })
+    }
+
+    fn unavailable(&self, error: &ureq::Error) -> (ErrorCode, String) {
+        (ErrorCode::Unavailable, self.failed_transfer(error))
     }
 
     fn failed_transfer(&self, error: &ureq::Error) -> String {
@@ -150,6 +219,38 @@ impl Documents {
             ureq::Error::HostNotFound => "has a host that is not known".to_owned(),
             error => format!("cannot be fetched ({error})"),
         }
+    }
+}
+
+/// The error of OAuth in a reply.
+#[derive(Deserialize)]
+struct Refusal {
+    error: String,
+}
+
+impl Refusal {
+    /// Returns the code if it has the form of one: its reader sees nothing else of a foreign reply.
+    fn code(self) -> Option<String> {
+        let is_code = self.error.len() <= OAUTH_ERROR_BYTES_MAX
+            && self
+                .error
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+        Some(self.error).filter(|_| is_code)
+    }
+}
+
+/// Returns true if the server answers that it does not do this.
+fn is_refusal(status: StatusCode) -> bool {
+    status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS
+}
+
+/// Leaves out the proxy on the way to this machine.
+fn directed<Any>(request: RequestBuilder<Any>, url: &DocumentUrl) -> RequestBuilder<Any> {
+    if url.is_loopback {
+        request.config().proxy(None).build()
+    } else {
+        request
     }
 }
 

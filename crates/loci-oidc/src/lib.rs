@@ -15,6 +15,9 @@
 //! `loci token`: bearers of the same name own the same records. The name `local` is the local user,
 //! so a token with that subject is refused.
 //!
+//! People sign in on the page of a server at the same issuer: [`OidcSignIn`] is the
+//! [`SignInProvider`](loci_core::SignInProvider).
+//!
 //! This crate does not depend on HTTP servers, stores or MCP.
 //!
 //! ```
@@ -35,9 +38,11 @@ mod keys;
 mod options;
 mod provider;
 mod refresher;
+mod sign_in;
 mod verifier;
 
 pub use keys::KeyStatus;
-pub use options::OidcOptions;
+pub use options::{OidcClient, OidcOptions};
 pub use refresher::Refresher;
+pub use sign_in::OidcSignIn;
 pub use verifier::OidcVerifier;

@@ -1,5 +1,6 @@
 //! The settings of an OpenID provider.
 
+use std::fmt;
 use std::time::Duration;
 
 use loci_core::{Error, Result, Scope, Scopes};
@@ -43,6 +44,8 @@ pub struct OidcOptions {
     /// The claim with the space, which each token must have then. With `None`, the default, all
     /// tokens open the default space.
     pub space_claim: Option<String>,
+    /// The client by which people sign in on the page; `None`, the default, if they cannot.
+    pub client: Option<OidcClient>,
     /// The accepted types of tokens, as in `typ` of the header; letter case and a prefix
     /// `application/` do not count, and a token without a type counts as `JWT`. Default `at+jwt`
     /// (RFC 9068) and `JWT`.
@@ -66,6 +69,42 @@ pub struct OidcOptions {
     pub backoff: Duration,
 }
 
+/// This server as a client of the provider, where its operator registered it.
+#[derive(Clone)]
+pub struct OidcClient {
+    /// The client's identifier.
+    pub id: String,
+    /// The client's secret, if the provider gave it one. A public client proves by PKCE alone that it
+    /// began the attempt.
+    pub secret: Option<String>,
+    /// The scopes to ask for; if empty, `openid` and, unless [`OidcOptions::scope_claim`] is set,
+    /// `read` and `write` with [`OidcOptions::scope_prefix`].
+    pub scopes: Vec<String>,
+}
+
+impl OidcClient {
+    fn check(&self) -> Result<()> {
+        if self.id.trim().is_empty() {
+            return Err(Error::invalid("oidc.client_id", "must not be blank"));
+        }
+        let is_scope = |scope: &String| !scope.is_empty() && has_scope_characters(scope);
+        if !self.scopes.iter().all(is_scope) {
+            let problem = "must have scopes of printable ASCII without spaces and quotes";
+            return Err(Error::invalid("oidc.client_scopes", problem));
+        }
+        Ok(())
+    }
+}
+
+// Without the secret.
+impl fmt::Debug for OidcClient {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("OidcClient");
+        shown.field("id", &self.id).field("scopes", &self.scopes);
+        shown.finish_non_exhaustive()
+    }
+}
+
 impl OidcOptions {
     /// Returns the defaults for an issuer.
     pub fn new(issuer: impl Into<String>) -> Self {
@@ -78,12 +117,29 @@ impl OidcOptions {
             scope_prefix: "memory:".to_owned(),
             default_scopes: Scopes::of(&[Scope::Read, Scope::Write]),
             space_claim: None,
+            client: None,
             token_types: ["at+jwt", "JWT"].map(str::to_owned).into(),
             leeway: Duration::from_mins(1),
             timeout: Duration::from_secs(5),
             refresh: Duration::from_mins(10),
             backoff: Duration::from_secs(1),
         }
+    }
+
+    /// Returns the scopes that a person who signs in asks for, with spaces between them.
+    pub(crate) fn scopes_to_ask_for(&self, client: &OidcClient) -> String {
+        if !client.scopes.is_empty() {
+            return client.scopes.join(" ");
+        }
+        let mut scopes = "openid".to_owned();
+        if self.scope_claim.is_none() {
+            for scope in [Scope::Read, Scope::Write] {
+                scopes.push(' ');
+                scopes.push_str(&self.scope_prefix);
+                scopes.push_str(scope.name());
+            }
+        }
+        scopes
     }
 
     /// Returns true if tokens for every audience are accepted.
@@ -137,12 +193,10 @@ impl OidcOptions {
                 return Err(Error::invalid(setting, "must name a claim"));
             }
         }
-        // The characters allowed by RFC 6749, section 3.3.
-        if !self
-            .scope_prefix
-            .bytes()
-            .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\'))
-        {
+        if let Some(client) = &self.client {
+            client.check()?;
+        }
+        if !has_scope_characters(&self.scope_prefix) {
             return Err(Error::invalid(
                 "oidc.scope_prefix",
                 "must be printable ASCII without spaces and quotes",
@@ -164,4 +218,10 @@ impl OidcOptions {
         }
         Ok(issuer)
     }
+}
+
+/// Returns true if a scope may have these characters (RFC 6749, section 3.3).
+fn has_scope_characters(text: &str) -> bool {
+    text.bytes()
+        .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\'))
 }

@@ -18,28 +18,50 @@ pub(crate) struct Provider {
 }
 
 /// The relevant members of the provider's configuration.
-#[derive(Deserialize)]
-struct Configuration {
+#[derive(Default, Deserialize)]
+pub(crate) struct Configuration {
     issuer: String,
     jwks_uri: String,
+    authorization_endpoint: Option<String>,
+    token_endpoint: Option<String>,
+    token_endpoint_auth_methods_supported: Option<Vec<String>>,
 }
 
 impl Configuration {
-    /// Returns the URL of the keys, if the configuration is that of this issuer and no third party
-    /// can replace the keys.
-    fn keys_url(&self, issuer: &DocumentUrl) -> Result<DocumentUrl, String> {
-        if self.issuer != issuer.as_str() {
-            let other: String = self.issuer.chars().take(NAME_CHARACTERS_MAX).collect();
-            return Err(format!(
-                "it is that of the issuer {other:?}; give `oidc.issuer` exactly as it is there"
-            ));
+    /// Checks that the configuration is that of this issuer.
+    fn check_issuer(&self, issuer: &DocumentUrl) -> Result<(), String> {
+        if self.issuer == issuer.as_str() {
+            return Ok(());
         }
-        let url = DocumentUrl::parse("jwks_uri", &self.jwks_uri).map_err(|error| error.message)?;
-        if url.is_plain() && !issuer.is_plain() {
-            return Err("`jwks_uri` must begin with `https://`, as the issuer does".to_owned());
-        }
-        Ok(url)
+        let other: String = self.issuer.chars().take(NAME_CHARACTERS_MAX).collect();
+        Err(format!(
+            "it is that of the issuer {other:?}; give `oidc.issuer` exactly as it is there"
+        ))
     }
+
+    /// Returns the URL of the keys, if no third party can replace the keys.
+    fn keys_url(&self, issuer: &DocumentUrl) -> Result<DocumentUrl, String> {
+        checked_url("jwks_uri", &self.jwks_uri, issuer)
+    }
+
+    /// Returns true if a client sends its secret in the form instead of a header.
+    pub(crate) fn takes_secrets_in_forms(&self) -> bool {
+        // Without a list it is the header (OpenID Connect Discovery 1.0, section 3).
+        self.token_endpoint_auth_methods_supported
+            .as_ref()
+            .is_some_and(|methods| !methods.iter().any(|method| method == "client_secret_basic"))
+    }
+}
+
+/// Returns a URL of the configuration, if it is as safe as the issuer's.
+fn checked_url(member: &str, url: &str, issuer: &DocumentUrl) -> Result<DocumentUrl, String> {
+    let url = DocumentUrl::parse(member, url).map_err(|error| error.message)?;
+    if url.is_plain() && !issuer.is_plain() {
+        return Err(format!(
+            "`{member}` must begin with `https://`, as the issuer does"
+        ));
+    }
+    Ok(url)
 }
 
 impl Provider {
@@ -65,9 +87,18 @@ impl Provider {
             .map_err(|problem| Error::unavailable(format!("{} {problem}", url.as_str())))
     }
 
-    /// Finds the URL of the keys by OpenID Connect Discovery 1.0, section 4, or else by RFC 8414,
-    /// section 3.
     fn keys_url(&self) -> Result<DocumentUrl> {
+        let configuration = self.discover()?;
+        let url = configuration.keys_url(&self.issuer);
+        url.map_err(|problem| self.wrong(&problem))
+    }
+
+    /// Returns the configuration of the issuer, by OpenID Connect Discovery 1.0, section 4, or else by
+    /// RFC 8414, section 3. Takes at most the time of two documents.
+    ///
+    /// # Errors
+    /// `unavailable`, or `not_found` if there is no such document, naming it.
+    pub(crate) fn discover(&self) -> Result<Configuration> {
         let [first, second] = configuration_urls(self.issuer());
         let configuration = match self.configuration(&first) {
             Err(missing) if missing.code == ErrorCode::NotFound => {
@@ -80,12 +111,44 @@ impl Provider {
             }
             other => other,
         }?;
-        configuration.keys_url(&self.issuer).map_err(|problem| {
-            Error::unavailable(format!(
-                "the identity provider's configuration of {}: {problem}",
-                self.issuer()
-            ))
-        })
+        let checked = configuration.check_issuer(&self.issuer);
+        checked.map_err(|problem| self.wrong(&problem))?;
+        Ok(configuration)
+    }
+
+    /// Returns the URL at which people sign in.
+    ///
+    /// # Errors
+    /// `unavailable` if the configuration has none that is safe.
+    pub(crate) fn authorization_url(&self, configuration: &Configuration) -> Result<DocumentUrl> {
+        let url = configuration.authorization_endpoint.as_deref();
+        self.endpoint("authorization_endpoint", url)
+    }
+
+    /// Returns the URL at which codes are redeemed.
+    ///
+    /// # Errors
+    /// `unavailable` if the configuration has none that is safe.
+    pub(crate) fn token_url(&self, configuration: &Configuration) -> Result<DocumentUrl> {
+        self.endpoint("token_endpoint", configuration.token_endpoint.as_deref())
+    }
+
+    fn endpoint(&self, member: &str, url: Option<&str>) -> Result<DocumentUrl> {
+        let url = url
+            .ok_or_else(|| format!("it names no `{member}`, so that people cannot sign in there"));
+        url.and_then(|url| checked_url(member, url, &self.issuer))
+            .map_err(|problem| self.wrong(&problem))
+    }
+
+    fn wrong(&self, problem: &str) -> Error {
+        Error::unavailable(format!(
+            "the identity provider's configuration of {}: {problem}",
+            self.issuer()
+        ))
+    }
+
+    pub(crate) fn documents(&self) -> &Documents {
+        &self.documents
     }
 
     fn configuration(&self, url: &str) -> Result<Configuration> {
@@ -166,8 +229,11 @@ mod tests {
             let configuration = Configuration {
                 issuer: named.to_owned(),
                 jwks_uri: keys.to_owned(),
+                ..Configuration::default()
             };
-            assert_eq!(configuration.keys_url(&issuer).is_ok(), is_good, "{keys}");
+            let checked = configuration.check_issuer(&issuer);
+            let keys_url = checked.and_then(|()| configuration.keys_url(&issuer));
+            assert_eq!(keys_url.is_ok(), is_good, "{keys}");
         }
     }
 }

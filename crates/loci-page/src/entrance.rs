@@ -9,7 +9,8 @@ use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use http::header::{AUTHORIZATION, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use loci_core::{Error, ErrorCode, Result};
+use loci_core::{Error, ErrorCode, Result, SignInAttempt};
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -18,15 +19,27 @@ use crate::form::Form;
 use crate::guard::{BaseUrl, is_from_here};
 use crate::page::Page;
 use crate::request::{
-    cookie, cookie_secret, failure, language_of, read, see_other, session_of, with_cookie,
+    ask_provider, cookie, cookie_name, cookie_secret, cookie_value, failure, granted, headers_of,
+    language_of, read, secure_attribute, see_other, session_of, with_cookie,
 };
+use crate::session::{Credential, is_same, new_secret};
+use crate::text::{Language, Value};
 use crate::view::Ui;
+
+/// The path that leads to the provider.
+const PROVIDER_PATH: &str = "/sign-in/provider";
+/// The path to which the provider sends people back.
+const RETURN_PATH: &str = "/signed-in";
+/// The seconds that a person has for signing in at the provider.
+const ATTEMPT_SECONDS: u64 = 600;
 
 /// Returns the routes on which sessions begin and end.
 pub(crate) fn routes() -> Router<Arc<Page>> {
     Router::new()
         .route("/enter", get(enter))
         .route("/sign-in", get(form).post(sign_in))
+        .route(PROVIDER_PATH, get(sign_in_at_provider))
+        .route(RETURN_PATH, get(signed_in))
         .route("/sign-out", post(sign_out))
         .route("/api/v1/codes", post(make_code))
 }
@@ -47,28 +60,60 @@ struct SignIn<'a> {
     ui: &'a Ui,
     next: &'a str,
     problem: Option<&'a str>,
+    provider: Option<&'a Provider>,
 }
 
-fn sign_in_page(headers: &HeaderMap, next: &str, problem: Option<&str>) -> Response {
+/// The provider in the page on which people sign in.
+struct Provider {
+    /// The host of the issuer.
+    name: String,
+    /// The path that leads there, and then to where the person wanted to go.
+    path: String,
+}
+
+#[derive(Template)]
+#[template(path = "signed_in.html")]
+struct SignedIn<'a> {
+    ui: &'a Ui,
+    next: &'a str,
+}
+
+fn sign_in_page(page: &Page, headers: &HeaderMap, next: &str, problem: Option<&str>) -> Response {
     let ui = Ui::of_stranger(language_of(headers));
+    let next = own_path(next, "/");
+    let provider = page.gate().provider().map(|provider| Provider {
+        name: host_of(provider.issuer()).to_owned(),
+        path: format!("{PROVIDER_PATH}?next={}", encoded(next)),
+    });
     let page = SignIn {
         ui: &ui,
-        next: own_path(next, "/"),
+        next,
         problem,
+        provider: provider.as_ref(),
     };
     let status = if problem.is_some() {
         StatusCode::UNAUTHORIZED
     } else {
         StatusCode::OK
     };
+    rendered(status, &page, language_of(headers))
+}
+
+fn rendered(status: StatusCode, page: &impl Template, language: Language) -> Response {
     match page.render() {
         Ok(html) => (status, Html(html)).into_response(),
-        Err(error) => failure(
-            &Error::internal(error.to_string()),
-            Form::Html,
-            language_of(headers),
-        ),
+        Err(error) => failure(&Error::internal(error.to_string()), Form::Html, language),
     }
+}
+
+/// Returns the host of a URL, with its port.
+fn host_of(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split('/').next().unwrap_or(rest)
+}
+
+fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }
 
 fn query_of(request: &Request) -> Entrance {
@@ -94,20 +139,20 @@ async fn enter(
         Ok(None) => {
             let ui = Ui::of_stranger(language_of(request.headers()));
             let problem = ui.t("sign-in-code-used");
-            sign_in_page(request.headers(), &entrance.next, Some(&problem))
+            sign_in_page(&page, request.headers(), &entrance.next, Some(&problem))
         }
         Ok(Some(cookie)) => with_cookie(see_other(own_path(&entrance.next, "/")), Some(cookie)),
         Err(error) => failure(&error, Form::Html, language_of(request.headers())),
     }
 }
 
-fn begin(page: &Page, base_url: &str, credential: Option<HeaderValue>) -> Result<HeaderValue> {
+fn begin(page: &Page, base_url: &str, credential: impl Into<Credential>) -> Result<HeaderValue> {
     let (secret, _) = page.sessions().begin(credential)?;
     cookie(base_url, &secret)
 }
 
-async fn form(request: Request) -> Response {
-    sign_in_page(request.headers(), &query_of(&request).next, None)
+async fn form(State(page): State<Arc<Page>>, request: Request) -> Response {
+    sign_in_page(&page, request.headers(), &query_of(&request).next, None)
 }
 
 /// Begins a session with a token that a person typed.
@@ -143,17 +188,146 @@ async fn sign_in(
         Ok(cookie) => return with_cookie(see_other(own_path(&entrance.next, "/")), Some(cookie)),
         Err(error) => error.message,
     };
-    sign_in_page(&headers, &entrance.next, Some(&problem))
+    sign_in_page(&page, &headers, &entrance.next, Some(&problem))
 }
 
 async fn try_token(page: &Page, base_url: &str, token: &str) -> Result<HeaderValue> {
     let invalid = |_| Error::invalid("token", "has characters that no token has");
-    let mut credential = HeaderValue::try_from(format!("Bearer {token}")).map_err(invalid)?;
-    credential.set_sensitive(true);
-    let mut headers = HeaderMap::new();
-    headers.insert(AUTHORIZATION, credential.clone());
+    let mut header = HeaderValue::try_from(format!("Bearer {token}")).map_err(invalid)?;
+    header.set_sensitive(true);
+    enter_with(page, base_url, Some(header).into()).await
+}
+
+/// Begins a session if a token is valid, and returns its cookie.
+async fn enter_with(page: &Page, base_url: &str, credential: Credential) -> Result<HeaderValue> {
+    let headers = headers_of(&credential);
     page.gate().caller(&headers, base_url, "/").await?;
-    begin(page, base_url, Some(credential))
+    begin(page, base_url, credential)
+}
+
+/// Returns the name of the cookie that holds an attempt to sign in at the provider. It comes back
+/// with the browser that the provider sends, which a cookie with `SameSite=Strict` does not.
+fn attempt_cookie(base_url: &str, value: &str, seconds: u64) -> Result<HeaderValue> {
+    let name = attempt_cookie_name(base_url);
+    let secure = secure_attribute(base_url);
+    HeaderValue::try_from(format!(
+        "{name}={value}; HttpOnly; SameSite=Lax; Path={RETURN_PATH}; Max-Age={seconds}{secure}"
+    ))
+    .map_err(|_| Error::internal("the cookie of the attempt to sign in cannot be written"))
+}
+
+fn attempt_cookie_name(base_url: &str) -> String {
+    format!("{}-sign-in", cookie_name(base_url))
+}
+
+fn attempt(base_url: &str, state: &str, verifier: &str) -> SignInAttempt {
+    SignInAttempt {
+        redirect_url: format!("{base_url}{RETURN_PATH}"),
+        resource: base_url.to_owned(),
+        state: state.to_owned(),
+        verifier: verifier.to_owned(),
+    }
+}
+
+/// Sends a person to the provider. The attempt is kept by the browser alone, so that strangers cannot
+/// evict it.
+async fn sign_in_at_provider(
+    State(page): State<Arc<Page>>,
+    Extension(BaseUrl(base_url)): Extension<BaseUrl>,
+    request: Request,
+) -> Response {
+    let next = query_of(&request).next;
+    let begun = async {
+        let provider = page.gate().provider().ok_or_else(no_provider)?;
+        let (state, verifier) = (new_secret()?, new_secret()?);
+        let value = format!("{state}.{verifier}.{}", encoded(own_path(&next, "/")));
+        let cookie = attempt_cookie(&base_url, &value, ATTEMPT_SECONDS)?;
+        let attempt = attempt(&base_url, &state, &verifier);
+        let url = ask_provider(&page, move || provider.authorization_url(&attempt)).await?;
+        Ok::<_, Error>((url, cookie))
+    };
+    match begun.await {
+        Ok((url, cookie)) => with_cookie(see_other(&url), Some(cookie)),
+        Err(error) => sign_in_page(&page, request.headers(), &next, Some(&error.message)),
+    }
+}
+
+fn no_provider() -> Error {
+    Error::not_found("this server has no provider to sign in at; see the setting `oidc.client_id`")
+}
+
+/// The reply of the provider, which the browser brings.
+#[derive(Default, Deserialize)]
+struct ProviderReply {
+    code: Option<String>,
+    state: Option<String>,
+    error: Option<String>,
+    iss: Option<String>,
+}
+
+/// Begins the session of a person who comes back from the provider.
+async fn signed_in(
+    State(page): State<Arc<Page>>,
+    Extension(BaseUrl(base_url)): Extension<BaseUrl>,
+    request: Request,
+) -> Response {
+    let headers = request.headers();
+    let language = language_of(headers);
+    let kept = cookie_value(headers, &attempt_cookie_name(&base_url)).unwrap_or_default();
+    let (secrets, next) = kept.rsplit_once('.').unwrap_or_default();
+    let next = percent_decode_str(next).decode_utf8_lossy().into_owned();
+    let query = request.uri().query().unwrap_or_default();
+    let reply: ProviderReply = serde_html_form::from_str(query).unwrap_or_default();
+    let ended = attempt_cookie(&base_url, "", 0).ok();
+    let response = match redeem(&page, &base_url, secrets, reply, language).await {
+        // A redirect would still be one of the provider's, on which the browser leaves the cookie out.
+        Ok(cookie) => {
+            let ui = Ui::of_stranger(language);
+            let next = own_path(&next, "/");
+            let page = SignedIn { ui: &ui, next };
+            with_cookie(rendered(StatusCode::OK, &page, language), Some(cookie))
+        }
+        Err(error) => sign_in_page(&page, headers, &next, Some(&error.message)),
+    };
+    with_cookie(response, ended)
+}
+
+/// Redeems the code of a reply, and returns the cookie of the session that begins with it.
+async fn redeem(
+    page: &Page,
+    base_url: &str,
+    secrets: &str,
+    reply: ProviderReply,
+    language: Language,
+) -> Result<HeaderValue> {
+    let refused = |name| Error::new(ErrorCode::Unauthorized, language.message(name, &[]));
+    let provider = page.gate().provider().ok_or_else(no_provider)?;
+    // A page of another origin could otherwise sign a visitor in as another user.
+    let (state, verifier) = secrets
+        .split_once('.')
+        .filter(|(state, _)| reply.state.is_some_and(|sent| is_same(state, &sent)))
+        .ok_or_else(|| refused("sign-in-attempt-unknown"))?;
+    // RFC 9207: a reply of another issuer is none to this attempt.
+    if reply.iss.is_some_and(|issuer| issuer != provider.issuer()) {
+        return Err(refused("sign-in-attempt-unknown"));
+    }
+    if reply.error.as_deref() == Some("access_denied") {
+        return Err(refused("sign-in-denied"));
+    }
+    let code = reply.code.ok_or_else(|| refused("sign-in-refused"))?;
+    let attempt = attempt(base_url, state, verifier);
+    let grant = ask_provider(page, move || provider.redeem(&attempt, &code)).await?;
+    let entered = enter_with(page, base_url, granted(grant)?).await;
+    entered.map_err(|error| match error.code {
+        ErrorCode::Unauthorized => {
+            let why = ("value", Value::Text(error.message));
+            Error::new(
+                error.code,
+                language.message("sign-in-token-refused", &[why]),
+            )
+        }
+        _ => error,
+    })
 }
 
 /// Ends the session of a browser.

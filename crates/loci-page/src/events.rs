@@ -10,16 +10,16 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
 use futures_util::stream::{self, Stream};
+use http::HeaderMap;
 use http::StatusCode;
 use http::header::AUTHORIZATION;
-use http::{HeaderMap, HeaderValue};
 use loci_core::Space;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::form::Form;
 use crate::guard::BaseUrl;
 use crate::page::Page;
-use crate::request::{failure, language_of, session_of, work};
+use crate::request::{admit, failure, headers_of, language_of, session_of, work};
 
 /// The time between two looks at the version of a space.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -42,18 +42,21 @@ async fn listen(
     Extension(BaseUrl(base_url)): Extension<BaseUrl>,
     request: Request,
 ) -> Response {
-    let mut headers = HeaderMap::new();
-    let credential: Option<HeaderValue> = match session_of(&page, request.headers(), &base_url) {
-        Some(session) => session.credential.clone(),
-        None => request.headers().get(AUTHORIZATION).cloned(),
+    let session = session_of(&page, request.headers(), &base_url);
+    let (admitted, credential) = if let Some(session) = session {
+        let admitted = admit(&page, &session, &base_url, "/events").await;
+        (admitted, session.credential())
+    } else {
+        let credential = request.headers().get(AUTHORIZATION).cloned().into();
+        let headers = headers_of(&credential);
+        let admitted = page.gate().caller(&headers, &base_url, "/events").await;
+        (admitted, credential)
     };
-    if let Some(credential) = credential {
-        headers.insert(AUTHORIZATION, credential);
-    }
-    let caller = match page.gate().caller(&headers, &base_url, "/events").await {
+    let caller = match admitted {
         Ok(caller) => caller,
         Err(error) => return failure(&error, Form::Json, language_of(request.headers())),
     };
+    let headers = headers_of(&credential);
     let Ok(place) = Arc::clone(page.listeners()).try_acquire_owned() else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };

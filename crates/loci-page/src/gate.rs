@@ -2,9 +2,10 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use http::{Extensions, HeaderMap};
-use loci_core::{Caller, Result};
+use loci_core::{Caller, Result, SignInProvider};
 
 /// Tells who sends a request, and under which URL it reached this server.
 pub trait Gate: Send + Sync {
@@ -27,4 +28,9 @@ pub trait Gate: Send + Sync {
 
     /// Returns true if this server takes callers without a token.
     fn is_open(&self) -> bool;
+
+    /// Returns the provider at which people sign in; `None`, the default, if they cannot.
+    fn provider(&self) -> Option<Arc<dyn SignInProvider>> {
+        None
+    }
 }

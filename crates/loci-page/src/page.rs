@@ -12,6 +12,8 @@ use crate::{Gate, Keeper};
 
 /// The most requests of browsers that work at a time, so that agents' calls are not delayed.
 const REQUESTS_MAX: usize = 4;
+/// The most waits for the provider at a time, which strangers cause.
+const SIGN_INS_MAX: usize = 2;
 /// The most browsers that are told of changes at a time.
 const LISTENERS_MAX: usize = 16;
 
@@ -22,6 +24,7 @@ pub struct Page {
     keeper: Arc<dyn Keeper>,
     sessions: Sessions,
     requests: Arc<Semaphore>,
+    sign_ins: Arc<Semaphore>,
     listeners: Arc<Semaphore>,
     closing: watch::Sender<bool>,
 }
@@ -35,6 +38,7 @@ impl Page {
             keeper,
             sessions: Sessions::default(),
             requests: Arc::new(Semaphore::new(REQUESTS_MAX)),
+            sign_ins: Arc::new(Semaphore::new(SIGN_INS_MAX)),
             listeners: Arc::new(Semaphore::new(LISTENERS_MAX)),
             closing: watch::channel(false).0,
         })
@@ -72,6 +76,10 @@ impl Page {
 
     pub(crate) fn requests(&self) -> &Arc<Semaphore> {
         &self.requests
+    }
+
+    pub(crate) fn sign_ins(&self) -> &Arc<Semaphore> {
+        &self.sign_ins
     }
 
     pub(crate) fn listeners(&self) -> &Arc<Semaphore> {

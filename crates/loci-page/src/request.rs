@@ -10,7 +10,7 @@ use http::header::{ACCEPT_LANGUAGE, AUTHORIZATION, CONTENT_TYPE, COOKIE, LOCATIO
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use loci_core::limits::{AUDIT_QUERY_CHARACTERS_MAX, REQUEST_BYTES_MAX};
-use loci_core::{AuditEntry, AuditFailure, Caller, Error, ErrorCode, Result, Scope};
+use loci_core::{AuditEntry, AuditFailure, Caller, Error, ErrorCode, Result, Scope, SignInGrant};
 use loci_engine::{Engine, catch_panic};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::de::DeserializeOwned;
@@ -21,7 +21,7 @@ use crate::form::Form;
 use crate::guard::{BaseUrl, is_from_here};
 use crate::page::Page;
 use crate::parameters::Parameters;
-use crate::session::Session;
+use crate::session::{Credential, Session};
 use crate::text::Language;
 use crate::view::{Ui, View, error_page};
 use crate::visitor::Visitor;
@@ -287,7 +287,7 @@ async fn enter(
     let (session, cookie) = match session_of(page, headers, base_url) {
         Some(session) => (session, None),
         None if page.gate().is_open() => {
-            let (secret, session) = page.sessions().begin(None)?;
+            let (secret, session) = page.sessions().begin(Credential::default())?;
             (session, Some(cookie(base_url, &secret)?))
         }
         None => {
@@ -297,12 +297,97 @@ async fn enter(
             ));
         }
     };
-    let mut own = HeaderMap::new();
-    if let Some(credential) = &session.credential {
-        own.insert(AUTHORIZATION, credential.clone());
-    }
-    let caller = page.gate().caller(&own, base_url, path).await?;
+    let caller = admit(page, &session, base_url, path).await?;
     Ok((caller, Some(session), cookie))
+}
+
+/// Returns the caller of a session, after its token was renewed if it had to be.
+///
+/// # Errors
+/// `unauthorized` if the token is not valid and cannot be renewed; `unavailable` if that cannot be
+/// told now.
+pub(crate) async fn admit(
+    page: &Page,
+    session: &Session,
+    base_url: &str,
+    path: &str,
+) -> Result<Caller> {
+    let credential = session.credential();
+    let headers = headers_of(&credential);
+    let refused = match page.gate().caller(&headers, base_url, path).await {
+        Err(error) if error.code == ErrorCode::Unauthorized => error,
+        admitted => return admitted,
+    };
+    let Some(provider) = page.gate().provider() else {
+        return Err(refused);
+    };
+    let _renewing = session.renewing.lock().await;
+    let current = session.credential();
+    // Another request of this session may have renewed it meanwhile.
+    if current == credential {
+        let Some(refresh_token) = current.refresh_token else {
+            return Err(refused);
+        };
+        let token = refresh_token.clone();
+        let renewed = ask_provider(page, move || provider.renew(&token)).await;
+        match renewed {
+            Ok(grant) => {
+                let mut renewed = granted(grant)?;
+                // A provider that gives no new refresh token goes on with the old one (RFC 6749,
+                // section 6).
+                renewed.refresh_token.get_or_insert(refresh_token);
+                session.set_credential(renewed);
+            }
+            Err(error) if error.code == ErrorCode::Unauthorized => {
+                session.set_credential(credential.header.into());
+                return Err(refused);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let headers = headers_of(&session.credential());
+    page.gate().caller(&headers, base_url, path).await
+}
+
+/// Returns the headers that a request with this credential has.
+pub(crate) fn headers_of(credential: &Credential) -> HeaderMap {
+    let header = credential.header.clone();
+    header
+        .map(|header| (AUTHORIZATION, header))
+        .into_iter()
+        .collect()
+}
+
+/// Returns the credential of a grant.
+///
+/// # Errors
+/// `unavailable` if the token cannot be sent in a header.
+pub(crate) fn granted(grant: SignInGrant) -> Result<Credential> {
+    let header = HeaderValue::try_from(format!("Bearer {}", grant.access_token));
+    let mut header = header
+        .map_err(|_| Error::unavailable("the identity provider gave a token that is no text"))?;
+    header.set_sensitive(true);
+    Ok(Credential {
+        header: Some(header),
+        refresh_token: grant.refresh_token,
+    })
+}
+
+/// Waits for the provider, for a few visitors at a time.
+pub(crate) async fn ask_provider<T: Send + 'static>(
+    page: &Page,
+    ask: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let permit = Arc::clone(page.sign_ins()).acquire_owned().await;
+    let asked = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        catch_panic(ask)
+    });
+    asked.await.unwrap_or_else(|_| {
+        Err(Error::internal(
+            "loci failed while it waited for the identity provider",
+        ))
+    })
 }
 
 /// Returns the session that a cookie of the request names.
@@ -312,7 +397,11 @@ pub(crate) fn session_of(page: &Page, headers: &HeaderMap, base_url: &str) -> Op
 
 /// Returns the secret in the cookie of the page.
 pub(crate) fn cookie_secret(headers: &HeaderMap, base_url: &str) -> Option<String> {
-    let name = cookie_name(base_url);
+    cookie_value(headers, &cookie_name(base_url))
+}
+
+/// Returns the value of the cookie with this name.
+pub(crate) fn cookie_value(headers: &HeaderMap, name: &str) -> Option<String> {
     headers
         .get_all(COOKIE)
         .iter()
@@ -324,7 +413,7 @@ pub(crate) fn cookie_secret(headers: &HeaderMap, base_url: &str) -> Option<Strin
 }
 
 /// Returns the name of the cookie. Ports of one host share cookies, so it has the port in it.
-fn cookie_name(base_url: &str) -> String {
+pub(crate) fn cookie_name(base_url: &str) -> String {
     let port = base_url.rsplit(':').next().unwrap_or_default();
     if !port.is_empty() && port.bytes().all(|digit| digit.is_ascii_digit()) {
         format!("loci-{port}")
@@ -335,16 +424,21 @@ fn cookie_name(base_url: &str) -> String {
 
 /// Returns the cookie of a session, which scripts cannot read and other sites cannot send.
 pub(crate) fn cookie(base_url: &str, secret: &str) -> Result<HeaderValue> {
-    let secure = if base_url.starts_with("https:") {
-        "; Secure"
-    } else {
-        ""
-    };
+    let secure = secure_attribute(base_url);
     let name = cookie_name(base_url);
     HeaderValue::try_from(format!(
         "{name}={secret}; HttpOnly; SameSite=Strict; Path=/{secure}"
     ))
     .map_err(|_| Error::internal("the cookie of the session cannot be written"))
+}
+
+/// Returns the attribute by which a browser sends a cookie over `https` alone, if that can be.
+pub(crate) fn secure_attribute(base_url: &str) -> &'static str {
+    if base_url.starts_with("https:") {
+        "; Secure"
+    } else {
+        ""
+    }
 }
 
 pub(crate) fn with_cookie(mut response: Response, cookie: Option<HeaderValue>) -> Response {

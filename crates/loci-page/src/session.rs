@@ -31,7 +31,7 @@ const SECRET_BYTES: usize = 32;
 ///
 /// # Errors
 /// `unavailable` if the system gives no randomness.
-fn new_secret() -> Result<String> {
+pub(crate) fn new_secret() -> Result<String> {
     let mut bytes = [0; SECRET_BYTES];
     getrandom::fill(&mut bytes)
         .map_err(|error| Error::unavailable(format!("the system gives no randomness: {error}")))?;
@@ -45,7 +45,7 @@ fn hash(secret: &str) -> Hash {
 }
 
 /// Returns true if the texts are equal, in a time that does not depend on where they differ.
-fn is_same(one: &str, other: &str) -> bool {
+pub(crate) fn is_same(one: &str, other: &str) -> bool {
     hash(one).ct_eq(&hash(other)).into()
 }
 
@@ -55,11 +55,31 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The session of a browser.
 pub(crate) struct Session {
-    /// The header that its requests are admitted by; `None` on a server without tokens.
-    pub(crate) credential: Option<HeaderValue>,
+    credential: Mutex<Credential>,
+    /// Held while the token is renewed: a provider may take a second use of a refresh token for a
+    /// theft.
+    pub(crate) renewing: tokio::sync::Mutex<()>,
     /// The secret that every change repeats.
     csrf: String,
     state: Mutex<State>,
+}
+
+/// The token of a session.
+#[derive(Clone, Default, PartialEq)]
+pub(crate) struct Credential {
+    /// The header that its requests are admitted by; `None` on a server without tokens.
+    pub(crate) header: Option<HeaderValue>,
+    /// The token that renews it, if a provider gave one.
+    pub(crate) refresh_token: Option<String>,
+}
+
+impl From<Option<HeaderValue>> for Credential {
+    fn from(header: Option<HeaderValue>) -> Self {
+        Credential {
+            header,
+            refresh_token: None,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -70,6 +90,16 @@ struct State {
 }
 
 impl Session {
+    /// Returns the token of this session.
+    pub(crate) fn credential(&self) -> Credential {
+        lock(&self.credential).clone()
+    }
+
+    /// Replaces the token of this session.
+    pub(crate) fn set_credential(&self, credential: Credential) {
+        *lock(&self.credential) = credential;
+    }
+
     /// Returns the secret that a form of this session sends with a change.
     pub(crate) fn csrf(&self) -> &str {
         &self.csrf
@@ -121,10 +151,14 @@ impl Sessions {
     ///
     /// # Errors
     /// `unavailable` if the system gives no randomness.
-    pub(crate) fn begin(&self, credential: Option<HeaderValue>) -> Result<(String, Arc<Session>)> {
+    pub(crate) fn begin(
+        &self,
+        credential: impl Into<Credential>,
+    ) -> Result<(String, Arc<Session>)> {
         let secret = new_secret()?;
         let session = Arc::new(Session {
-            credential,
+            credential: Mutex::new(credential.into()),
+            renewing: tokio::sync::Mutex::default(),
             csrf: new_secret()?,
             state: Mutex::default(),
         });
@@ -212,7 +246,7 @@ mod tests {
     #[test]
     fn a_session_ends_for_good() {
         let sessions = Sessions::default();
-        let (secret, session) = sessions.begin(None).unwrap();
+        let (secret, session) = sessions.begin(Credential::default()).unwrap();
         let again = sessions.get(&secret).unwrap();
         assert!(again.is_csrf(session.csrf()) && !again.is_csrf(""));
         sessions.end(&secret);
@@ -222,9 +256,9 @@ mod tests {
     #[test]
     fn the_sessions_that_are_kept_are_bounded() {
         let sessions = Sessions::default();
-        let (first, _) = sessions.begin(None).unwrap();
+        let (first, _) = sessions.begin(Credential::default()).unwrap();
         for _ in 0..KEPT_MAX {
-            sessions.begin(None).unwrap();
+            sessions.begin(Credential::default()).unwrap();
         }
         assert!(sessions.get(&first).is_none());
         assert_eq!(lock(&sessions.sessions).len(), KEPT_MAX);

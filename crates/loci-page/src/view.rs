@@ -155,7 +155,7 @@ impl Ui {
             csrf: session.map_or_else(String::new, |session| session.csrf().to_owned()),
             outcome: session.and_then(|session| session.told()),
             user: principal.subject.clone().unwrap_or_default(),
-            has_session: session.is_some_and(|session| session.credential.is_some()),
+            has_session: session.is_some_and(|session| session.credential().header.is_some()),
             path,
         }
     }

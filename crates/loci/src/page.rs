@@ -7,7 +7,9 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use loci_archive::files::create_private_folder;
-use loci_core::{Caller, Clock, Error, Result, Scope, Timestamp, Token, TokenStore};
+use loci_core::{
+    Caller, Clock, Error, Result, Scope, SignInProvider, Timestamp, Token, TokenStore,
+};
 use loci_page::{
     BackupKept, ClientSeen, Gate, HostFound, Keeper, Moment, Page, Said, SettingShown, Task,
     TokenShown,
@@ -24,7 +26,10 @@ use crate::settings::{Row, Settings};
 use crate::wiring::{Parts, SystemClock};
 
 /// Lets callers in by the tokens of the server.
-struct TokenGate(Authentication);
+struct TokenGate {
+    authentication: Authentication,
+    provider: Option<Arc<dyn SignInProvider>>,
+}
 
 impl Gate for TokenGate {
     fn base_url(&self, extensions: &Extensions) -> Option<String> {
@@ -37,11 +42,15 @@ impl Gate for TokenGate {
         base_url: &'a str,
         path: &'a str,
     ) -> Pin<Box<dyn Future<Output = Result<Caller>> + Send + 'a>> {
-        Box::pin(self.0.caller(headers, Some(base_url), path))
+        Box::pin(self.authentication.caller(headers, Some(base_url), path))
     }
 
     fn is_open(&self) -> bool {
-        matches!(self.0, Authentication::Anonymous)
+        matches!(self.authentication, Authentication::Anonymous)
+    }
+
+    fn provider(&self) -> Option<Arc<dyn SignInProvider>> {
+        self.provider.clone()
     }
 }
 
@@ -182,15 +191,24 @@ impl Installation {
     }
 }
 
-/// Returns the page of a server that lets callers in like this.
-pub fn page(settings: &Settings, parts: &Parts, authentication: Authentication) -> Arc<Page> {
+/// Returns the page of a server that lets callers in like this, and lets people sign in at the
+/// provider.
+pub fn page(
+    settings: &Settings,
+    parts: &Parts,
+    authentication: Authentication,
+    provider: Option<Arc<dyn SignInProvider>>,
+) -> Arc<Page> {
     let keeper = Installation {
         settings: settings.clone(),
         tokens: parts.store.clone(),
     };
     Page::new(
         Arc::clone(&parts.engine),
-        Arc::new(TokenGate(authentication)),
+        Arc::new(TokenGate {
+            authentication,
+            provider,
+        }),
         Arc::new(keeper),
     )
 }

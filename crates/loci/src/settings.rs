@@ -768,7 +768,7 @@ mod tests {
                     [rate_limit]\nper_minute = 60\nburst = 5\n\
                     [oidc]\nissuer = \"https://i.example\"\naudience = [\"a\"]\nsubject_claim = \"oid\"\n\
                     actor_claims = []\nscope_claim = \"roles\"\nscope_prefix = \"\"\ndefault_scopes = [\"read\"]\n\
-                    space_claim = \"tenant\"\ntoken_types = [\"at+jwt\"]\nrefresh_seconds = 12\n\
+                    space_claim = \"tenant\"\nclient_id = \"loci\"\nclient_secret = \"c\"\nclient_scopes = [\"openid\", \"memory:admin\"]\ntoken_types = [\"at+jwt\"]\nrefresh_seconds = 12\n\
                     [web_search]\nurl = \"http://localhost:2\"\napi_key = \"w\"\n\
                     [llm]\nurl = \"http://localhost:3\"\nmodel = \"l\"\napi_key = \"s\"\ntimeout_seconds = 8\n\
                     [audit]\nretention_days = 9\nflush_seconds = 10\nflush_entries = 11\n\
@@ -871,6 +871,13 @@ mod tests {
             (oidc.default_scopes, oidc.space_claim.as_deref()),
             (Scopes::of(&[Scope::Read]), Some("tenant"))
         );
+        let client = oidc.client.unwrap();
+        assert_eq!(
+            (client.id.as_str(), client.secret.as_deref()),
+            ("loci", Some("c"))
+        );
+        assert_eq!(client.scopes, ["openid", "memory:admin"]);
+        assert!(!format!("{client:?}").contains("\"c\""));
         assert_eq!(
             (oidc.token_types, oidc.refresh),
             (vec!["at+jwt".to_owned()], Duration::from_secs(12))
@@ -942,7 +949,7 @@ mod tests {
 
     #[test]
     fn wrong_values_are_refused_by_name_and_origin() {
-        let rows: [(&str, &[_], &str); 24] = [
+        let rows: [(&str, &[_], &str); 25] = [
             ("log = \"loud\"\n", &[], "`log` (file "),
             ("search = 1\n", &[], "line 1: `search` must be a string"),
             (
@@ -1019,6 +1026,11 @@ mod tests {
                 "names `all`; give addresses or networks",
             ),
             ("[tls]\nkey = \"k\"\n", &[], "needs `tls.certificate`"),
+            (
+                "[oidc]\nissuer = \"https://i\"\nclient_secret = \"c\"\n",
+                &[],
+                "`oidc.client_secret` (file ",
+            ),
             (
                 "[oidc]\naudience = [\"a\"]\n",
                 &[],

@@ -8,6 +8,7 @@ mod fetching;
 mod forged;
 mod keys;
 mod settings;
+mod sign_in;
 mod signers;
 mod support;
 mod tokens;

@@ -4,15 +4,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use loci_core::ErrorCode;
-use loci_oidc::{OidcOptions, OidcVerifier};
+use loci_oidc::{OidcClient, OidcOptions, OidcVerifier};
 use loci_testkit::FixedClock;
 
 use crate::support::check;
 
+fn client(id: &str, scopes: &[&str]) -> OidcClient {
+    OidcClient {
+        id: id.to_owned(),
+        secret: None,
+        scopes: scopes.iter().map(|&scope| scope.to_owned()).collect(),
+    }
+}
+
 #[test]
 fn settings_that_cannot_work_are_named() {
     type Change = fn(&mut OidcOptions);
-    let rows: [(&str, Change); 24] = [
+    let rows: [(&str, Change); 26] = [
         ("`oidc.issuer` is no URL", |o| o.issuer = "a b".to_owned()),
         ("`oidc.issuer` must begin with", |o| {
             o.issuer = "host.example".to_owned();
@@ -62,6 +70,12 @@ fn settings_that_cannot_work_are_named() {
         }),
         ("`oidc.scope_prefix`", |o| {
             o.scope_prefix = "mémoire:".to_owned();
+        }),
+        ("`oidc.client_id` must not be blank", |o| {
+            o.client = Some(client(" ", &[]));
+        }),
+        ("`oidc.client_scopes`", |o| {
+            o.client = Some(client("a", &["openid", "b c"]));
         }),
         ("`oidc.refresh_seconds`", |o| o.refresh = Duration::ZERO),
         ("`oidc.refresh_seconds`", |o| {

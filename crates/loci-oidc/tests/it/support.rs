@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 pub const RESOURCE: &str = "https://memory.example/mcp/mememory";
 pub const CONFIGURATION: &str = "/.well-known/openid-configuration";
 pub const KEYS: &str = "/keys";
+pub const TOKEN: &str = "/token";
 
 /// The reaction of the provider to a request for a document. A document that it does not have is
 /// 404.
@@ -44,6 +45,8 @@ struct Shared {
     pages: Mutex<HashMap<String, Page>>,
     /// The requested paths.
     seen: Mutex<Vec<String>>,
+    /// The last form that was posted, with the head of its request.
+    form: Mutex<(String, String)>,
     is_stopping: AtomicBool,
 }
 
@@ -81,7 +84,13 @@ impl Provider {
     }
 
     pub fn configuration(&self) -> Value {
-        json!({ "issuer": self.url, "jwks_uri": format!("{}{KEYS}", self.url), "other": [] })
+        json!({
+            "issuer": self.url,
+            "jwks_uri": format!("{}{KEYS}", self.url),
+            "authorization_endpoint": format!("{}/authorize?tenant=a", self.url),
+            "token_endpoint": format!("{}{TOKEN}", self.url),
+            "other": [],
+        })
     }
 
     /// Replaces its keys.
@@ -110,6 +119,11 @@ impl Provider {
             .iter()
             .filter(|seen| *seen == path)
             .count()
+    }
+
+    /// Returns the head and the body of the last request that posted a form.
+    pub fn posted(&self) -> (String, String) {
+        self.shared.form.lock().unwrap().clone()
     }
 
     /// Returns a verifier without keys.
@@ -179,6 +193,18 @@ fn answer(mut stream: &TcpStream, shared: &Shared) -> std::io::Result<()> {
         }
     }
     let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+    if head.starts_with("POST") {
+        let length = head.lines().find_map(|line| {
+            line.to_ascii_lowercase()
+                .strip_prefix("content-length: ")?
+                .parse()
+                .ok()
+        });
+        let mut form = vec![0; length.unwrap_or(0)];
+        reader.read_exact(&mut form)?;
+        let form = String::from_utf8_lossy(&form).into_owned();
+        *shared.form.lock().unwrap() = (head.clone(), form);
+    }
     shared.seen.lock().unwrap().push(path.clone());
     let page = shared.pages.lock().unwrap().get(&path).cloned();
     let (status, body) = match page.unwrap_or(Page::Reply(404, "no such page".to_owned())) {

@@ -8,5 +8,6 @@ mod entering;
 mod measuring;
 mod review;
 mod showing;
+mod sign_in;
 mod support;
 mod time;

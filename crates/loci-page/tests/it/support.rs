@@ -3,13 +3,17 @@
 use std::future::{Future, ready};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Router;
 use axum::body::Body;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
 use http::{Extensions, HeaderMap, Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
-use loci_core::{Caller, Clock, Error, ErrorCode, Principal, Result, Scope, Scopes, Space};
+use loci_core::{
+    Caller, Clock, Error, ErrorCode, Principal, Result, Scope, Scopes, SignInAttempt, SignInGrant,
+    SignInProvider, Space,
+};
 use loci_engine::{Engine, Remember, SearchMode};
 use loci_page::{
     BackupKept, ClientSeen, Gate, HostFound, Keeper, Page, Said, SettingShown, Task, TokenShown,
@@ -18,14 +22,19 @@ use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 use serde_json::Value;
 use tower::ServiceExt;
 
+pub const ISSUER: &str = "https://provider.example";
 pub const BASE: &str = "http://page.example:7821";
 
 /// Marks a request that named a host which is not served.
 #[derive(Clone)]
 pub struct OtherHost;
 
-/// Takes the name of a user as a token; `admin` has that scope, and `reader` may read alone.
-struct NamesAsTokens;
+/// Takes the name of a user as a token; `admin` has that scope, and `reader` may read alone. `brief`
+/// is a token that expires.
+#[derive(Default)]
+pub struct NamesAsTokens {
+    pub has_brief_expired: AtomicBool,
+}
 
 impl Gate for NamesAsTokens {
     fn base_url(&self, extensions: &Extensions) -> Option<String> {
@@ -45,6 +54,9 @@ impl Gate for NamesAsTokens {
             .get(AUTHORIZATION)
             .and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
         Box::pin(ready(match name {
+            Some("brief") if self.has_brief_expired.load(Ordering::Relaxed) => {
+                Err(Error::new(ErrorCode::Unauthorized, "the token has expired"))
+            }
             Some("revoked") | None => Err(Error::new(ErrorCode::Unauthorized, "no valid token")),
             Some(name) => {
                 let scopes = match name {
@@ -59,6 +71,46 @@ impl Gate for NamesAsTokens {
 
     fn is_open(&self) -> bool {
         false
+    }
+
+    fn provider(&self) -> Option<Arc<dyn SignInProvider>> {
+        Some(Arc::new(CodesAsTokens))
+    }
+}
+
+/// Grants the code as a token. The token `brief` can be renewed, once.
+struct CodesAsTokens;
+
+impl SignInProvider for CodesAsTokens {
+    fn issuer(&self) -> &'static str {
+        ISSUER
+    }
+
+    fn authorization_url(&self, attempt: &SignInAttempt) -> Result<String> {
+        assert_eq!(attempt.redirect_url, format!("{BASE}/signed-in"));
+        assert_eq!(attempt.resource, BASE);
+        Ok(format!("{ISSUER}/authorize?state={}", attempt.state))
+    }
+
+    fn redeem(&self, attempt: &SignInAttempt, code: &str) -> Result<SignInGrant> {
+        assert_eq!(attempt.verifier.len(), 64);
+        if code == "unknown" {
+            return Err(Error::new(ErrorCode::Unauthorized, "invalid_grant"));
+        }
+        Ok(SignInGrant {
+            access_token: code.to_owned(),
+            refresh_token: (code == "brief").then(|| "good once".to_owned()),
+        })
+    }
+
+    fn renew(&self, refresh_token: &str) -> Result<SignInGrant> {
+        if refresh_token != "good once" {
+            return Err(Error::new(ErrorCode::Unauthorized, "invalid_grant"));
+        }
+        Ok(SignInGrant {
+            access_token: "ann".to_owned(),
+            refresh_token: Some("good never".to_owned()),
+        })
     }
 }
 
@@ -101,6 +153,7 @@ impl Keeper for Nothing {
 pub struct Installation {
     pub engine: Arc<Engine>,
     pub clock: Arc<FixedClock>,
+    pub gate: Arc<NamesAsTokens>,
     pub page: Arc<Page>,
 }
 
@@ -118,14 +171,16 @@ impl Installation {
             Arc::clone(&clock) as Arc<dyn Clock>,
             SearchMode::Hybrid,
         )));
+        let gate = Arc::new(NamesAsTokens::default());
         let page = Page::new(
             Arc::clone(&engine),
-            Arc::new(NamesAsTokens),
+            Arc::clone(&gate) as Arc<dyn Gate>,
             Arc::new(Nothing),
         );
         Installation {
             engine,
             clock,
+            gate,
             page,
         }
     }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use loci_core::limits::CONNECTIONS_MAX;
-use loci_core::{TokenStore, TokenVerifier};
+use loci_core::{SignInProvider, TokenStore, TokenVerifier};
 use loci_dialects::{DIALECTS, mememory};
 use loci_engine::{Engine, SearchMode};
-use loci_oidc::OidcVerifier;
+use loci_oidc::{OidcSignIn, OidcVerifier};
 use loci_page::{Metrics, Page};
 use loci_server::{
     Authentication, HeaderValue, Host, HttpConfig, HttpServer, MonotonicTime, PublicUrl, Tls,
@@ -71,6 +71,7 @@ fn serve_until_signal(
         refuse_more_than_loopback(settings)?;
     }
     let oidc = verifier(settings)?;
+    let provider = sign_in_provider(settings)?;
     let tls = tls(settings)?;
     let scheme = if tls.is_some() { "https" } else { "http" };
     let runtime = runtime()?;
@@ -101,7 +102,7 @@ fn serve_until_signal(
     let signal = signal();
     let verifier = oidc.map(|oidc| -> Arc<dyn TokenVerifier> { oidc });
     let authentication = authentication(&parts, arguments.no_auth, verifier);
-    let page = page(settings, &parts, authentication.clone());
+    let page = page(settings, &parts, authentication.clone(), provider);
     match opens_page {
         None => announce(settings, scheme, address, token.as_ref(), output)?,
         Some(opens) => {
@@ -372,6 +373,16 @@ fn verifier(settings: &Settings) -> Result<Option<Arc<OidcVerifier>>, Failure> {
     Ok(Some(Arc::new(verifier.map_err(|error| {
         Failure::new(Exit::Usage, error.message)
     })?)))
+}
+
+/// Returns the provider at which people sign in on the page, if the settings name a client there.
+fn sign_in_provider(settings: &Settings) -> Result<Option<Arc<dyn SignInProvider>>, Failure> {
+    let Some(options) = settings.network.oidc.clone() else {
+        return Ok(None);
+    };
+    let sign_in = OidcSignIn::new(options);
+    let sign_in = sign_in.map_err(|error| Failure::new(Exit::Usage, error.message))?;
+    Ok(sign_in.map(|sign_in| -> Arc<dyn SignInProvider> { Arc::new(sign_in) }))
 }
 
 fn tls(settings: &Settings) -> Result<Option<Tls>, Failure> {

@@ -52,53 +52,46 @@ settings! {
     };
     /// The schema of a store on a server.
     STORE_SCHEMA: String = {
-        key: "store_schema",
-        variable: "LOCI_STORE_SCHEMA",
+        key: "store_schema", variable: "LOCI_STORE_SCHEMA",
         default: DefaultValue::Text("loci"),
         meaning: "Schema that holds the tables of a store on a server; each schema is a store of its own",
     };
     /// The password of the role of a store on a server.
     STORE_PASSWORD: String = {
-        key: "store_password",
-        variable: "LOCI_STORE_PASSWORD",
+        key: "store_password", variable: "LOCI_STORE_PASSWORD",
         alias: Some("PGPASSWORD"),
         form: ValueType::Secret,
         meaning: "Password for a store on a server, in place of that in the URL; never shown",
     };
     /// The file with that password.
     STORE_PASSWORD_FILE: String = {
-        key: "store_password_file",
-        variable: "LOCI_STORE_PASSWORD_FILE",
+        key: "store_password_file", variable: "LOCI_STORE_PASSWORD_FILE",
         meaning: "File whose first line is that password",
     };
     /// The most connections to a store on a server.
     STORE_CONNECTIONS: u64 = {
-        key: "store_connections",
-        variable: "LOCI_STORE_CONNECTIONS",
+        key: "store_connections", variable: "LOCI_STORE_CONNECTIONS",
         default: DefaultValue::Whole(16),
         form: ValueType::Whole { min: 2, max: 1_000 },
         meaning: "The most connections that a process makes to a store on a server",
     };
     /// The memory for indexes of a store on a server.
     STORE_INDEX_MEGABYTES: u64 = {
-        key: "store_index_megabytes",
-        variable: "LOCI_STORE_INDEX_MEGABYTES",
+        key: "store_index_megabytes", variable: "LOCI_STORE_INDEX_MEGABYTES",
         default: DefaultValue::Whole(1_024),
         form: ValueType::Whole { min: 1, max: 1_000_000 },
         meaning: "Megabytes of memory that a process uses for the indexes of a store on a server; beyond it, those of the spaces that were not searched for longest are evicted",
     };
     /// Whether the tables of a store on a server are created and upgraded.
     STORE_MIGRATE: String = {
-        key: "store_migrate",
-        variable: "LOCI_STORE_MIGRATE",
+        key: "store_migrate", variable: "LOCI_STORE_MIGRATE",
         default: DefaultValue::Text("auto"),
         form: ValueType::Choice(&["auto", "never"]),
         meaning: "Whether loci creates and upgrades the tables of a store on a server (auto), or refuses to work with older ones (never)",
     };
     /// Whether the server keeps the spaces of a store apart.
     STORE_ROW_SECURITY: bool = {
-        key: "store_row_security",
-        variable: "LOCI_STORE_ROW_SECURITY",
+        key: "store_row_security", variable: "LOCI_STORE_ROW_SECURITY",
         default: DefaultValue::Text("false"),
         form: ValueType::Boolean,
         meaning: "Whether loci turns row security on in the tables of a store on a server, which then keeps the spaces apart as well; it stays on when this is `false` again",
@@ -113,8 +106,7 @@ settings! {
     };
     /// The permissions of new notes.
     VAULT_FILE_MODE: String = {
-        key: "vault_file_mode",
-        variable: "LOCI_VAULT_FILE_MODE",
+        key: "vault_file_mode", variable: "LOCI_VAULT_FILE_MODE",
         default: DefaultValue::Text("600"),
         form: ValueType::Choice(&["600", "640", "660", "644", "664"]),
         meaning: "Permissions of new files among the notes, and of new folders with them: 600 (yours alone), 640 or 660 (your group reads, or writes, too), 644 or 664 (every user reads); a file that is there keeps its own",
@@ -148,8 +140,7 @@ settings! {
     };
     /// The texts in which secrets are redacted.
     REDACT_SECRETS: String = {
-        key: "redact_secrets",
-        variable: "LOCI_REDACT_SECRETS",
+        key: "redact_secrets", variable: "LOCI_REDACT_SECRETS",
         default: DefaultValue::Text("mined"),
         form: ValueType::Choice(&["mined", "all", "none"]),
         meaning: "Texts that keys, tokens and passwords are taken out of before they are stored: mined (files and transcripts), all (what tools write as well) or none",
@@ -164,16 +155,14 @@ settings! {
     };
     /// The origins of web pages that may call.
     ALLOWED_ORIGINS: Vec<String> = {
-        key: "allowed_origins",
-        variable: "LOCI_ALLOWED_ORIGINS",
+        key: "allowed_origins", variable: "LOCI_ALLOWED_ORIGINS",
         default: DefaultValue::Text(""),
         form: ValueType::List,
         meaning: "Origins of web pages that may call the HTTP server besides those of this machine, such as https://name:port; without a port, those of every port",
     };
     /// The names of this server.
     ALLOWED_HOSTS: Vec<String> = {
-        key: "allowed_hosts",
-        variable: "LOCI_ALLOWED_HOSTS",
+        key: "allowed_hosts", variable: "LOCI_ALLOWED_HOSTS",
         default: DefaultValue::Text(""),
         form: ValueType::List,
         meaning: "Names under which the HTTP server is reached besides localhost, such as memory.example.org; with a port, if that is not the one of this server or of its scheme",
@@ -187,22 +176,19 @@ settings! {
     };
     /// The address of the figures for monitoring.
     METRICS_BIND: SocketAddr = {
-        key: "metrics_bind",
-        variable: "LOCI_METRICS_BIND",
+        key: "metrics_bind", variable: "LOCI_METRICS_BIND",
         meaning: "Address on which `loci serve` tells Prometheus its figures, at /metrics and to everybody who reaches it, such as 127.0.0.1:9464; unset: nowhere",
     };
     /// The proxies whose forwarding headers are trusted.
     TRUSTED_PROXIES: Vec<String> = {
-        key: "trusted_proxies",
-        variable: "LOCI_TRUSTED_PROXIES",
+        key: "trusted_proxies", variable: "LOCI_TRUSTED_PROXIES",
         default: DefaultValue::Text(""),
         form: ValueType::List,
         meaning: "Addresses or networks (10.0.0.0/8) of proxies whose X-Forwarded-For, -Proto and -Host headers count; from anybody else they are ignored",
     };
     /// The authors whose directives every reader takes.
     TRUSTED_AUTHORS: Vec<String> = {
-        key: "trusted_authors",
-        variable: "LOCI_TRUSTED_AUTHORS",
+        key: "trusted_authors", variable: "LOCI_TRUSTED_AUTHORS",
         default: DefaultValue::Text(""),
         form: ValueType::List,
         meaning: "Subjects whose memories for session starts every reader takes as directives, besides its own and those of administrators; `anonymous` for callers without a token; `loci trust` does it for one reader",
@@ -223,146 +209,144 @@ settings! {
     };
     /// The rate limit of one subject.
     RATE_LIMIT_PER_MINUTE: u64 = {
-        key: "rate_limit.per_minute",
-        variable: "LOCI_RATE_LIMIT_PER_MINUTE",
+        key: "rate_limit.per_minute", variable: "LOCI_RATE_LIMIT_PER_MINUTE",
         default: DefaultValue::Text("12000"),
         form: ValueType::Whole { min: 0, max: 60_000_000 },
         meaning: "Requests that one subject may make each minute over HTTP, in the long run; 0 for no limit",
     };
     /// The burst of one subject.
     RATE_LIMIT_BURST: u64 = {
-        key: "rate_limit.burst",
-        variable: "LOCI_RATE_LIMIT_BURST",
+        key: "rate_limit.burst", variable: "LOCI_RATE_LIMIT_BURST",
         default: DefaultValue::Text("2000"),
         form: ValueType::Whole { min: 1, max: 1_000_000 },
         meaning: "Requests that one subject may make at once, if it made few before",
     };
     /// The issuer of tokens besides loci itself.
     OIDC_ISSUER: String = {
-        key: "oidc.issuer",
-        variable: "LOCI_OIDC_ISSUER",
+        key: "oidc.issuer", variable: "LOCI_OIDC_ISSUER",
         meaning: "Issuer URL of an OpenID provider whose access tokens are accepted besides those of `loci token`, exactly as the provider writes it",
     };
     /// The accepted audiences of tokens.
     OIDC_AUDIENCE: Vec<String> = {
-        key: "oidc.audience",
-        variable: "LOCI_OIDC_AUDIENCE",
+        key: "oidc.audience", variable: "LOCI_OIDC_AUDIENCE",
         default: DefaultValue::Text(""),
         form: ValueType::List,
         meaning: "Audiences (`aud`) of which a token must have one; if none is given, it must have the URL of this server or of the endpoint that is called. `any` accepts tokens that were issued for other services too",
     };
     /// The claim with the subject.
     OIDC_SUBJECT_CLAIM: String = {
-        key: "oidc.subject_claim",
-        variable: "LOCI_OIDC_SUBJECT_CLAIM",
+        key: "oidc.subject_claim", variable: "LOCI_OIDC_SUBJECT_CLAIM",
         default: DefaultValue::Text("sub"),
         meaning: "Claim with the name under which the bearer owns records; dots lead into objects",
     };
     /// The claims with a name for people.
     OIDC_ACTOR_CLAIMS: Vec<String> = {
-        key: "oidc.actor_claims",
-        variable: "LOCI_OIDC_ACTOR_CLAIMS",
+        key: "oidc.actor_claims", variable: "LOCI_OIDC_ACTOR_CLAIMS",
         default: DefaultValue::Text("email,preferred_username"),
         form: ValueType::List,
         meaning: "Claims with a name for people, of which the first that a token has is shown as the actor; else the subject",
     };
     /// The claim with the scopes.
     OIDC_SCOPE_CLAIM: String = {
-        key: "oidc.scope_claim",
-        variable: "LOCI_OIDC_SCOPE_CLAIM",
+        key: "oidc.scope_claim", variable: "LOCI_OIDC_SCOPE_CLAIM",
         default: DefaultValue::Words("scope, else scp"),
         meaning: "Claim with the scopes, a string with spaces or an array",
     };
     /// The prefix of scopes in tokens.
     OIDC_SCOPE_PREFIX: String = {
-        key: "oidc.scope_prefix",
-        variable: "LOCI_OIDC_SCOPE_PREFIX",
+        key: "oidc.scope_prefix", variable: "LOCI_OIDC_SCOPE_PREFIX",
         default: DefaultValue::Text("memory:"),
         meaning: "What stands before `read`, `write` and `admin` in the scopes of a token",
     };
     /// The scopes of a token without the claim.
     OIDC_DEFAULT_SCOPES: Vec<String> = {
-        key: "oidc.default_scopes",
-        variable: "LOCI_OIDC_DEFAULT_SCOPES",
+        key: "oidc.default_scopes", variable: "LOCI_OIDC_DEFAULT_SCOPES",
         default: DefaultValue::Text("read,write"),
         form: ValueType::List,
         meaning: "Scopes of a token that has no such claim: read, write, admin; one that has the claim has those that it names alone",
     };
     /// The claim with the space of a token.
     OIDC_SPACE_CLAIM: String = {
-        key: "oidc.space_claim",
-        variable: "LOCI_OIDC_SPACE_CLAIM",
+        key: "oidc.space_claim", variable: "LOCI_OIDC_SPACE_CLAIM",
         meaning: "Claim with the space that a token opens, which each must have then; without this setting all open `main`",
+    };
+    /// The client by which people sign in.
+    OIDC_CLIENT_ID: String = {
+        key: "oidc.client_id", variable: "LOCI_OIDC_CLIENT_ID",
+        meaning: "Client at that provider by which people sign in on the page; its redirect URI there is the URL of this server with `/signed-in`",
+    };
+    /// The secret of that client.
+    OIDC_CLIENT_SECRET: String = {
+        key: "oidc.client_secret", variable: "LOCI_OIDC_CLIENT_SECRET",
+        form: ValueType::Secret,
+        meaning: "Secret of that client, if the provider gave it one; never shown",
+    };
+    /// The scopes that people ask for.
+    OIDC_CLIENT_SCOPES: Vec<String> = {
+        key: "oidc.client_scopes", variable: "LOCI_OIDC_CLIENT_SCOPES",
+        default: DefaultValue::Words("openid, and read and write with oidc.scope_prefix unless oidc.scope_claim is set"),
+        form: ValueType::List,
+        meaning: "Scopes to ask for when a person signs in on the page; `memory:admin` for administrators, `offline_access` where the provider renews tokens for that alone",
     };
     /// The accepted types of tokens.
     OIDC_TOKEN_TYPES: Vec<String> = {
-        key: "oidc.token_types",
-        variable: "LOCI_OIDC_TOKEN_TYPES",
+        key: "oidc.token_types", variable: "LOCI_OIDC_TOKEN_TYPES",
         default: DefaultValue::Text("at+jwt,JWT"),
         form: ValueType::List,
         meaning: "Types (`typ` in the header) of tokens that are accepted; one without a type counts as JWT",
     };
     /// The interval between fetches of the provider's keys.
     OIDC_REFRESH_SECONDS: Duration = {
-        key: "oidc.refresh_seconds",
-        variable: "LOCI_OIDC_REFRESH_SECONDS",
+        key: "oidc.refresh_seconds", variable: "LOCI_OIDC_REFRESH_SECONDS",
         default: DefaultValue::Text("600"),
         form: ValueType::Seconds,
         meaning: "Seconds after which the provider's keys are fetched again; an unknown key is looked for at once, though not more than once a minute",
     };
     /// The kind of embedding model.
     EMBEDDING_PROVIDER: String = {
-        key: "embedding.provider",
-        variable: "LOCI_EMBEDDING_PROVIDER",
+        key: "embedding.provider", variable: "LOCI_EMBEDDING_PROVIDER",
         default: DefaultValue::Text("bundled"),
         form: ValueType::Choice(&["bundled", "multilingual-e5-small", "all-mpnet-base-v2", "folder", "http", "none"]),
         meaning: "Where the embedding model is: bundled (in the binary), multilingual-e5-small or all-mpnet-base-v2 (once `loci model install` has put it into the data folder), folder (`embedding.model_folder`), http (`embedding.url`) or none (search by words alone). `loci model use` sets it",
     };
     /// The folder of a model on disk.
     EMBEDDING_MODEL_FOLDER: String = {
-        key: "embedding.model_folder",
-        variable: "LOCI_EMBEDDING_MODEL_FOLDER",
+        key: "embedding.model_folder", variable: "LOCI_EMBEDDING_MODEL_FOLDER",
         meaning: "Folder with model.onnx and tokenizer.json, for the provider folder",
     };
     /// The runtime of a local model.
     EMBEDDING_RUNTIME: String = {
-        key: "embedding.runtime",
-        variable: "LOCI_EMBEDDING_RUNTIME",
+        key: "embedding.runtime", variable: "LOCI_EMBEDDING_RUNTIME",
         default: DefaultValue::Text("rten"),
         form: ValueType::Choice(&["rten", "onnxruntime"]),
         meaning: "What runs a model that is here, in the binary, installed or in a folder: rten (in the binary) or onnxruntime (1.17 or newer, installed; its library is the one that `ORT_DYLIB_PATH` names, else the one that the system's loader finds; needs a build with `--features ort`). After a change everything is embedded again",
     };
     /// The endpoint of an embedding model.
     EMBEDDING_URL: String = {
-        key: "embedding.url",
-        variable: "LOCI_EMBEDDING_URL",
+        key: "embedding.url", variable: "LOCI_EMBEDDING_URL",
         meaning: "Base URL of an OpenAI-compatible endpoint, such as http://localhost:11434/v1, for the provider http",
     };
     /// The name of the model at that endpoint.
     EMBEDDING_MODEL: String = {
-        key: "embedding.model",
-        variable: "LOCI_EMBEDDING_MODEL",
+        key: "embedding.model", variable: "LOCI_EMBEDDING_MODEL",
         meaning: "Name of the model at that endpoint",
     };
     /// The API key for that endpoint.
     EMBEDDING_API_KEY: String = {
-        key: "embedding.api_key",
-        variable: "LOCI_EMBEDDING_API_KEY",
+        key: "embedding.api_key", variable: "LOCI_EMBEDDING_API_KEY",
         form: ValueType::Secret,
         meaning: "Key for that endpoint, sent as a bearer token; never shown",
     };
     /// The timeout of that endpoint.
     EMBEDDING_TIMEOUT_SECONDS: Duration = {
-        key: "embedding.timeout_seconds",
-        variable: "LOCI_EMBEDDING_TIMEOUT_SECONDS",
+        key: "embedding.timeout_seconds", variable: "LOCI_EMBEDDING_TIMEOUT_SECONDS",
         default: DefaultValue::Text("10"),
         form: ValueType::Seconds,
         meaning: "Seconds that one request to that endpoint may take",
     };
     /// The retention of messages.
     MESSAGE_TTL_HOURS: u64 = {
-        key: "conversation.message_ttl_hours",
-        variable: "LOCI_CONVERSATION_MESSAGE_TTL_HOURS",
+        key: "conversation.message_ttl_hours", variable: "LOCI_CONVERSATION_MESSAGE_TTL_HOURS",
         alias: Some("STM_TTL_HOURS"),
         default: DefaultValue::Whole(Policy::DEFAULT.message_ttl_seconds / HOUR_SECONDS),
         form: ValueType::Whole { min: 1, max: HOURS_MAX },
@@ -370,8 +354,7 @@ settings! {
     };
     /// The limit for the results of one search.
     RESULTS_MAX: u64 = {
-        key: "conversation.results_max",
-        variable: "LOCI_CONVERSATION_RESULTS_MAX",
+        key: "conversation.results_max", variable: "LOCI_CONVERSATION_RESULTS_MAX",
         alias: Some("MAX_RESULTS_PER_QUERY"),
         default: DefaultValue::Whole(Policy::DEFAULT.results_max as u64),
         form: ValueType::Whole { min: 1, max: LIST_RESULTS_MAX as u64 },
@@ -379,16 +362,14 @@ settings! {
     };
     /// The token budget of a reply.
     REPLY_TOKENS: u64 = {
-        key: "reply_tokens",
-        variable: "LOCI_REPLY_TOKENS",
+        key: "reply_tokens", variable: "LOCI_REPLY_TOKENS",
         default: DefaultValue::Whole(Policy::DEFAULT.reply_tokens as u64),
         form: ValueType::Whole { min: 1_000, max: REPLY_TOKENS_MAX as u64 },
         meaning: "Tokens of a reply to a search, list or recall, where the call has no `budget_tokens`; of long texts, the parts that answer are shown",
     };
     /// The retention of softly deleted memories.
     PURGE_DAYS: u64 = {
-        key: "conversation.purge_days",
-        variable: "LOCI_CONVERSATION_PURGE_DAYS",
+        key: "conversation.purge_days", variable: "LOCI_CONVERSATION_PURGE_DAYS",
         alias: Some("SOFT_DELETE_PURGE_DAYS"),
         default: DefaultValue::Whole(Policy::DEFAULT.purge_after_seconds / DAY_SECONDS),
         form: ValueType::Whole { min: 1, max: TTL_DAYS_MAX },
@@ -396,8 +377,7 @@ settings! {
     };
     /// The least similarity of a cached question.
     CACHE_SIMILARITY_THRESHOLD: f64 = {
-        key: "cache.similarity_threshold",
-        variable: "LOCI_CACHE_SIMILARITY_THRESHOLD",
+        key: "cache.similarity_threshold", variable: "LOCI_CACHE_SIMILARITY_THRESHOLD",
         alias: Some("CACHE_SIMILARITY_THRESHOLD"),
         default: DefaultValue::Number(Policy::DEFAULT.cache_similarity_min),
         form: ValueType::Number { max: 1.0 },
@@ -405,8 +385,7 @@ settings! {
     };
     /// The retention of cached answers.
     CACHE_TTL_SECONDS: Duration = {
-        key: "cache.ttl_seconds",
-        variable: "LOCI_CACHE_TTL_SECONDS",
+        key: "cache.ttl_seconds", variable: "LOCI_CACHE_TTL_SECONDS",
         alias: Some("CACHE_TTL_SECONDS"),
         default: DefaultValue::Whole(Policy::DEFAULT.cache_ttl_seconds),
         form: ValueType::Seconds,
@@ -414,8 +393,7 @@ settings! {
     };
     /// The weight of the rank by meaning.
     FUSION_VECTOR_WEIGHT: f64 = {
-        key: "fusion.vector_weight",
-        variable: "LOCI_FUSION_VECTOR_WEIGHT",
+        key: "fusion.vector_weight", variable: "LOCI_FUSION_VECTOR_WEIGHT",
         alias: Some("RRF_VECTOR_WEIGHT"),
         default: DefaultValue::Number(Policy::DEFAULT.fusion.vector),
         form: ValueType::Number { max: WEIGHT_MAX },
@@ -423,8 +401,7 @@ settings! {
     };
     /// The weight of the rank by words.
     FUSION_TEXT_WEIGHT: f64 = {
-        key: "fusion.text_weight",
-        variable: "LOCI_FUSION_TEXT_WEIGHT",
+        key: "fusion.text_weight", variable: "LOCI_FUSION_TEXT_WEIGHT",
         alias: Some("RRF_TEXT_WEIGHT"),
         default: DefaultValue::Number(Policy::DEFAULT.fusion.text),
         form: ValueType::Number { max: WEIGHT_MAX },
@@ -432,147 +409,128 @@ settings! {
     };
     /// The weight of recency.
     RANKING_RECENCY: f64 = {
-        key: "ranking.recency_weight",
-        variable: "LOCI_RANKING_RECENCY_WEIGHT",
+        key: "ranking.recency_weight", variable: "LOCI_RANKING_RECENCY_WEIGHT",
         default: DefaultValue::Number(Policy::DEFAULT.ranking.recency),
         form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of recency in `recall_memory`",
     };
     /// The weight of importance.
     RANKING_IMPORTANCE: f64 = {
-        key: "ranking.importance_weight",
-        variable: "LOCI_RANKING_IMPORTANCE_WEIGHT",
+        key: "ranking.importance_weight", variable: "LOCI_RANKING_IMPORTANCE_WEIGHT",
         default: DefaultValue::Number(Policy::DEFAULT.ranking.importance),
         form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of importance and earlier accesses in `recall_memory`",
     };
     /// The weight of relevance.
     RANKING_RELEVANCE: f64 = {
-        key: "ranking.relevance_weight",
-        variable: "LOCI_RANKING_RELEVANCE_WEIGHT",
+        key: "ranking.relevance_weight", variable: "LOCI_RANKING_RELEVANCE_WEIGHT",
         default: DefaultValue::Number(Policy::DEFAULT.ranking.relevance),
         form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of relevance in `recall_memory`",
     };
     /// The decay time of recency.
     RANKING_DECAY_DAYS: u64 = {
-        key: "ranking.decay_days",
-        variable: "LOCI_RANKING_DECAY_DAYS",
+        key: "ranking.decay_days", variable: "LOCI_RANKING_DECAY_DAYS",
         default: DefaultValue::Whole(Policy::DEFAULT.ranking.decay_days as u64),
         form: ValueType::Whole { min: 1, max: TTL_DAYS_MAX },
         meaning: "Days in which recency falls to 1/e (37 %) in `recall_memory`",
     };
     /// The web search service.
     WEB_SEARCH_URL: String = {
-        key: "web_search.url",
-        variable: "LOCI_WEB_SEARCH_URL",
+        key: "web_search.url", variable: "LOCI_WEB_SEARCH_URL",
         alias: Some("TAVILY_BASE_URL"),
         default: DefaultValue::Text("https://api.tavily.com"),
         meaning: "Base URL of the Tavily API, or of a proxy for it",
     };
     /// The API key for that service.
     WEB_SEARCH_API_KEY: String = {
-        key: "web_search.api_key",
-        variable: "LOCI_WEB_SEARCH_API_KEY",
+        key: "web_search.api_key", variable: "LOCI_WEB_SEARCH_API_KEY",
         alias: Some("TAVILY_API_KEY"),
         form: ValueType::Secret,
         meaning: "Key for that API; without it `search_web` says that it is not available; never shown",
     };
     /// The endpoint of a language model.
     LLM_URL: String = {
-        key: "llm.url",
-        variable: "LOCI_LLM_URL",
+        key: "llm.url", variable: "LOCI_LLM_URL",
         meaning: "Base URL of an OpenAI-compatible endpoint whose model judges new memories, such as http://localhost:11434/v1; without it local rules do",
     };
     /// The name of the model at that endpoint.
     LLM_MODEL: String = {
-        key: "llm.model",
-        variable: "LOCI_LLM_MODEL",
+        key: "llm.model", variable: "LOCI_LLM_MODEL",
         meaning: "Name of the model at that endpoint",
     };
     /// The API key for that endpoint.
     LLM_API_KEY: String = {
-        key: "llm.api_key",
-        variable: "LOCI_LLM_API_KEY",
+        key: "llm.api_key", variable: "LOCI_LLM_API_KEY",
         form: ValueType::Secret,
         meaning: "Key for that endpoint, sent as a bearer token; never shown",
     };
     /// The timeout of that endpoint.
     LLM_TIMEOUT_SECONDS: u64 = {
-        key: "llm.timeout_seconds",
-        variable: "LOCI_LLM_TIMEOUT_SECONDS",
+        key: "llm.timeout_seconds", variable: "LOCI_LLM_TIMEOUT_SECONDS",
         default: DefaultValue::Text("30"),
         form: ValueType::Whole { min: 1, max: LLM_SECONDS_MAX },
         meaning: "Seconds that one request to that endpoint may take, at most 90",
     };
     /// The retention of the audit log.
     AUDIT_RETENTION_DAYS: u64 = {
-        key: "audit.retention_days",
-        variable: "LOCI_AUDIT_RETENTION_DAYS",
+        key: "audit.retention_days", variable: "LOCI_AUDIT_RETENTION_DAYS",
         default: DefaultValue::Whole(Policy::DEFAULT.audit_retention_seconds / DAY_SECONDS),
         form: ValueType::Whole { min: 1, max: TTL_DAYS_MAX },
         meaning: "Days that an entry of the audit log is kept",
     };
     /// The longest time for which audit entries are buffered.
     AUDIT_FLUSH_SECONDS: Duration = {
-        key: "audit.flush_seconds",
-        variable: "LOCI_AUDIT_FLUSH_SECONDS",
+        key: "audit.flush_seconds", variable: "LOCI_AUDIT_FLUSH_SECONDS",
         default: DefaultValue::Text("2"),
         form: ValueType::Seconds,
         meaning: "Seconds after which entries of the audit log and access counts are written",
     };
     /// The number of buffered audit entries that are written at once.
     AUDIT_FLUSH_ENTRIES: u64 = {
-        key: "audit.flush_entries",
-        variable: "LOCI_AUDIT_FLUSH_ENTRIES",
+        key: "audit.flush_entries", variable: "LOCI_AUDIT_FLUSH_ENTRIES",
         default: DefaultValue::Whole(Policy::DEFAULT.audit_buffer as u64),
         form: ValueType::Whole { min: 1, max: BUFFERED_MAX as u64 },
         meaning: "Entries of the audit log that are written without waiting for their time",
     };
     /// The queries of the phases of work.
     PHASES_QUERIES: Vec<String> = {
-        key: "phases.queries",
-        variable: "LOCI_PHASES_QUERIES",
+        key: "phases.queries", variable: "LOCI_PHASES_QUERIES",
         default: DefaultValue::Text(""),
         form: ValueType::List,
         meaning: "What `memory_recall` asks the memory in a phase of work, as phase=question; in place of the built-in question, or for a phase of your own",
     };
     /// The preferred tags of the phases of work.
     PHASES_TAGS: Vec<String> = {
-        key: "phases.tags",
-        variable: "LOCI_PHASES_TAGS",
+        key: "phases.tags", variable: "LOCI_PHASES_TAGS",
         default: DefaultValue::Text(""),
         form: ValueType::List,
         meaning: "Tags of memories that matter more in a phase of work, as phase=tag,tag; in place of the built-in ones",
     };
     /// The retention of replies under their idempotency keys.
     IDEMPOTENCY_HOURS: u64 = {
-        key: "idempotency_hours",
-        variable: "LOCI_IDEMPOTENCY_HOURS",
+        key: "idempotency_hours", variable: "LOCI_IDEMPOTENCY_HOURS",
         default: DefaultValue::Whole(Policy::DEFAULT.idempotent_reply_ttl_seconds / HOUR_SECONDS),
         form: ValueType::Whole { min: 1, max: HOURS_MAX },
         meaning: "Hours in which a call that is repeated under its `idempotency_key` gets the first answer again; of `memory_recall` in its session alone, and only while nothing in the store changes",
     };
     /// The interval of background work.
     MAINTENANCE_SECONDS: Duration = {
-        key: "maintenance_seconds",
-        variable: "LOCI_MAINTENANCE_SECONDS",
+        key: "maintenance_seconds", variable: "LOCI_MAINTENANCE_SECONDS",
         default: DefaultValue::Text("60"),
         form: ValueType::Seconds,
         meaning: "Seconds between two rounds in which `serve` and `mcp` remove expired memories and embed pending ones",
     };
     /// The number of memories from which the index is a file.
     INDEX_FILE_MEMORIES: u64 = {
-        key: "index_file_memories",
-        variable: "LOCI_INDEX_FILE_MEMORIES",
+        key: "index_file_memories", variable: "LOCI_INDEX_FILE_MEMORIES",
         default: DefaultValue::Text("2000"),
         form: ValueType::Whole { min: 1, max: 1_000_000_000 },
         meaning: "From how many memories on the index is kept as a file in the data folder, which processes share, so that none has to load it; 1000000000 for never",
     };
     /// The longest wait of a write for other processes.
     BUSY_TIMEOUT_SECONDS: Duration = {
-        key: "busy_timeout_seconds",
-        variable: "LOCI_BUSY_TIMEOUT_SECONDS",
+        key: "busy_timeout_seconds", variable: "LOCI_BUSY_TIMEOUT_SECONDS",
         default: DefaultValue::Text("10"),
         form: ValueType::Seconds,
         meaning: "Seconds that a write waits for other processes that write to the same data",

@@ -4,14 +4,15 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use loci_core::{Scope, Scopes};
-use loci_oidc::OidcOptions;
+use loci_oidc::{OidcClient, OidcOptions};
 use loci_server::{IpNet, PublicUrl, RateLimit};
 
 use super::{
-    METRICS_BIND, OIDC_ACTOR_CLAIMS, OIDC_AUDIENCE, OIDC_DEFAULT_SCOPES, OIDC_ISSUER,
-    OIDC_REFRESH_SECONDS, OIDC_SCOPE_CLAIM, OIDC_SCOPE_PREFIX, OIDC_SPACE_CLAIM,
-    OIDC_SUBJECT_CLAIM, OIDC_TOKEN_TYPES, Origin, PUBLIC_URL, RATE_LIMIT_BURST,
-    RATE_LIMIT_PER_MINUTE, SETTINGS, Setting, TLS_CERTIFICATE, TLS_KEY, TRUSTED_PROXIES, Values,
+    METRICS_BIND, OIDC_ACTOR_CLAIMS, OIDC_AUDIENCE, OIDC_CLIENT_ID, OIDC_CLIENT_SCOPES,
+    OIDC_CLIENT_SECRET, OIDC_DEFAULT_SCOPES, OIDC_ISSUER, OIDC_REFRESH_SECONDS, OIDC_SCOPE_CLAIM,
+    OIDC_SCOPE_PREFIX, OIDC_SPACE_CLAIM, OIDC_SUBJECT_CLAIM, OIDC_TOKEN_TYPES, Origin, PUBLIC_URL,
+    RATE_LIMIT_BURST, RATE_LIMIT_PER_MINUTE, SETTINGS, Setting, TLS_CERTIFICATE, TLS_KEY,
+    TRUSTED_PROXIES, Values,
 };
 use crate::exit::Failure;
 
@@ -92,11 +93,7 @@ impl Values {
             .filter(|setting| setting.key.starts_with("oidc.") && is_set(setting));
         match others.next() {
             Some(setting) if self.given(&OIDC_ISSUER).is_none() => {
-                let problem = format!(
-                    "is set, which needs `{}` ({})",
-                    OIDC_ISSUER.key, OIDC_ISSUER.variable
-                );
-                Err(self.wrong(setting, problem))
+                Err(self.lacks(setting, &OIDC_ISSUER))
             }
             _ => Ok(()),
         }
@@ -108,20 +105,14 @@ impl Values {
     }
 
     fn tls(&self) -> Result<Option<TlsFiles>, Failure> {
-        let lacks = |set: &Setting, other: &Setting| {
-            self.wrong(
-                set,
-                format!("is set, which needs `{}` ({})", other.key, other.variable),
-            )
-        };
         match (self.given(&TLS_CERTIFICATE), self.given(&TLS_KEY)) {
             (None, None) => Ok(None),
             (Some(certificate), Some(key)) => Ok(Some(TlsFiles {
                 certificate: certificate.into(),
                 key: key.into(),
             })),
-            (Some(_), None) => Err(lacks(&TLS_CERTIFICATE, &TLS_KEY)),
-            (None, Some(_)) => Err(lacks(&TLS_KEY, &TLS_CERTIFICATE)),
+            (Some(_), None) => Err(self.lacks(&TLS_CERTIFICATE, &TLS_KEY)),
+            (None, Some(_)) => Err(self.lacks(&TLS_KEY, &TLS_CERTIFICATE)),
         }
     }
 
@@ -140,9 +131,43 @@ impl Values {
             scope_prefix: self.text(&OIDC_SCOPE_PREFIX).unwrap_or_default().to_owned(),
             default_scopes: Scopes::of(&scopes.collect::<Result<Vec<_>, _>>()?),
             space_claim: claim(&OIDC_SPACE_CLAIM),
+            client: self.oidc_client()?,
             token_types: self.get(&OIDC_TOKEN_TYPES)?,
             refresh: self.get(&OIDC_REFRESH_SECONDS)?,
             ..OidcOptions::new(issuer)
         })
+    }
+
+    fn oidc_client(&self) -> Result<Option<OidcClient>, Failure> {
+        let (secret, scopes) = (
+            self.given(&OIDC_CLIENT_SECRET),
+            self.given(&OIDC_CLIENT_SCOPES),
+        );
+        let Some(id) = self.given(&OIDC_CLIENT_ID) else {
+            let without_client: [(&Setting, bool); 2] = [
+                (&OIDC_CLIENT_SECRET, secret.is_some()),
+                (&OIDC_CLIENT_SCOPES, scopes.is_some()),
+            ];
+            return match without_client.into_iter().find(|(_, is_set)| *is_set) {
+                Some((setting, _)) => Err(self.lacks(setting, &OIDC_CLIENT_ID)),
+                None => Ok(None),
+            };
+        };
+        Ok(Some(OidcClient {
+            id: id.to_owned(),
+            secret: secret.map(str::to_owned),
+            scopes: match scopes {
+                Some(_) => self.get(&OIDC_CLIENT_SCOPES)?,
+                None => Vec::new(),
+            },
+        }))
+    }
+
+    /// Returns the failure of a setting that is set without another one that it needs.
+    fn lacks(&self, set: &Setting, other: &Setting) -> Failure {
+        self.wrong(
+            set,
+            format!("is set, which needs `{}` ({})", other.key, other.variable),
+        )
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use loci_core::{Clock, Timestamp, TokenVerifier};
 use loci_engine::SearchMode;
-use loci_oidc::{KeyStatus, OidcVerifier};
+use loci_oidc::{KeyStatus, OidcSignIn, OidcVerifier};
 use loci_server::{MonotonicTime, Tls};
 
 use super::{Finding, Verdict};
@@ -22,16 +22,27 @@ const CLOCK_SECONDS_MIN: i64 = 1_735_689_600;
 pub fn identity_provider(settings: &Settings) -> Option<Finding> {
     const WHAT: &str = "identity";
     let options = settings.network.oidc.clone()?;
-    let verifier = match OidcVerifier::new(options, Arc::new(SystemClock)) {
+    let verifier = match OidcVerifier::new(options.clone(), Arc::new(SystemClock)) {
         Ok(verifier) => verifier,
         Err(error) => return Some((WHAT, Verdict::Fail(Exit::Usage), error.message)),
     };
+    let sign_in = match OidcSignIn::new(options) {
+        Ok(sign_in) => sign_in,
+        Err(error) => return Some((WHAT, Verdict::Fail(Exit::Usage), error.message)),
+    };
     Some(match verifier.probe() {
-        Ok(KeyStatus { keys, .. }) => (
-            WHAT,
-            Verdict::Ok,
-            format!("{} answers, with {keys} keys", verifier.issuer()),
-        ),
+        Ok(KeyStatus { keys, .. }) => match sign_in.map_or(Ok(()), |sign_in| sign_in.probe()) {
+            Ok(()) => (
+                WHAT,
+                Verdict::Ok,
+                format!("{} answers, with {keys} keys", verifier.issuer()),
+            ),
+            Err(error) => (
+                WHAT,
+                Verdict::Warn,
+                format!("{}; people cannot sign in on the page", error.message),
+            ),
+        },
         Err(error) => (
             WHAT,
             Verdict::Warn,
