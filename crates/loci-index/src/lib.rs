@@ -186,6 +186,12 @@ impl Index {
         self.texts.is_damaged()
     }
 
+    /// Gives the memory of its segment back to the system, if a part of it lies in one. The next
+    /// search reads it from the system's cache of the file.
+    pub fn release(&self) {
+        self.texts.release();
+    }
+
     /// How many memories came and went since its segment was written; of all, if there is none.
     pub fn changed(&self) -> (usize, usize) {
         (

@@ -292,7 +292,10 @@ impl World {
 fn reopened(index: &Index) -> Index {
     let mut out = SectionWriter::new(tempfile::tempfile().unwrap(), Arc::default()).unwrap();
     index.write(&mut out).unwrap();
-    Index::open(Sections::open(&out.finish().unwrap()).unwrap()).unwrap()
+    let reopened = Index::open(Sections::open(&out.finish().unwrap()).unwrap()).unwrap();
+    // What was read of the file is read once more.
+    reopened.release();
+    reopened
 }
 
 fn anew(index: &Index, filter: &Filter) -> View {

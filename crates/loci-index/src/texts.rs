@@ -44,6 +44,13 @@ impl Texts {
         self.sections.as_ref().is_some_and(Sections::is_damaged)
     }
 
+    /// Gives the memory of the segment back to the system.
+    pub(crate) fn release(&self) {
+        if let Some(sections) = &self.sections {
+            sections.release();
+        }
+    }
+
     /// Makes a model known. Its row never means another one.
     pub fn add_model(&mut self, row: i64, id: ModelId) {
         if self.models.iter().all(|model| model.row != row) {

@@ -295,6 +295,7 @@ impl Store for SqliteStore {
                 .readers
                 .read(|connection| opened.cache.tend_segment(connection))?;
             opened.readers.shrink();
+            opened.cache.release_if_idle();
         }
         let has_work = opened.readers.read(|connection| match work {
             Work::Embed(model) => Ok(read::pending_embeddings(connection, model, 1)? > 0),

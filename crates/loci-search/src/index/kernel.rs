@@ -610,10 +610,22 @@ impl Mapping {
     pub(super) fn bytes(&self) -> &[u8] {
         &self.0
     }
+
+    /// Gives the pages that are in memory back to the system. The next reads of them get them from
+    /// its cache of the file.
+    pub(super) fn release(&self) {
+        #[cfg(unix)]
+        {
+            // SAFETY: the advice may lose what was written to the pages alone. These are read-only
+            // and of a file, so that the bytes are the same before and after, also for a thread that
+            // reads them meanwhile.
+            let _stays = unsafe { self.0.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+        }
+    }
 }
 
 /// Types for which any bytes are a valid value.
-trait Plain: Copy {}
+pub(super) trait Plain: Copy {}
 impl Plain for Line {}
 impl Plain for Words {}
 impl Plain for f32 {}
@@ -621,7 +633,7 @@ impl Plain for u32 {}
 impl Plain for u64 {}
 
 /// Returns the bytes as elements; empty if they are misaligned or do not end with a whole element.
-fn elements<T: Plain>(bytes: &[u8]) -> &[T] {
+pub(super) fn elements<T: Plain>(bytes: &[u8]) -> &[T] {
     // SAFETY: only `Plain` types are used, which have no padding and for which any bits are a
     // value; the function handles the alignment, and the slice lives as long as the bytes.
     let (before, elements, after) = unsafe { bytes.align_to::<T>() };
@@ -630,26 +642,6 @@ fn elements<T: Plain>(bytes: &[u8]) -> &[T] {
     } else {
         &[]
     }
-}
-
-pub(super) fn lines_in(bytes: &[u8]) -> &[Line] {
-    elements(bytes)
-}
-
-pub(super) fn words_in(bytes: &[u8]) -> &[Words] {
-    elements(bytes)
-}
-
-pub(super) fn floats_in(bytes: &[u8]) -> &[f32] {
-    elements(bytes)
-}
-
-pub(super) fn numbers_in(bytes: &[u8]) -> &[u32] {
-    elements(bytes)
-}
-
-pub(super) fn bits_in(bytes: &[u8]) -> &[u64] {
-    elements(bytes)
 }
 
 /// Returns the bytes of lines.

@@ -305,6 +305,11 @@ impl Sections {
     pub fn is_damaged(&self) -> bool {
         self.whole.is_damaged.load(Ordering::Relaxed)
     }
+
+    /// Gives the memory of the file back to the system. The next reads of it take longer.
+    pub fn release(&self) {
+        self.whole.mapping.release();
+    }
 }
 
 /// Bytes of a segment, which stays mapped as long as they exist.
@@ -327,25 +332,25 @@ impl Deref for Bytes {
 
 impl Bytes {
     pub(super) fn lines(&self) -> &[Line] {
-        kernel::lines_in(self)
+        kernel::elements(self)
     }
 
     pub(super) fn sketches(&self) -> &[Words] {
-        kernel::words_in(self)
+        kernel::elements(self)
     }
 
     pub(super) fn floats(&self) -> &[f32] {
-        kernel::floats_in(self)
+        kernel::elements(self)
     }
 
     pub(super) fn bits(&self) -> &[u64] {
-        kernel::bits_in(self)
+        kernel::elements(self)
     }
 
     /// Returns the bytes as 32-bit numbers; empty if they are not whole ones.
     #[inline]
     pub fn numbers(&self) -> &[u32] {
-        kernel::numbers_in(self)
+        kernel::elements(self)
     }
 
     /// Notes that the checksum of a part is wrong.

@@ -43,6 +43,8 @@ pub(crate) struct Cache {
     index: RwLock<Index>,
     /// Whether a search need not load it first.
     is_loaded: AtomicBool,
+    /// Whether it was searched since the last look for that.
+    was_searched: AtomicBool,
     progress: Progress,
     /// Since when a thread loads it in the background, if one does.
     loading: Mutex<Option<Instant>>,
@@ -108,6 +110,7 @@ impl Cache {
             follower: Mutex::new(None),
             index: RwLock::new(Index::default()),
             is_loaded: AtomicBool::new(false),
+            was_searched: AtomicBool::new(false),
             progress: Progress::default(),
             loading: Mutex::new(None),
             loading_ended: Condvar::new(),
@@ -194,10 +197,20 @@ impl Cache {
             });
         }
         self.is_loaded.store(true, Ordering::Relaxed);
+        self.was_searched.store(true, Ordering::Relaxed);
         let change = follower.as_ref().map_or(-1, |follower| follower.change);
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
         drop(follower);
         Ok(look(&index, change))
+    }
+
+    /// Gives the memory of the segment back to the system if nothing was searched since the last call.
+    pub(crate) fn release_if_idle(&self) {
+        if !self.was_searched.swap(false, Ordering::Relaxed)
+            && let Ok(index) = self.index.try_read()
+        {
+            index.release();
+        }
     }
 
     /// Takes the segment away, and what is in memory of it.
