@@ -33,8 +33,8 @@ use crate::own_server::reached;
 use crate::page::page;
 use crate::secret::{self, OwnersToken};
 use crate::settings::{
-    ALLOWED_HOSTS, ALLOWED_ORIGINS, BIND, EmbeddingChoice, Network, OIDC_ISSUER, PUBLIC_URL,
-    Setting, Settings, TRUSTED_PROXIES, TlsFiles,
+    ALLOWED_HOSTS, ALLOWED_ORIGINS, BIND, EmbeddingChoice, METRICS_BIND, Network, OIDC_ISSUER,
+    PUBLIC_URL, Setting, Settings, TRUSTED_PROXIES, TlsFiles,
 };
 use crate::signal::{note_aside, signal};
 use crate::wiring::{CALLS_END_TIMEOUT, Parts, SystemClock};
@@ -76,13 +76,13 @@ fn serve_until_signal(
     let scheme = if tls.is_some() { "https" } else { "http" };
     let runtime = runtime()?;
     // Before the store is opened, so that a second server ends without a change.
-    let listener = runtime.block_on(bind(settings.bind))?;
-    let metrics = settings.network.metrics_bind;
-    let metrics = metrics.map(|address| runtime.block_on(bind(address)));
-    let metrics = metrics.transpose()?;
-    let address = listener
-        .local_addr()
-        .map_err(|error| unusable(settings.bind, &error))?;
+    let (listener, address) = runtime.block_on(listen(settings, opens_page.is_some()))?;
+    let bind_metrics = |address| runtime.block_on(bind(address, &way_of(&METRICS_BIND)));
+    let metrics = settings
+        .network
+        .metrics_bind
+        .map(bind_metrics)
+        .transpose()?;
     access::check(&settings.data)?;
     let parts = Parts::open_for_clients(settings)?;
     let _refresher = oidc
@@ -165,28 +165,48 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     })
 }
 
-async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
-    TcpListener::bind(address)
-        .await
-        .map_err(|error| unusable(address, &error))
+/// Listens on the address of the server, which `loci page` has no flag for.
+async fn listen(settings: &Settings, is_page: bool) -> Result<(TcpListener, SocketAddr), Failure> {
+    let way = if is_page {
+        way_of(&BIND)
+    } else {
+        "--bind".to_owned()
+    };
+    let listener = bind(settings.bind, &way).await?;
+    let address = listener
+        .local_addr()
+        .map_err(|error| unusable(settings.bind, &way, &error))?;
+    Ok((listener, address))
 }
 
-fn unusable(address: SocketAddr, error: &std::io::Error) -> Failure {
+/// Returns the words that name a setting where no flag sets it.
+fn way_of(setting: &Setting) -> String {
+    format!("the setting `{}` ({})", setting.key, setting.variable)
+}
+
+/// Listens on an address, which a person chooses with `way`.
+async fn bind(address: SocketAddr, way: &str) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address)
+        .await
+        .map_err(|error| unusable(address, way, &error))
+}
+
+fn unusable(address: SocketAddr, way: &str, error: &std::io::Error) -> Failure {
     let advice = match error.kind() {
         ErrorKind::AddrInUse => {
-            "another program uses it (perhaps another `loci serve`); stop that, or choose another port with --bind"
+            "another program uses it (perhaps another `loci serve`); stop that, or choose another port with"
         }
         ErrorKind::PermissionDenied => {
-            "this user may not use that port; choose one from 1024 on with --bind"
+            "this user may not use that port; choose one from 1024 on with"
         }
         ErrorKind::AddrNotAvailable => {
-            "this machine has no such address; choose one of its own with --bind"
+            "this machine has no such address; choose one of its own with"
         }
-        _ => "choose another address with --bind",
+        _ => "choose another address with",
     };
     Failure::new(
         Exit::Address,
-        format!("cannot listen on {address}: {error}; {advice}"),
+        format!("cannot listen on {address}: {error}; {advice} {way}"),
     )
 }
 

@@ -364,7 +364,11 @@ fn addresses_that_cannot_be_used() {
     let address = taken.local_addr().unwrap().to_string();
     place
         .run(&["serve", "--bind", &address])
-        .failed(6, "another program uses it");
+        .failed(6, "another port with --bind");
+    // `loci page` has no such flag.
+    let mut page = place.command(&["page", "--print"]);
+    let page = page.env("LOCI_BIND", &address).spawn().unwrap();
+    ended(page).failed(6, "another port with the setting `bind` (LOCI_BIND)");
     place
         .run(&["serve", "--bind", "192.0.2.1:7821"])
         .failed(6, "192.0.2.1:7821");
