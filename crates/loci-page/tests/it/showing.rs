@@ -181,6 +181,20 @@ async fn what_is_new_is_what_was_filed_since_the_last_look() {
 }
 
 #[tokio::test]
+async fn a_failed_view_speaks_the_language_of_the_visitor() {
+    let installation = Installation::new();
+    let mut browser = installation.browser("ann").await;
+    for (language, title) in [("de", "Das ging nicht"), ("en", "That did not work")] {
+        let asked = Request::get("/memory/unknown").header(ACCEPT_LANGUAGE, language);
+        let failed = browser.send(asked.body(Body::empty()).unwrap()).await;
+        assert_eq!(failed.status, StatusCode::NOT_FOUND);
+        let tag = format!("<html lang=\"{language}\">");
+        assert!(failed.text.contains(&tag), "{}", failed.text);
+        assert!(failed.text.contains(title), "{}", failed.text);
+    }
+}
+
+#[tokio::test]
 async fn an_installation_is_kept_by_its_owner() {
     let installation = Installation::new();
     for (user, expected) in [
