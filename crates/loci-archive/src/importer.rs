@@ -106,6 +106,13 @@ impl<'a> Importer<'a> {
         }
     }
 
+    /// Makes it a dry run, which stores nothing, and counts what would be stored.
+    #[must_use]
+    pub fn dry(mut self) -> Self {
+        self.brought.is_dry_run = true;
+        self
+    }
+
     /// Returns the number of records stored so far.
     pub fn stored(&self) -> u64 {
         self.brought.stored
@@ -177,7 +184,8 @@ impl<'a> Importer<'a> {
         }
         // The lock lasts until the memories of the new files are recorded, so that no process
         // indexes them before.
-        let _lock = self.notes.lock().map_err(|error| self.stopped(error))?;
+        let lock = (!self.brought.is_dry_run).then(|| self.notes.lock());
+        let _lock = lock.transpose().map_err(|error| self.stopped(error))?;
         let mut admitted = Vec::new();
         for (place, note) in files {
             match self.admits(&note) {
@@ -259,6 +267,8 @@ impl<'a> Importer<'a> {
             }
             (_, Some(_)) => Admission::Yes,
             (memory, None) => match (self.said.get(id), memory) {
+                // A dry run did not store it.
+                (Some(_), None) if self.brought.is_dry_run => Admission::Yes,
                 (None, None) => Admission::If(Expect::Absent),
                 (Some(said), Some(memory)) if *said == digest(&memory) => {
                     Admission::If(Expect::Revision(memory.revision))
@@ -274,6 +284,9 @@ impl<'a> Importer<'a> {
     /// Records the memories of the files that will be placed, and drops files whose memories were
     /// changed just now.
     fn expect(&mut self, admitted: Vec<Admitted>) -> Result<Vec<Admitted>, Error> {
+        if self.brought.is_dry_run {
+            return Ok(admitted);
+        }
         let expectation = |it: &Admitted| Some((it.note.known.clone()?, it.expect?));
         let expected: Vec<_> = admitted.iter().map(expectation).collect();
         let files: Vec<_> = expected
@@ -296,7 +309,12 @@ impl<'a> Importer<'a> {
     /// Places a file of notes in the folder; returns true if its index entry is valid there.
     fn place(&mut self, note: &Note) -> Result<bool, Error> {
         if let Some(NoteBytes::Inline(copy)) = &note.file {
-            let count = match self.notes.put_copy(&note.path, copy)? {
+            let placed = if self.brought.is_dry_run {
+                self.notes.compare_copy(&note.path, copy)?
+            } else {
+                self.notes.put_copy(&note.path, copy)?
+            };
+            let count = match placed {
                 Placed::New => Some(&mut self.written),
                 Placed::Same => Some(&mut self.same),
                 Placed::Other => None,
@@ -357,6 +375,9 @@ impl<'a> Importer<'a> {
     }
 
     fn stopped(&self, error: Error) -> Error {
+        if self.brought.is_dry_run {
+            return error;
+        }
         let ImportReport {
             stored, present, ..
         } = &self.brought;
@@ -435,8 +456,13 @@ impl<'a> Importer<'a> {
         if problems.is_empty() {
             return Ok(());
         }
+        let rest = if self.brought.is_dry_run {
+            "would be stored"
+        } else {
+            "is stored"
+        };
         Err(format!(
-            "{}; everything else is stored",
+            "{}; everything else {rest}",
             problems.join(", and ")
         ))
     }

@@ -96,6 +96,22 @@ impl VaultFolder {
         )))
     }
 
+    /// Returns the outcome that [`put_copy`](VaultFolder::put_copy) would have now, and writes
+    /// nothing.
+    ///
+    /// # Errors
+    /// `invalid_argument` if the path does not lead to a note in the folder; `unavailable` if the
+    /// folder cannot be read.
+    pub fn compare_copy(&self, path: &str, copy: &FileCopy) -> Result<Placed> {
+        match self.copy_of(path, copy.bytes.len() as u64) {
+            Ok(None) => Ok(Placed::New),
+            Ok(Some(there)) if there.bytes == copy.bytes => Ok(Placed::Same),
+            Ok(Some(_)) => Ok(Placed::Other),
+            Err(error) if error.code == loci_core::ErrorCode::TooLarge => Ok(Placed::Other),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Writes a file into the folder, atomically and durably, unless something has its path;
     /// creates its parent folders. Follows no symbolic link. The caller holds the lock.
     ///

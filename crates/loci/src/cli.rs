@@ -243,6 +243,9 @@ pub struct Import {
     /// Leave the embedding to the process that serves next
     #[arg(long)]
     pub no_wait: bool,
+    /// Store nothing, and count what would be stored, is there already or is refused
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 #[derive(Args)]

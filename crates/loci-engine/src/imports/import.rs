@@ -66,6 +66,26 @@ impl Import {
     }
 }
 
+/// Checks the number of imports, and each of them.
+fn check_all(caller: &Caller, imports: &[Import]) -> Result<()> {
+    if imports.len() > limits::IMPORT_MEMORIES_MAX {
+        let message = format!(
+            "{} memories at once; at most {}",
+            imports.len(),
+            limits::IMPORT_MEMORIES_MAX
+        );
+        return Err(Error::new(ErrorCode::TooLarge, message));
+    }
+    for (number, import) in (1..).zip(imports) {
+        let named = |error: Error| {
+            let message = format!("memory {number}: {}", error.message);
+            error.with_message(message)
+        };
+        import.check(caller).map_err(named)?;
+    }
+    Ok(())
+}
+
 impl Imports<'_> {
     /// Stores memories in one transaction. Words find them at once, meaning after
     /// [`embed_pending`](crate::Background::embed_pending) has embedded them.
@@ -84,22 +104,8 @@ impl Imports<'_> {
         imported: &mut Imported,
     ) -> Result<()> {
         let since = self.store.version(&caller.space)?;
-        if imports.len() > limits::IMPORT_MEMORIES_MAX {
-            let message = format!(
-                "{} memories at once; at most {}",
-                imports.len(),
-                limits::IMPORT_MEMORIES_MAX
-            );
-            return Err(Error::new(ErrorCode::TooLarge, message));
-        }
         let imports = &*self.redacted_imports(imports);
-        for (number, import) in (1..).zip(imports) {
-            let named = |error: Error| {
-                let message = format!("memory {number}: {}", error.message);
-                error.with_message(message)
-            };
-            import.check(caller).map_err(named)?;
-        }
+        check_all(caller, imports)?;
         let before = imported.stored;
         let outcome = match self.commit_imports(caller, imports, since) {
             Ok(()) => {
@@ -115,6 +121,29 @@ impl Imports<'_> {
             self.to_embed.ring();
         }
         outcome
+    }
+
+    /// Adds to `imported` the counts that [`import`](Imports::import) would add now, and stores
+    /// nothing.
+    ///
+    /// # Errors
+    /// `too_large` for more than [`limits::IMPORT_MEMORIES_MAX`]; the errors of [`Import::check`],
+    /// naming the memory by its number from 1; `unavailable` if the store cannot be read.
+    pub fn count_import(
+        &self,
+        caller: &Caller,
+        imports: &[Import],
+        imported: &mut Imported,
+    ) -> Result<()> {
+        check_all(caller, imports)?;
+        for import in imports {
+            if self.is_taken(caller, import)? {
+                imported.present += 1;
+            } else {
+                imported.stored += 1;
+            }
+        }
+        Ok(())
     }
 
     /// Returns the imports without secrets, if the scope covers what callers write.

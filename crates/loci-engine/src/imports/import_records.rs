@@ -33,6 +33,9 @@ pub struct ImportReport {
     /// True if the model is not asked to embed the questions of cached answers, which only the same
     /// words then find for as long as they are kept. Set when the model first fails at a question.
     pub by_words_alone: bool,
+    /// True if nothing is stored, and `stored` counts what would be. Only a commit finds some of the
+    /// reasons to refuse a record, so that a dry run may refuse fewer.
+    pub is_dry_run: bool,
     /// The version of each space before its first records were read.
     since: BTreeMap<Space, u64>,
 }
@@ -155,6 +158,10 @@ impl Imports<'_> {
                 absent.push((number, with_vector));
             }
         }
+        if brought.is_dry_run {
+            brought.stored += absent.len() as u64;
+            return Ok(());
+        }
         let outcome = absent
             .chunk_by(|(_, left), (_, right)| left.space == right.space)
             .try_for_each(|part| self.import_batch(part, from, brought));
@@ -221,7 +228,7 @@ impl Imports<'_> {
         let Record::CacheEntry(entry) = &archived.record else {
             return Cow::Borrowed(archived);
         };
-        if brought.by_words_alone {
+        if brought.by_words_alone || brought.is_dry_run {
             return Cow::Borrowed(archived);
         }
         let (vector, problem) = self.models.question_vector(&entry.query);

@@ -187,6 +187,7 @@ fn run_on(
     }
     let parts = Parts::open(settings)?;
     let mut importer = LineImporter::new(&parts.engine);
+    importer.is_dry_run = arguments.dry_run;
     importer.read(file, input)?;
     importer.store()?;
     let LineImporter {
@@ -194,6 +195,15 @@ fn run_on(
         refused: Refusals { count: refused },
         ..
     } = importer;
+    if arguments.dry_run {
+        let text = format!("stored {stored}, already there {present}, refused {refused}");
+        let value = json!({"stored": stored, "present": present, "refused": refused});
+        tell_dry_run(value, &text, output)?;
+        return match refused {
+            0 => Ok(()),
+            _ => Err(refusal(refused, "would be stored")),
+        };
+    }
     show_progress(&format!("stored {stored}"), true);
     let pending = embed_pending(&parts, settings, !arguments.no_wait)?;
     let value = json!({"stored": stored, "present": present, "refused": refused, "pending_embeddings": pending});
@@ -201,11 +211,23 @@ fn run_on(
         "stored {stored}, already there {present}, refused {refused}, waiting for the model {pending}\n"
     );
     output.either(&value, text)?;
-    if refused > 0 {
-        let message = format!("{refused} memories were refused; everything else is stored");
-        return Err(Failure::new(Exit::Failure, message));
+    match refused {
+        0 => Ok(()),
+        _ => Err(refusal(refused, "is stored")),
     }
-    Ok(())
+}
+
+/// Returns the failure of an import that refused memories, with the fate of the others.
+fn refusal(refused: u64, rest: &str) -> Failure {
+    let message = format!("{refused} memories were refused; everything else {rest}");
+    Failure::new(Exit::Failure, message)
+}
+
+/// Prints the counts of a dry run.
+fn tell_dry_run(mut value: serde_json::Value, counts: &str, output: Output) -> Result<(), Failure> {
+    value["dry_run"] = json!(true);
+    let text = format!("nothing was stored; an import now would have: {counts}\n");
+    Ok(output.either(&value, text)?)
 }
 
 /// Imports an export, entry by entry.
@@ -219,7 +241,11 @@ fn bring_back(
     // Renames and deletions of notes are recorded before the records of the notes come. For notes
     // that the index does not know yet, the export counts.
     let away = if parts.vault.is_kept {
-        let away = reconciled(parts.engine.notes().reconcile_known()).away;
+        let away = if arguments.dry_run {
+            parts.engine.notes().status()?.away
+        } else {
+            reconciled(parts.engine.notes().reconcile_known()).away
+        };
         away.map(|why| {
             format!(
                 "{why}; no note is brought back, since it would hide them: bring the folder back or, if they are \
@@ -237,14 +263,23 @@ fn bring_back(
         !arguments.no_wait,
         &|message| status_line(OneLine(message)),
     );
+    if arguments.dry_run {
+        bringing = bringing.dry();
+    }
     while let Some(part) = next()? {
         let before = bringing.stored();
         bringing.take(part)?;
-        if bringing.stored() > before {
+        if bringing.stored() > before && !arguments.dry_run {
             show_progress(&format!("stored {}", bringing.stored()), false);
         }
     }
     bringing.store()?;
+    if arguments.dry_run {
+        tell_dry_run(bringing.value(), &bringing.text(), output)?;
+        return bringing
+            .verdict()
+            .map_err(|message| Failure::new(Exit::Failure, message));
+    }
     show_progress(&format!("stored {}", bringing.stored()), true);
     // Finds the other changes in the folder, as every reconciliation does.
     if parts.vault.is_kept {
@@ -317,6 +352,8 @@ struct LineImporter<'a> {
     waiting: Batch,
     imported: Imported,
     refused: Refusals,
+    /// True if it stores nothing, and only counts.
+    is_dry_run: bool,
 }
 
 impl<'a> LineImporter<'a> {
@@ -326,6 +363,7 @@ impl<'a> LineImporter<'a> {
             waiting: Batch::default(),
             imported: Imported::default(),
             refused: Refusals::default(),
+            is_dry_run: false,
         }
     }
 
@@ -410,10 +448,12 @@ impl<'a> LineImporter<'a> {
             return Ok(());
         }
         let before = self.imported;
-        let outcome = self
-            .engine
-            .imports()
-            .import(&Caller::local(), &imports, &mut self.imported);
+        let engine = self.engine.imports();
+        if self.is_dry_run {
+            engine.count_import(&Caller::local(), &imports, &mut self.imported)?;
+            return Ok(());
+        }
+        let outcome = engine.import(&Caller::local(), &imports, &mut self.imported);
         show_progress(&format!("stored {}", self.imported.stored), false);
         outcome.map_err(|error| {
             let come =

@@ -880,3 +880,27 @@ fn a_line_is_read_to_a_bound() {
         (16 << 20) - 1
     );
 }
+
+#[test]
+fn a_dry_run_stores_nothing_and_counts_what_an_import_stores() {
+    let (here, there) = (filled(), Place::new());
+    let file = here.path("export.jsonl");
+    let file = file.to_str().unwrap();
+    here.run(&["export", file]).succeeded();
+    let counted =
+        |value: &Value| ["stored", "present", "refused", "notes"].map(|field| value[field].clone());
+    there.add(&["Something else", "--project", "acme"]);
+    for is_repeated in [false, true] {
+        let before = there.run(&["list"]).stdout;
+        let tried = there.json(&["import", file, "--dry-run"]);
+        assert_eq!(tried["dry_run"], json!(true));
+        assert_eq!(there.run(&["list"]).stdout, before, "nothing is stored");
+        assert_eq!(tried["stored"] == json!(0), is_repeated, "{tried}");
+        let written = fs::read_dir(there.path("data/vault")).into_iter().flatten();
+        assert_eq!(written.count() > 0, is_repeated, "no note is written");
+        let imported = there.json(&["import", file, "--no-wait"]);
+        assert_eq!(counted(&tried), counted(&imported));
+    }
+    let text = there.run(&["import", file, "--dry-run"]).succeeded().stdout;
+    assert!(text.starts_with("nothing was stored"), "{text}");
+}

@@ -346,3 +346,31 @@ fn a_text_beyond_the_limit_is_refused_whatever_its_length() {
     ended.failed(1, "4 memories were refused");
     assert_eq!(place.json(&["stats"])["total"], 1);
 }
+
+#[test]
+fn a_dry_run_of_a_list_stores_nothing_and_names_what_it_refuses() {
+    let place = Place::new();
+    let file = place.write("memories.jsonl", LINES);
+    let file = file.to_str().unwrap();
+    let tried = json!({"stored": 3, "present": 0, "refused": 0, "dry_run": true});
+    assert_eq!(place.json(&["import", file, "--dry-run"]), tried);
+    assert_eq!(place.json(&["list"]), json!([]));
+    place.run(&["import", file, "--no-wait"]).succeeded();
+    let again = json!({"stored": 2, "present": 1, "refused": 0, "dry_run": true});
+    assert_eq!(place.json(&["import", file, "--dry-run"]), again);
+    let wrong = place.write("wrong.jsonl", "{\"content\": \"right\"}\n{\"wrong\": 1}\n");
+    let refused = place.run(&["import", wrong.to_str().unwrap(), "--dry-run"]);
+    let refused = refused.failed(
+        1,
+        "1 memories were refused; everything else would be stored",
+    );
+    assert!(
+        refused.stderr.contains("line 2: is no memory"),
+        "{refused:?}"
+    );
+    assert!(
+        refused
+            .stdout
+            .contains("stored 1, already there 0, refused 1")
+    );
+}
