@@ -61,6 +61,8 @@ pub const REPLIES_HELD_BYTES_MAX: usize = 64 << 20;
 /// Bytes of one HTTP request body, and of one line on stdio: 1 MiB of content may be 6 MiB of
 /// JSON escapes.
 pub const REQUEST_BYTES_MAX: usize = 8 << 20;
+/// Bytes of a file that a person uploads on the page, to import it.
+pub const UPLOAD_BYTES_MAX: u64 = 4 << 30;
 /// Bytes of the head of an HTTP request: the request line and all headers.
 pub const REQUEST_HEAD_BYTES_MAX: usize = 32 << 10;
 /// Headers of one HTTP request.

@@ -199,7 +199,35 @@ disconnect = Trennen
 check = Prüfen
 backup = Sicherung
 back-up-now = Jetzt sichern
-keep-commands = „loci restore“ spielt eine Sicherung zurück, „loci export“ und „loci import“ bewegen Erinnerungen als Text.
+restore = Zurückspielen
+restore-how = Ein laufender Server behält seinen Speicher; darum wird eine Sicherung in einen neuen Ordner gespielt: Sie wird ganz geprüft, und Sie können ansehen, was darin ist, bevor Sie entscheiden.
+restore-now = In einen neuen Ordner
+restore-this = In einen neuen Ordner: { $value }
+restored = Die Sicherung wurde zurückgespielt
+restored-folder = Hier hat sich nichts geändert. Sie ist im Ordner
+restored-look = Neben diesem Server ansehen
+restored-replace = An die Stelle des Speichers setzen
+restored-replace-how = Beenden Sie zuerst jedes loci auf diesem Datenordner; was dort ist, kommt in den Ordner der Sicherungen.
+size = Größe
+import = Einlesen
+import-how = Ein Export von loci, Erinnerungen als JSON-Zeilen oder als Liste, oder ein Zip-Archiv davon, höchstens { $value }. Zuerst sehen Sie, was gespeichert würde.
+import-try = Datei ansehen
+import-tried = Das würde eingelesen
+import-ran = Die Datei wurde eingelesen
+import-records = Einträge
+count = Anzahl
+import-would-be-stored = würden gespeichert
+import-stored = gespeichert
+import-present = schon da; sie bleiben, wie sie sind
+import-refused = abgelehnt
+import-note-files = Dateien von Notizen
+import-confirm = Noch ist nichts gespeichert. Die Datei wird nach dem Einlesen entfernt, oder wenn die nächste kommt.
+import-now = Einlesen
+import-discard = Datei verwerfen
+done-upload-discarded = Die Datei wurde entfernt, und nichts wurde gespeichert.
+export = Export
+export-how = Alles, was gemerkt ist, von allen Benutzern, als Text (JSON-Zeilen). Die Seite oder „loci import“ liest es wieder ein. Bewahren Sie die Datei dort auf, wo nur Sie sie lesen können.
+export-now = Export herunterladen
 examine = Untersuchung
 examine-now = Die Installation untersuchen („loci doctor“)
 tokens = Tokens
@@ -317,3 +345,21 @@ done-redacted = Die Geheimnisse wurden aus der Erinnerung entfernt.
 done-trusted = Agenten folgen den Anweisungen dieses Verfassers nun wie Ihren.
 done-dismissed = Der Eintrag wurde verworfen.
 former-texts = Frühere Texte
+count-entities = { $count ->
+    [0] Keine Sache
+    [one] 1 Sache
+   *[other] { $count } Sachen
+}
+entities-text = Text im Namen
+entities-all = Alle Sachen, mit den Zahlen ihrer Fakten
+entities-cut = Es gibt mehr Fakten als die { $count }, die gelesen wurden, und vielleicht mehr Sachen.
+facts-current = Geltende Fakten
+facts-past = Vergangene Fakten
+found-of-program = { $count ->
+    [0] Das Protokoll hat keinen Aufruf dieses Programms, den Sie sehen dürfen.
+    [one] Abgelegt vom letzten Aufruf dieses Programms im Protokoll.
+   *[other] Abgelegt von den letzten { $count } Aufrufen dieses Programms im Protokoll.
+}
+found-of-program-cut = Es kann mehr geben: Von seinen letzten 5.000 Aufrufen werden die letzten 1.000 Erinnerungen angesehen, bei einer Frage die besten 100.
+review-order = Befehle in Texten
+review-order-how = Texte, die keine Anweisungen sind und einen Satz enthalten, der Agenten Befehle gibt. Eine kurze Liste von Mustern auf Englisch und Deutsch findet nur die üblichen.

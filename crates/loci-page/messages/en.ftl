@@ -199,7 +199,35 @@ disconnect = Disconnect
 check = Check
 backup = Backup
 back-up-now = Back up now
-keep-commands = “loci restore” brings a backup back, “loci export” and “loci import” move memories as text.
+restore = Restore
+restore-how = A running server keeps its store, so a backup is restored into a new folder: it is checked as a whole, and you can look at what is in it before you decide.
+restore-now = Restore into a new folder
+restore-this = Restore into a new folder: { $value }
+restored = The backup was restored
+restored-folder = Nothing here has changed. It is in the folder
+restored-look = Look at it beside this server
+restored-replace = Put it in the place of the store
+restored-replace-how = Stop every loci on this data folder first; what is there moves into the folder of backups.
+size = Size
+import = Import
+import-how = An export of loci, memories as JSON lines or as a list, or a zip archive of one, of at most { $value }. First you see what would be stored.
+import-try = Look at the file
+import-tried = What an import would do
+import-ran = The file was imported
+import-records = Records
+count = Count
+import-would-be-stored = would be stored
+import-stored = stored
+import-present = already there, and stay as they are
+import-refused = refused
+import-note-files = files of notes
+import-confirm = Nothing is stored yet. The file is removed after the import, or when the next one is sent.
+import-now = Import
+import-discard = Discard the file
+done-upload-discarded = The file was removed, and nothing was stored.
+export = Export
+export-how = Everything that is remembered, of all users, as text (JSON lines). The page or “loci import” brings it back. Keep the file where only you can read it.
+export-now = Download an export
 examine = Examination
 examine-now = Examine the installation (“loci doctor”)
 tokens = Tokens
@@ -317,3 +345,21 @@ done-redacted = The secrets were removed from the memory.
 done-trusted = Agents take the directives of this author as yours now.
 done-dismissed = The item was dismissed.
 former-texts = Former texts
+count-entities = { $count ->
+    [0] No entity
+    [one] 1 entity
+   *[other] { $count } entities
+}
+entities-text = Text in the name
+entities-all = All entities, with the numbers of their facts
+entities-cut = There are more facts than the { $count } that were read, and perhaps more entities.
+facts-current = Current facts
+facts-past = Past facts
+found-of-program = { $count ->
+    [0] The audit log has no call of this program that you may see.
+    [one] Filed by the last call of this program in the audit log.
+   *[other] Filed by the last { $count } calls of this program in the audit log.
+}
+found-of-program-cut = There may be more: of its last 5,000 calls, the last 1,000 memories are looked at, or for a question the best 100.
+review-order = Orders in texts
+review-order-how = Texts that are not directives, and contain a sentence that gives agents orders. A short list of patterns in English and German finds the usual ones alone.

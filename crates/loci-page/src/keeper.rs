@@ -1,10 +1,14 @@
 //! The data that an installation keeps outside of its store, as the page shows it.
 
+use std::fs::File;
+use std::io::Read;
+
 use loci_core::{Result, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::moment::Moment;
+use crate::size::shown_bytes;
 
 /// A client that called a tool on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
@@ -110,6 +114,52 @@ pub struct Said {
     pub text: String,
 }
 
+/// An empty file in the data folder, for what a person uploads.
+#[derive(Debug)]
+pub struct Upload {
+    /// Its name: hexadecimal digits that cannot be guessed.
+    pub name: String,
+    /// The file, which only the user of the installation can read.
+    pub file: File,
+}
+
+/// The counts of an import, or of a dry run of one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct ImportCounts {
+    /// The records that are stored; in a dry run, those that would be.
+    pub stored: u64,
+    /// The records that are there already.
+    pub present: u64,
+    /// The records that are refused.
+    pub refused: u64,
+    /// The files of notes that are written; in a dry run, those that would be.
+    pub note_files: u64,
+}
+
+/// The outcome of an import, or of a dry run of one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct ImportSaid {
+    /// The counts; `None` if the file cannot be imported at all.
+    pub counts: Option<ImportCounts>,
+    /// The words about what is refused, or why the file cannot be imported.
+    pub said: Said,
+}
+
+/// A backup that was restored into a new folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Restored {
+    /// The words of the command, which say why if it failed.
+    pub said: Said,
+    /// The folder; `None` if it failed.
+    pub folder: Option<String>,
+    /// The command that serves the folder beside this server; `None` if it failed.
+    pub look: Option<String>,
+    /// The command that puts the backup in the place of the store, after every loci was stopped;
+    /// `None` if it failed, or the store is on a server, which takes a backup into an empty schema
+    /// alone.
+    pub replace: Option<String>,
+}
+
 /// Tells what an installation keeps outside of its store.
 pub trait Keeper: Send + Sync {
     /// Returns the hosts that are found on this machine.
@@ -130,17 +180,50 @@ pub trait Keeper: Send + Sync {
     /// `unavailable` if it cannot be started.
     fn run(&self, task: &Task) -> Result<Said>;
 
+    /// Makes a file for an upload of about this many bytes, and removes those of earlier uploads.
+    ///
+    /// # Errors
+    /// `unavailable` if there is no room for it, or it cannot be made.
+    fn begin_upload(&self, bytes: u64) -> Result<Upload>;
+
+    /// Removes the file of an upload, if it is there.
+    ///
+    /// # Errors
+    /// `invalid_argument` for another name than that of an upload; `unavailable` if it cannot be
+    /// removed.
+    fn discard_upload(&self, name: &str) -> Result<()>;
+
+    /// Imports an uploaded file, and removes it; in a dry run only counts, and keeps the file if it
+    /// can be imported.
+    ///
+    /// # Errors
+    /// `invalid_argument` for another name than that of an upload; `not_found` if its file was
+    /// removed; `unavailable` if the command cannot be started.
+    fn import(&self, name: &str, is_dry_run: bool) -> Result<ImportSaid>;
+
+    /// Starts an export of the whole store, and returns its bytes. Reading fails if the export
+    /// does, so that nothing that is cut off looks whole.
+    ///
+    /// # Errors
+    /// `unavailable` if the command cannot be started.
+    fn export(&self) -> Result<Box<dyn Read + Send>>;
+
     /// Returns the clients that called tools on this machine, the last one first.
     fn clients(&self) -> Vec<ClientSeen>;
 
     /// Returns the place of the store, as a person would write it, without a password.
     fn place(&self) -> String;
 
-    /// Returns the last backup in the data folder, if there is one.
+    /// Returns the known backups, the last one first.
+    fn backups(&self) -> Vec<BackupKept>;
+
+    /// Restores the backup with this name into a new folder, which checks it wholly. The store of
+    /// this installation stays as it is.
     ///
     /// # Errors
-    /// `unavailable` if the folder cannot be read.
-    fn last_backup(&self) -> Result<Option<BackupKept>>;
+    /// `not_found` if there is no such backup; `unavailable` if the folder cannot be made, or the
+    /// command cannot be started.
+    fn restore(&self, name: &str) -> Result<Restored>;
 }
 
 impl ClientSeen {
@@ -168,5 +251,10 @@ impl BackupKept {
             made_at: Moment(made_at),
             bytes,
         }
+    }
+
+    /// Returns its size as people read it.
+    pub(crate) fn size(&self) -> String {
+        shown_bytes(self.bytes)
     }
 }

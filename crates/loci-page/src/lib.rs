@@ -26,7 +26,9 @@ mod parameters;
 mod request;
 mod router;
 mod session;
+mod size;
 mod text;
+mod transfer;
 mod view;
 #[allow(
     unused_qualifications,
@@ -36,7 +38,10 @@ mod views;
 mod visitor;
 
 pub use gate::Gate;
-pub use keeper::{BackupKept, ClientSeen, HostFound, Keeper, Said, SettingShown, Task, TokenShown};
+pub use keeper::{
+    BackupKept, ClientSeen, HostFound, ImportCounts, ImportSaid, Keeper, Restored, Said,
+    SettingShown, Task, TokenShown, Upload,
+};
 pub use metrics::Metrics;
 pub use moment::Moment;
 pub use page::Page;

@@ -25,6 +25,7 @@ pub struct Page {
     sessions: Sessions,
     requests: Arc<Semaphore>,
     sign_ins: Arc<Semaphore>,
+    transfers: Arc<Semaphore>,
     listeners: Arc<Semaphore>,
     closing: watch::Sender<bool>,
 }
@@ -39,6 +40,7 @@ impl Page {
             sessions: Sessions::default(),
             requests: Arc::new(Semaphore::new(REQUESTS_MAX)),
             sign_ins: Arc::new(Semaphore::new(SIGN_INS_MAX)),
+            transfers: Arc::new(Semaphore::new(1)),
             listeners: Arc::new(Semaphore::new(LISTENERS_MAX)),
             closing: watch::channel(false).0,
         })
@@ -80,6 +82,11 @@ impl Page {
 
     pub(crate) fn sign_ins(&self) -> &Arc<Semaphore> {
         &self.sign_ins
+    }
+
+    /// Returns the permit of whole files that come or go, one at a time.
+    pub(crate) fn transfers(&self) -> &Arc<Semaphore> {
+        &self.transfers
     }
 
     pub(crate) fn listeners(&self) -> &Arc<Semaphore> {

@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::extract::{FromRequestParts, RawPathParams, Request};
 use axum::response::{IntoResponse, Response};
 use http::header::{ACCEPT_LANGUAGE, AUTHORIZATION, CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
+use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use loci_core::limits::{AUDIT_QUERY_CHARACTERS_MAX, REQUEST_BYTES_MAX};
@@ -118,29 +119,36 @@ where
     let language = visitor.language;
     let answer = work(&page, move |page| {
         require(&visitor.caller, Scope::Read)?;
-        let view = view(
-            &Asked {
-                page,
-                visitor: &visitor,
-            },
-            parameters.of(V::KEPT)?,
-        )?;
-        match form {
-            Form::Json => Ok((StatusCode::OK, axum::Json(view)).into_response()),
-            Form::Html => {
-                let ui = Ui::of(&visitor, V::TAB, path);
-                let html = view.html(&ui).map_err(|error| {
-                    Error::internal(format!("the view cannot be shown: {error}"))
-                })?;
-                Ok(axum::response::Html(html).into_response())
-            }
-        }
+        let asked = Asked {
+            page,
+            visitor: &visitor,
+        };
+        let view = view(&asked, parameters.of(V::KEPT)?)?;
+        answer(&visitor, form, path, view)
     })
     .await;
     with_cookie(
         answer.unwrap_or_else(|error| failure(&error, form, language)),
         cookie,
     )
+}
+
+/// Returns a view in the form in which it was asked for.
+pub(crate) fn answer<V: View>(
+    visitor: &Visitor,
+    form: Form,
+    path: String,
+    view: V,
+) -> Result<Response> {
+    match form {
+        Form::Json => Ok((StatusCode::OK, axum::Json(view)).into_response()),
+        Form::Html => {
+            let html = view.html(&Ui::of(visitor, V::TAB, path));
+            let html =
+                html.map_err(|error| Error::internal(format!("the view cannot be shown: {error}")));
+            Ok(axum::response::Html(html?).into_response())
+        }
+    }
 }
 
 /// Answers a request to a change.
@@ -204,6 +212,49 @@ impl Received {
     /// Reads a request, or returns the answer that refuses it.
     async fn of(page: &Arc<Page>, request: Request) -> Result<Self, Response> {
         let (mut parts, body) = request.into_parts();
+        let Entered {
+            visitor,
+            form,
+            base_url,
+            cookie,
+        } = Entered::of(page, &parts).await?;
+        let refuse = |error: &Error| failure(error, form, visitor.language);
+        let body = read(body).await.map_err(|error| refuse(&error))?;
+        let path = RawPathParams::from_request_parts(&mut parts, &())
+            .await
+            .map_err(IntoResponse::into_response)?;
+        let is_json = parts
+            .headers
+            .get(CONTENT_TYPE)
+            .is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+        let parameters = Parameters::read(&path, parts.uri.query(), &body, is_json)
+            .map_err(|error| refuse(&error))?;
+        let changes = ![Method::GET, Method::HEAD].contains(&parts.method);
+        if changes {
+            check_origin(&visitor, &parts.headers, &base_url, parameters.text("csrf"))
+                .map_err(|error| refuse(&error))?;
+        }
+        Ok(Received {
+            visitor,
+            parameters,
+            form,
+            cookie,
+        })
+    }
+}
+
+/// The sender of a request, before its body is read.
+pub(crate) struct Entered {
+    pub(crate) visitor: Visitor,
+    pub(crate) form: Form,
+    pub(crate) base_url: String,
+    /// The cookie of a session that began with this request.
+    cookie: Option<HeaderValue>,
+}
+
+impl Entered {
+    /// Finds out who sends a request, or returns the answer that refuses it.
+    pub(crate) async fn of(page: &Arc<Page>, parts: &Parts) -> Result<Self, Response> {
         let form = parts.extensions.get().copied().unwrap_or(Form::Html);
         let language = language_of(&parts.headers);
         let refuse = |error: &Error| failure(error, form, language);
@@ -220,21 +271,6 @@ impl Received {
                 refuse(&error)
             }
         })?;
-        let body = read(body).await.map_err(|error| refuse(&error))?;
-        let path = RawPathParams::from_request_parts(&mut parts, &())
-            .await
-            .map_err(IntoResponse::into_response)?;
-        let is_json = parts
-            .headers
-            .get(CONTENT_TYPE)
-            .is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
-        let parameters = Parameters::read(&path, parts.uri.query(), &body, is_json)
-            .map_err(|error| refuse(&error))?;
-        let changes = ![Method::GET, Method::HEAD].contains(&parts.method);
-        if let Some(session) = session.as_ref().filter(|_| changes) {
-            check_origin(session, &parts.headers, &base_url, &parameters)
-                .map_err(|error| refuse(&error))?;
-        }
         let visitor = Visitor {
             caller: Caller {
                 origin: ORIGIN_NAME,
@@ -244,26 +280,30 @@ impl Received {
             session,
             language,
         };
-        Ok(Received {
+        Ok(Entered {
             visitor,
-            parameters,
             form,
+            base_url,
             cookie,
         })
     }
 }
 
-/// Checks that a change in a session was sent by a page of this server.
-fn check_origin(
-    session: &Session,
+/// Checks that a change in a session was sent by a page of this server, with the secret of the
+/// session as the field `csrf`, or in its header.
+pub(crate) fn check_origin(
+    visitor: &Visitor,
     headers: &HeaderMap,
     base_url: &str,
-    parameters: &Parameters,
+    field: Option<&str>,
 ) -> Result<()> {
+    let Some(session) = &visitor.session else {
+        return Ok(());
+    };
     let in_header = headers
         .get(CSRF_HEADER)
         .and_then(|value| value.to_str().ok());
-    let sent = in_header.or_else(|| parameters.text("csrf"));
+    let sent = in_header.or(field);
     if is_from_here(headers, base_url) && sent.is_some_and(|sent| session.is_csrf(sent)) {
         return Ok(());
     }
@@ -470,7 +510,7 @@ pub(crate) async fn read(body: Body) -> Result<Vec<u8>> {
     Ok(bytes.to_bytes().to_vec())
 }
 
-fn asked_path(request: &Request) -> String {
+pub(crate) fn asked_path(request: &Request) -> String {
     let path = request.uri().path_and_query();
     path.map_or("/", |path| path.as_str()).to_owned()
 }

@@ -15,17 +15,19 @@ mod selected;
 mod time;
 mod undo;
 
+use std::io::Read;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::routing::{MethodRouter, get, post};
-use loci_core::Result;
+use loci_core::{Caller, Result};
 use serde::de::DeserializeOwned;
 
 use crate::change::Change;
 use crate::page::Page;
 use crate::request::{self, Asked};
+use crate::transfer;
 use crate::view::View;
 
 /// Returns the route of the description of the JSON interface.
@@ -65,6 +67,11 @@ pub(crate) fn routes() -> Router<Arc<Page>> {
         .route("/recalls", show(recalls::view))
         .route("/keep", show(keep::view))
         .route("/keep/run", run(keep::run))
+        .route("/keep/import", take(keep::admit, keep::import))
+        .route("/keep/import/run", run(keep::import_run))
+        .route("/keep/import/discard", act(keep::import_discard))
+        .route("/keep/restore", run(keep::restore))
+        .route("/keep/export", give(keep::EXPORT_NAME, keep::export))
 }
 
 fn show<Q, V>(view: fn(&Asked<'_>, Q) -> Result<V>) -> MethodRouter<Arc<Page>>
@@ -82,6 +89,26 @@ where
     V: View,
 {
     post(move |State(page): State<Arc<Page>>, request: Request| request::show(page, request, view))
+}
+
+/// A file that a person sends, answered with a view.
+fn take<V: View>(
+    admit: fn(&Caller) -> Result<()>,
+    view: fn(&Asked<'_>, String) -> Result<V>,
+) -> MethodRouter<Arc<Page>> {
+    post(move |State(page): State<Arc<Page>>, request: Request| {
+        transfer::take(page, request, admit, view)
+    })
+}
+
+/// A file that a person takes.
+fn give(
+    name: &'static str,
+    open: fn(&Asked<'_>) -> Result<Box<dyn Read + Send>>,
+) -> MethodRouter<Arc<Page>> {
+    get(move |State(page): State<Arc<Page>>, request: Request| {
+        transfer::give(page, request, name, open)
+    })
 }
 
 fn act<Q>(change: fn(&Asked<'_>, Q) -> Result<Change>) -> MethodRouter<Arc<Page>>

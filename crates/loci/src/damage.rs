@@ -1,5 +1,6 @@
 //! A corrupt database: how to tell it from other failures, and how to recover.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::mpsc;
@@ -147,24 +148,31 @@ fn backups(settings: &Settings) -> PathBuf {
 
 /// Returns the newest known backup, with its time.
 pub fn newest_backup(settings: &Settings) -> Option<(PathBuf, SystemTime)> {
-    let folder = fs::read_dir(backups(settings))
-        .into_iter()
-        .flatten()
-        .flatten()
+    known_backups(settings).pop()
+}
+
+/// Returns the backups in the folders of backups, and the one that `loci backup` wrote last, each
+/// with its time, the oldest first.
+pub fn known_backups(settings: &Settings) -> Vec<(PathBuf, SystemTime)> {
+    let folders = BTreeSet::from([backups(settings), settings.data.join(BACKUPS)]);
+    let there = folders
+        .iter()
+        .flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten())
         .map(|entry| entry.path());
-    let whole = folder.filter(|path| {
-        path.extension().is_some_and(|extension| extension == "db")
-            && path.file_stem().is_some_and(|stem| stem != "unfinished")
+    let whole = there.filter(|path| {
+        let is_copy = path.extension().is_some_and(|ending| ending == "db")
+            && path.file_stem().is_some_and(|stem| stem != "unfinished");
+        is_copy || path.extension().is_some_and(|ending| ending == "tar")
     });
     let last = fs::read_to_string(settings.data.join(LAST_BACKUP))
         .ok()
         .map(PathBuf::from);
-    let dated = whole.chain(last).filter_map(|path| {
-        let modified = path
-            .metadata()
-            .and_then(|metadata| metadata.modified())
-            .ok()?;
-        Some((path, modified))
+    let files: BTreeSet<PathBuf> = whole.chain(last).collect();
+    let dated = files.into_iter().filter_map(|path| {
+        let metadata = path.metadata().ok().filter(fs::Metadata::is_file)?;
+        Some((path, metadata.modified().ok()?))
     });
-    dated.max_by_key(|(_, modified)| *modified)
+    let mut dated: Vec<_> = dated.collect();
+    dated.sort_by_key(|(_, modified)| *modified);
+    dated
 }

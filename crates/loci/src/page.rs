@@ -1,23 +1,26 @@
 //! The page of a server: who gets in, and what it shows of this installation.
 
+mod backups;
+mod files;
+
 use std::ffi::OsString;
+use std::fs;
 use std::future::Future;
+use std::io::{self, ErrorKind, Read};
 use std::pin::Pin;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use loci_archive::files::create_private_folder;
-use loci_core::{
-    Caller, Clock, Error, Result, Scope, SignInProvider, Timestamp, Token, TokenStore,
-};
+use loci_core::{Caller, Clock, Error, Result, Scope, SignInProvider, Token, TokenStore};
 use loci_page::{
-    BackupKept, ClientSeen, Gate, HostFound, Keeper, Moment, Page, Said, SettingShown, Task,
-    TokenShown,
+    BackupKept, ClientSeen, Gate, HostFound, ImportSaid, Keeper, Moment, Page, Restored, Said,
+    SettingShown, Task, TokenShown, Upload,
 };
 use loci_server::{Authentication, Extensions, HeaderMap, base_url};
 
 use crate::client_calls::{LastCall, last_calls};
-use crate::damage::{BACKUPS, newest_backup};
+use crate::damage::BACKUPS;
 use crate::exit::Failure;
 use crate::hosts_here::{HostConnection, HostHere, hosts_here};
 use crate::moments::exact;
@@ -108,25 +111,61 @@ impl Keeper for Installation {
 
     /// Runs this program once more, so that the page does what the command does.
     fn run(&self, task: &Task) -> Result<Said> {
-        let failed = |failure: Failure| Error::unavailable(failure.message);
-        let program = OwnProgram::new(&self.settings).map_err(failed)?;
         let backups = self.settings.data.join(BACKUPS);
         create_private_folder(&backups).map_err(|error| {
             Error::unavailable(format!("{} cannot be made: {error}", backups.display()))
         })?;
-        let mut command = Command::new(&program.file);
-        command.args(self.words(task)).stdin(Stdio::null());
-        for (flag, value) in &program.places {
-            command.arg(format!("--{flag}")).arg(value);
-        }
-        let output = command
-            .output()
-            .map_err(|error| Error::unavailable(format!("loci cannot be started: {error}")))?;
+        let output = self.command(self.words(task))?.output();
+        let output = output.map_err(not_started)?;
         let text = [output.stdout, output.stderr].concat();
         Ok(Said {
             succeeded: output.status.success(),
             text: String::from_utf8_lossy(&text).into_owned(),
         })
+    }
+
+    fn begin_upload(&self, bytes: u64) -> Result<Upload> {
+        files::begin_upload(&self.settings.data, bytes)
+    }
+
+    fn discard_upload(&self, name: &str) -> Result<()> {
+        let removed = fs::remove_file(files::upload_path(&self.settings.data, name)?);
+        match removed {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::unavailable(format!(
+                "the uploaded file cannot be removed: {error}"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    fn import(&self, name: &str, is_dry_run: bool) -> Result<ImportSaid> {
+        let file = files::upload_path(&self.settings.data, name)?;
+        if !file.is_file() {
+            let message = "the uploaded file was removed; choose it once more";
+            return Err(Error::not_found(message));
+        }
+        // This server embeds what is stored.
+        let mut words: Vec<OsString> = vec!["--json".into(), "import".into(), (&file).into()];
+        words.push("--no-wait".into());
+        words.extend(is_dry_run.then(|| "--dry-run".into()));
+        let output = self.command(words)?.output().map_err(not_started)?;
+        let counts = files::counts_of(&output.stdout);
+        if !is_dry_run || counts.is_none() {
+            self.discard_upload(name)?;
+        }
+        let text = String::from_utf8_lossy(&output.stderr);
+        Ok(ImportSaid {
+            counts,
+            said: Said {
+                succeeded: output.status.success(),
+                text: text.replace(&*file.to_string_lossy(), "the file"),
+            },
+        })
+    }
+
+    fn export(&self) -> Result<Box<dyn Read + Send>> {
+        let command = self.command(vec!["export".into(), "-".into()])?;
+        Ok(Box::new(files::Printed::of(command).map_err(not_started)?))
     }
 
     fn clients(&self) -> Vec<ClientSeen> {
@@ -144,27 +183,32 @@ impl Keeper for Installation {
         self.settings.store_for(&self.settings.data).shown()
     }
 
-    fn last_backup(&self) -> Result<Option<BackupKept>> {
-        let Some((file, modified)) = newest_backup(&self.settings) else {
-            return Ok(None);
-        };
-        let unreadable =
-            |error| Error::unavailable(format!("{} cannot be read: {error}", file.display()));
-        let bytes = file.metadata().map_err(unreadable)?.len();
-        let since_1970 = modified
-            .duration_since(std::time::UNIX_EPOCH)
-            .unwrap_or_default();
-        let made_at = i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX);
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        Ok(Some(BackupKept::new(
-            name.into_owned(),
-            Timestamp::from_microseconds(made_at),
-            bytes,
-        )))
+    fn backups(&self) -> Vec<BackupKept> {
+        backups::kept(&self.settings)
+    }
+
+    fn restore(&self, name: &str) -> Result<Restored> {
+        backups::restore(&self.settings, name)
     }
 }
 
+fn not_started(error: io::Error) -> Error {
+    Error::unavailable(format!("loci cannot be started: {error}"))
+}
+
 impl Installation {
+    /// Returns this program with these words, on this installation.
+    fn command(&self, words: Vec<OsString>) -> Result<Command> {
+        let failed = |failure: Failure| Error::unavailable(failure.message);
+        let program = OwnProgram::new(&self.settings).map_err(failed)?;
+        let mut command = Command::new(&program.file);
+        command.args(words).stdin(Stdio::null());
+        for (flag, value) in &program.places {
+            command.arg(format!("--{flag}")).arg(value);
+        }
+        Ok(command)
+    }
+
     /// Returns the words of the command line of a task.
     fn words(&self, task: &Task) -> Vec<OsString> {
         let words = |words: &[&str]| words.iter().map(OsString::from).collect();
@@ -199,6 +243,7 @@ pub fn page(
     authentication: Authentication,
     provider: Option<Arc<dyn SignInProvider>>,
 ) -> Arc<Page> {
+    files::remove_uploads(&settings.data);
     let keeper = Installation {
         settings: settings.clone(),
         tokens: parts.store.clone(),

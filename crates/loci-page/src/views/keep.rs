@@ -1,12 +1,18 @@
 //! The view *Keep*: hosts, backups, tokens, settings, and the check of the installation. It is for
 //! the owner of the installation and for administrators.
 
-use loci_core::{Caller, Error, ErrorCode, LOCAL, Result, Scope};
+use std::io::Read;
+
+use loci_core::{Caller, Error, ErrorCode, LOCAL, Result, Scope, Space, limits};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::keeper::{BackupKept, HostFound, Said, SettingShown, Task, TokenShown};
+use crate::change::{Change, Outcome};
+use crate::keeper::{
+    BackupKept, HostFound, ImportCounts, ImportSaid, Restored, Said, SettingShown, Task, TokenShown,
+};
 use crate::request::Asked;
+use crate::size::shown_bytes;
 use crate::view::{Tab, view};
 
 #[derive(Deserialize, IntoParams)]
@@ -22,7 +28,8 @@ pub(crate) struct KeepQuery {
 pub(crate) struct Keep {
     pub(crate) hosts: Vec<HostFound>,
     pub(crate) place: String,
-    pub(crate) backup: Option<BackupKept>,
+    /// The known backups, the last one first.
+    pub(crate) backups: Vec<BackupKept>,
     pub(crate) tokens: Vec<TokenShown>,
     pub(crate) settings: Vec<SettingShown>,
     /// The report of `loci doctor`, if it was requested.
@@ -31,10 +38,24 @@ pub(crate) struct Keep {
 
 view!(Keep, Tab::Keep, "keep.html");
 
-/// Requires the owner of the installation or an administrator.
+impl Keep {
+    /// Returns the largest size of an upload, as people read it.
+    #[expect(
+        clippy::unused_self,
+        reason = "templates reach it as they reach the rest"
+    )]
+    pub(crate) fn upload_max(&self) -> String {
+        shown_bytes(limits::UPLOAD_BYTES_MAX)
+    }
+}
+
+/// Requires the owner of the installation or an administrator. An administrator of another space
+/// keeps that space alone, and the installation has all.
 fn require_owner(caller: &Caller) -> Result<()> {
     let principal = &caller.principal;
-    if principal.subject.as_deref() == Some(LOCAL) || principal.scopes.allow(Scope::Admin) {
+    let is_owner =
+        principal.subject.as_deref() == Some(LOCAL) || principal.scopes.allow(Scope::Admin);
+    if is_owner && caller.space == Space::default() {
         return Ok(());
     }
     Err(Error::new(
@@ -51,7 +72,7 @@ pub(crate) fn view(asked: &Asked<'_>, query: KeepQuery) -> Result<Keep> {
     Ok(Keep {
         hosts: keeper.hosts(),
         place: keeper.place(),
-        backup: keeper.last_backup()?,
+        backups: keeper.backups(),
         tokens: keeper.tokens()?,
         settings: keeper.settings(),
         examined: query
@@ -59,6 +80,16 @@ pub(crate) fn view(asked: &Asked<'_>, query: KeepQuery) -> Result<Keep> {
             .then(|| keeper.run(&Task::Examine))
             .transpose()?,
     })
+}
+
+/// Requires one who may change the installation.
+pub(crate) fn admit(caller: &Caller) -> Result<()> {
+    require_owner(caller)?;
+    if caller.principal.scopes.allow(Scope::Write) {
+        return Ok(());
+    }
+    let message = "this needs a token with the scope `write`";
+    Err(Error::new(ErrorCode::Forbidden, message))
 }
 
 /// A command to run.
@@ -92,12 +123,7 @@ view!(Ran, Tab::Keep, "ran.html");
 /// a new token is shown once.
 #[utoipa::path(post, path = "/keep/run", operation_id = "keep_run", request_body = Errand, responses((status = OK, body = Ran, description = "The content of the view")))]
 pub(crate) fn run(asked: &Asked<'_>, errand: Errand) -> Result<Ran> {
-    let caller = asked.caller();
-    require_owner(caller)?;
-    if !caller.principal.scopes.allow(Scope::Write) {
-        let message = "this needs a token with the scope `write`";
-        return Err(Error::new(ErrorCode::Forbidden, message));
-    }
+    admit(asked.caller())?;
     let keeper = asked.page.keeper();
     let task = task(errand, &keeper.hosts())?;
     let name = match &task {
@@ -111,6 +137,109 @@ pub(crate) fn run(asked: &Asked<'_>, errand: Errand) -> Result<Ran> {
     };
     let said = asked.logged(name, "admin:keep", None, |_, _| keeper.run(&task))?;
     Ok(Ran { said })
+}
+
+/// A file to import, as a form with a file.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it describes the form alone")]
+pub(crate) struct UploadForm {
+    /// The file: an export, memories as JSON lines or a list, or a zip archive of one.
+    #[schema(value_type = String, format = Binary)]
+    file: Vec<u8>,
+}
+
+/// What an import of a file would do, or did.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Importing {
+    /// The name by which the file is imported or discarded; `None` if it is not kept.
+    pub(crate) upload: Option<String>,
+    /// The counts; `None` if the file cannot be imported at all.
+    pub(crate) counts: Option<ImportCounts>,
+    /// The words about what is refused, or why the file cannot be imported.
+    pub(crate) said: Said,
+}
+
+view!(Importing, Tab::Keep, "importing.html");
+
+/// Keeps an uploaded file, and counts what an import of it would do. Nothing is stored yet.
+#[utoipa::path(post, path = "/keep/import", operation_id = "keep_import", request_body(content = UploadForm, content_type = "multipart/form-data"), responses((status = OK, body = Importing, description = "The content of the view")))]
+pub(crate) fn import(asked: &Asked<'_>, upload: String) -> Result<Importing> {
+    let keeper = asked.page.keeper();
+    let tried = asked.logged("import_dry_run", "admin:keep", None, |_, _| {
+        keeper.import(&upload, true)
+    })?;
+    Ok(Importing {
+        upload: tried.counts.as_ref().map(|_| upload),
+        counts: tried.counts,
+        said: tried.said,
+    })
+}
+
+/// A backup to restore.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct BackupNamed {
+    /// The name of its file.
+    backup: String,
+}
+
+view!(Restored, Tab::Keep, "restored.html");
+
+/// Restores a backup into a new folder, so that it is checked and can be looked at. A running
+/// server keeps its store, which a restore would replace.
+#[utoipa::path(post, path = "/keep/restore", operation_id = "keep_restore", request_body = BackupNamed, responses((status = OK, body = Restored, description = "The content of the view")))]
+pub(crate) fn restore(asked: &Asked<'_>, named: BackupNamed) -> Result<Restored> {
+    admit(asked.caller())?;
+    let keeper = asked.page.keeper();
+    asked.logged("restore", "admin:keep", None, |_, _| {
+        keeper.restore(&named.backup)
+    })
+}
+
+/// An uploaded file.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct Uploaded {
+    /// The name that the dry run gave it.
+    upload: String,
+}
+
+/// Imports an uploaded file, after a dry run, and removes it.
+#[utoipa::path(post, path = "/keep/import/run", operation_id = "keep_import_run", request_body = Uploaded, responses((status = OK, body = Importing, description = "The content of the view")))]
+pub(crate) fn import_run(asked: &Asked<'_>, uploaded: Uploaded) -> Result<Importing> {
+    admit(asked.caller())?;
+    let keeper = asked.page.keeper();
+    let ImportSaid { counts, said } = asked.logged("import", "admin:keep", None, |_, _| {
+        keeper.import(&uploaded.upload, false)
+    })?;
+    Ok(Importing {
+        upload: None,
+        counts,
+        said,
+    })
+}
+
+/// Removes an uploaded file without an import.
+#[utoipa::path(post, path = "/keep/import/discard", operation_id = "keep_import_discard", request_body = Uploaded, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn import_discard(asked: &Asked<'_>, uploaded: Uploaded) -> Result<Change> {
+    admit(asked.caller())?;
+    asked.page.keeper().discard_upload(&uploaded.upload)?;
+    Ok(Change {
+        message: "done-upload-discarded",
+        changed: 0,
+        refused: Vec::new(),
+        undo: None,
+        next: "/keep".to_owned(),
+    })
+}
+
+/// The name under which a browser keeps an export.
+pub(crate) const EXPORT_NAME: &str = "loci-export.jsonl";
+
+/// Sends everything that is remembered, of all users and spaces, as JSON lines.
+#[utoipa::path(get, path = "/keep/export", operation_id = "keep_export", responses((status = OK, content_type = "application/octet-stream", description = "The export, as `loci export` writes it")))]
+pub(crate) fn export(asked: &Asked<'_>) -> Result<Box<dyn Read + Send>> {
+    admit(asked.caller())?;
+    let keeper = asked.page.keeper();
+    asked.logged("export", "admin:keep", None, |_, _| keeper.export())
 }
 
 fn task(errand: Errand, hosts: &[HostFound]) -> Result<Task> {

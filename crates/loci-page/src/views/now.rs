@@ -10,6 +10,7 @@ use super::search::CHARACTERS_READ;
 use crate::keeper::{BackupKept, ClientSeen};
 use crate::moment::Moment;
 use crate::request::{Asked, CLIENT};
+use crate::size::shown_bytes;
 use crate::view::{Tab, view};
 
 /// The setting of a caller with the time of the last look.
@@ -103,21 +104,6 @@ impl Health {
     }
 }
 
-/// Returns a size as people read it.
-pub(crate) fn shown_bytes(bytes: u64) -> String {
-    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
-    let mut size = bytes as f64;
-    let mut shown = format!("{bytes} B");
-    for unit in UNITS {
-        if size < 1_000.0 {
-            break;
-        }
-        size /= 1_000.0;
-        shown = format!("{size:.1} {unit}");
-    }
-    shown
-}
-
 view!(Now, Tab::Now, "now.html");
 
 /// Returns the entries of the audit log that a caller may see, the last ones first: its own, or all
@@ -198,7 +184,7 @@ pub(crate) fn view(asked: &Asked<'_>, _: NowQuery) -> Result<Now> {
                 SearchMode::Words => "words",
             },
             model_problem: models.model_problem(),
-            backup: asked.page.keeper().last_backup()?,
+            backup: asked.page.keeper().backups().into_iter().next(),
         },
     })
 }
@@ -250,25 +236,6 @@ fn look(asked: &Asked<'_>) -> Result<Option<Timestamp>> {
                 settings.put(caller, SEEN, times.join(" "))?;
             }
             Ok(last)
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_shown_in_their_unit() {
-        let rows = [
-            (0, "0 B"),
-            (999, "999 B"),
-            (1_000, "1.0 kB"),
-            (1_234_567, "1.2 MB"),
-            (9_900_000_000_000, "9.9 TB"),
-        ];
-        for (bytes, expected) in rows {
-            assert_eq!(shown_bytes(bytes), expected);
         }
     }
 }

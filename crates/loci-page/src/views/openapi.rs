@@ -46,6 +46,11 @@ use super::{as_agent, keep, map, memory, now, palace, recalls, review, search, s
         recalls::view,
         keep::view,
         keep::run,
+        keep::import,
+        keep::import_run,
+        keep::import_discard,
+        keep::restore,
+        keep::export,
     )
 )]
 struct Interface;

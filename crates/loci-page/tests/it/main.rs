@@ -5,6 +5,7 @@
 mod attacks;
 mod changes;
 mod entering;
+mod keeping;
 mod measuring;
 mod review;
 mod showing;

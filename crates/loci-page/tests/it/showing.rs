@@ -201,6 +201,7 @@ async fn an_installation_is_kept_by_its_owner() {
         ("ann", StatusCode::FORBIDDEN),
         ("local", StatusCode::OK),
         ("admin", StatusCode::OK),
+        ("other admin", StatusCode::FORBIDDEN),
     ] {
         let mut browser = installation.browser(user).await;
         assert_eq!(browser.get("/keep").await.status, expected, "{user}");

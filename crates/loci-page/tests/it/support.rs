@@ -1,6 +1,8 @@
 //! A page on the naive store, and a browser that keeps its cookie.
 
+use std::fs::File;
 use std::future::{Future, ready};
+use std::io::Read;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,14 +14,16 @@ use http::{Extensions, HeaderMap, Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use loci_core::{
     Caller, Clock, Error, ErrorCode, Principal, Result, Scope, Scopes, SignInAttempt, SignInGrant,
-    SignInProvider, Space,
+    SignInProvider, Space, Timestamp,
 };
 use loci_engine::{Engine, Remember, SearchMode};
 use loci_page::{
-    BackupKept, ClientSeen, Gate, HostFound, Keeper, Page, Said, SettingShown, Task, TokenShown,
+    BackupKept, ClientSeen, Gate, HostFound, ImportCounts, ImportSaid, Keeper, Page, Restored,
+    Said, SettingShown, Task, TokenShown, Upload,
 };
 use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 use serde_json::Value;
+use tempfile::TempDir;
 use tower::ServiceExt;
 
 pub const ISSUER: &str = "https://provider.example";
@@ -29,8 +33,8 @@ pub const BASE: &str = "http://page.example:7821";
 #[derive(Clone)]
 pub struct OtherHost;
 
-/// Takes the name of a user as a token; `admin` has that scope, and `reader` may read alone. `brief`
-/// is a token that expires.
+/// Takes the name of a user as a token; `admin` has that scope, `other admin` has it in another
+/// space, and `reader` may read alone. `brief` is a token that expires.
 #[derive(Default)]
 pub struct NamesAsTokens {
     pub has_brief_expired: AtomicBool,
@@ -60,11 +64,15 @@ impl Gate for NamesAsTokens {
             Some("revoked") | None => Err(Error::new(ErrorCode::Unauthorized, "no valid token")),
             Some(name) => {
                 let scopes = match name {
-                    "admin" => Scopes::of(&[Scope::Admin]),
+                    "admin" | "other admin" => Scopes::of(&[Scope::Admin]),
                     "reader" => Scopes::of(&[Scope::Read]),
                     _ => Scopes::of(&[Scope::Read, Scope::Write]),
                 };
-                Ok(Caller::new(Space::default(), Principal::new(name, scopes)))
+                let space = match name {
+                    "other admin" => Space::parse("space", "other").unwrap(),
+                    _ => Space::default(),
+                };
+                Ok(Caller::new(space, Principal::new(name, scopes)))
             }
         }))
     }
@@ -114,9 +122,10 @@ impl SignInProvider for CodesAsTokens {
     }
 }
 
-struct Nothing;
+/// Keeps nothing but uploads, in a folder.
+struct Uploads(TempDir);
 
-impl Keeper for Nothing {
+impl Keeper for Uploads {
     fn hosts(&self) -> Vec<HostFound> {
         Vec::new()
     }
@@ -127,6 +136,44 @@ impl Keeper for Nothing {
 
     fn tokens(&self) -> Result<Vec<TokenShown>> {
         Ok(Vec::new())
+    }
+
+    fn begin_upload(&self, _: u64) -> Result<Upload> {
+        let path = self.0.path().join("upload");
+        Ok(Upload {
+            name: "upload".to_owned(),
+            file: File::create(path).unwrap(),
+        })
+    }
+
+    fn discard_upload(&self, name: &str) -> Result<()> {
+        let _ = std::fs::remove_file(self.0.path().join(name));
+        Ok(())
+    }
+
+    fn import(&self, name: &str, is_dry_run: bool) -> Result<ImportSaid> {
+        let text = std::fs::read_to_string(self.0.path().join(name))
+            .map_err(|error| Error::not_found(error.to_string()))?;
+        if !is_dry_run {
+            self.discard_upload(name)?;
+        }
+        let counts = ImportCounts {
+            stored: text.lines().count() as u64,
+            present: 0,
+            refused: 0,
+            note_files: 0,
+        };
+        Ok(ImportSaid {
+            counts: Some(counts).filter(|_| !text.starts_with("broken")),
+            said: Said {
+                succeeded: true,
+                text: String::new(),
+            },
+        })
+    }
+
+    fn export(&self) -> Result<Box<dyn Read + Send>> {
+        Ok(Box::new(&b"one\ntwo\n"[..]))
     }
 
     fn run(&self, task: &Task) -> Result<Said> {
@@ -144,8 +191,21 @@ impl Keeper for Nothing {
         "in memory".to_owned()
     }
 
-    fn last_backup(&self) -> Result<Option<BackupKept>> {
-        Ok(None)
+    fn backups(&self) -> Vec<BackupKept> {
+        let made_at = Timestamp::from_microseconds(0);
+        vec![BackupKept::new("a.tar".to_owned(), made_at, 1_500)]
+    }
+
+    fn restore(&self, name: &str) -> Result<Restored> {
+        Ok(Restored {
+            said: Said {
+                succeeded: true,
+                text: format!("restored {name}"),
+            },
+            folder: Some("a new folder".to_owned()),
+            look: Some("look at it".to_owned()),
+            replace: None,
+        })
     }
 }
 
@@ -175,7 +235,7 @@ impl Installation {
         let page = Page::new(
             Arc::clone(&engine),
             Arc::clone(&gate) as Arc<dyn Gate>,
-            Arc::new(Nothing),
+            Arc::new(Uploads(tempfile::tempdir().unwrap())),
         );
         Installation {
             engine,

@@ -1,0 +1,291 @@
+//! Whole files that a person sends or takes: an upload to import, and an export.
+//!
+//! They are not bound by the limit of other requests, and go through memory piece by piece, one
+//! file at a time.
+
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
+use futures_util::stream::unfold;
+use http::HeaderMap;
+use http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE};
+use http::request::Parts;
+use loci_core::limits::UPLOAD_BYTES_MAX;
+use loci_core::{Caller, Error, ErrorCode, Result};
+use multer::{Constraints, Field, Multipart, SizeLimit};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::mpsc::{Sender, channel};
+use tokio::time::timeout;
+
+use crate::keeper::Upload;
+use crate::page::Page;
+use crate::request::{Asked, Entered, answer, asked_path, check_origin, failure, work};
+use crate::view::View;
+
+/// The bytes that are read of a file at once.
+const PIECE_BYTES: usize = 64 << 10;
+/// The pieces that wait for their reader.
+const PIECES_WAITING: usize = 4;
+/// The bytes of a field that is not the file.
+const FIELD_BYTES_MAX: u64 = 1 << 10;
+/// The time after which a sender that is silent is given up.
+const SILENCE_MAX: Duration = Duration::from_mins(1);
+
+/// Takes a file out of a form, and answers with the view of it. `admit` checks the sender before
+/// the file is read.
+pub(crate) async fn take<V: View>(
+    page: Arc<Page>,
+    request: Request,
+    admit: fn(&Caller) -> Result<()>,
+    view: fn(&Asked<'_>, String) -> Result<V>,
+) -> Response {
+    let path = asked_path(&request);
+    let (parts, body) = request.into_parts();
+    let entered = match Entered::of(&page, &parts).await {
+        Ok(entered) => entered,
+        Err(refused) => return refused,
+    };
+    let (form, language) = (entered.form, entered.visitor.language);
+    let taken = async {
+        admit(&entered.visitor.caller)?;
+        let _permit = permit(&page)?;
+        let name = stored(&page, &parts, body, &entered).await?;
+        let visitor = entered.visitor;
+        work(&page, move |page| {
+            let asked = Asked {
+                page,
+                visitor: &visitor,
+            };
+            answer(&visitor, form, path, view(&asked, name)?)
+        })
+        .await
+    };
+    let taken = taken.await;
+    taken.unwrap_or_else(|error| failure(&error, form, language))
+}
+
+/// Sends a file to be kept, and not to be shown. `open` checks the sender, and returns the bytes.
+pub(crate) async fn give(
+    page: Arc<Page>,
+    request: Request,
+    name: &'static str,
+    open: fn(&Asked<'_>) -> Result<Box<dyn Read + Send>>,
+) -> Response {
+    let (parts, _) = request.into_parts();
+    let entered = match Entered::of(&page, &parts).await {
+        Ok(entered) => entered,
+        Err(refused) => return refused,
+    };
+    let (form, language) = (entered.form, entered.visitor.language);
+    let given = async {
+        let visitor = entered.visitor;
+        let begun = work(&page, move |page| {
+            let asked = Asked {
+                page,
+                visitor: &visitor,
+            };
+            // The permit comes after the check of the sender.
+            let mut bytes = open(&asked)?;
+            let permit = permit(page)?;
+            let first = piece(&mut *bytes)
+                .map_err(|error| Error::unavailable(format!("there is no export: {error}")))?;
+            Ok((first, bytes, permit))
+        });
+        let (first, bytes, permit) = begun.await?;
+        Ok(sent(name, first, bytes, permit))
+    };
+    let given: Result<Response> = given.await;
+    given.unwrap_or_else(|error| failure(&error, form, language))
+}
+
+fn permit(page: &Page) -> Result<OwnedSemaphorePermit> {
+    Arc::clone(page.transfers())
+        .try_acquire_owned()
+        .map_err(|_| Error::unavailable("another file is being sent or taken; try again after it"))
+}
+
+/// Reads the next bytes; none at the end.
+fn piece(bytes: &mut dyn Read) -> io::Result<Bytes> {
+    let mut piece = vec![0; PIECE_BYTES];
+    let count = bytes.read(&mut piece)?;
+    piece.truncate(count);
+    Ok(piece.into())
+}
+
+/// Returns the answer with a file, of which the first bytes were read.
+fn sent(
+    name: &str,
+    first: Bytes,
+    mut bytes: Box<dyn Read + Send>,
+    permit: OwnedSemaphorePermit,
+) -> Response {
+    let (sender, receiver) = channel(PIECES_WAITING);
+    tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        let mut next = Ok(first);
+        loop {
+            match next {
+                Ok(end) if end.is_empty() => return,
+                Ok(some) => {
+                    // A browser that has gone takes no more.
+                    if sender.blocking_send(Ok(some)).is_err() {
+                        return;
+                    }
+                }
+                Err(error) => {
+                    tracing::error!(%error, "an export of the page was cut off");
+                    let _ = sender.blocking_send(Err(error));
+                    return;
+                }
+            }
+            next = piece(&mut *bytes);
+        }
+    });
+    let pieces = unfold(receiver, |mut receiver| async move {
+        let piece: io::Result<Bytes> = receiver.recv().await?;
+        Some((piece, receiver))
+    });
+    let headers = [
+        (CONTENT_TYPE, "application/octet-stream".to_owned()),
+        (
+            CONTENT_DISPOSITION,
+            format!("attachment; filename=\"{name}\""),
+        ),
+    ];
+    (headers, Body::from_stream(pieces)).into_response()
+}
+
+/// Keeps the file of a form, and returns its name. What could not be kept as a whole is removed.
+async fn stored(page: &Arc<Page>, parts: &Parts, body: Body, entered: &Entered) -> Result<String> {
+    let announced = announced(&parts.headers);
+    if announced > UPLOAD_BYTES_MAX {
+        return Err(too_large());
+    }
+    let mut fields = fields_of(&parts.headers, body)?;
+    let mut csrf = None;
+    while let Some(mut field) = heard(fields.next_field()).await? {
+        match field.name() {
+            Some("csrf") => csrf = Some(heard(field.text()).await?),
+            Some("file") => {
+                check_origin(
+                    &entered.visitor,
+                    &parts.headers,
+                    &entered.base_url,
+                    csrf.as_deref(),
+                )?;
+                let Upload { name, file } =
+                    work(page, move |page| page.keeper().begin_upload(announced)).await?;
+                let outcome = write(&mut field, file).await;
+                if outcome.is_err() {
+                    let name = name.clone();
+                    let _ = work(page, move |page| page.keeper().discard_upload(&name)).await;
+                }
+                return outcome.map(|()| name);
+            }
+            _ => {}
+        }
+    }
+    Err(Error::invalid("file", "is missing: choose a file"))
+}
+
+fn fields_of(headers: &HeaderMap, body: Body) -> Result<Multipart<'static>> {
+    let kind = headers.get(CONTENT_TYPE);
+    let boundary = kind
+        .and_then(|kind| kind.to_str().ok())
+        .and_then(|kind| multer::parse_boundary(kind).ok())
+        .ok_or_else(|| {
+            Error::invalid("body", "must be a form with a file (multipart/form-data)")
+        })?;
+    let limits = SizeLimit::new()
+        .for_field("csrf", FIELD_BYTES_MAX)
+        .for_field("file", UPLOAD_BYTES_MAX);
+    let limits = Constraints::new().size_limit(limits);
+    let pieces = body.into_data_stream();
+    Ok(Multipart::with_constraints(pieces, boundary, limits))
+}
+
+/// Returns the length of a request that its sender announces.
+fn announced(headers: &HeaderMap) -> u64 {
+    let length = headers.get(CONTENT_LENGTH);
+    let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
+    length.unwrap_or_default()
+}
+
+fn too_large() -> Error {
+    let message =
+        format!("the file is larger than {UPLOAD_BYTES_MAX} bytes; import it with `loci import`");
+    Error::new(ErrorCode::TooLarge, message)
+}
+
+/// Waits for a part of a form.
+async fn heard<T>(part: impl Future<Output = multer::Result<T>>) -> Result<T> {
+    match timeout(SILENCE_MAX, part).await {
+        Ok(Ok(part)) => Ok(part),
+        Ok(Err(multer::Error::FieldSizeExceeded { .. })) => Err(too_large()),
+        Ok(Err(_)) | Err(_) => Err(Error::invalid("body", "broke off; send the file once more")),
+    }
+}
+
+/// Writes the file of a form, and makes it durable enough for another process to read it.
+async fn write(field: &mut Field<'_>, mut file: std::fs::File) -> Result<()> {
+    let (sender, mut receiver) = channel::<Bytes>(PIECES_WAITING);
+    let writer = tokio::task::spawn_blocking(move || -> io::Result<()> {
+        while let Some(piece) = receiver.blocking_recv() {
+            file.write_all(&piece)?;
+        }
+        file.flush()
+    });
+    let read = pass(field, sender).await;
+    let written = writer
+        .await
+        .map_err(|_| Error::internal("loci failed while it kept a file"))?;
+    written.map_err(|error| Error::unavailable(format!("the file cannot be kept: {error}")))?;
+    read
+}
+
+/// Passes the pieces of a file on, until they end or their writer fails.
+async fn pass(field: &mut Field<'_>, sender: Sender<Bytes>) -> Result<()> {
+    while let Some(piece) = heard(field.chunk()).await? {
+        if sender.send(piece).await.is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    /// Fails after all bytes of a text.
+    struct CutOff(&'static [u8]);
+
+    impl Read for CutOff {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            match self.0.read(buffer)? {
+                0 => Err(io::Error::other("cut off")),
+                count => Ok(count),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn an_export_that_is_cut_off_does_not_look_whole() {
+        let transfers = Arc::new(Semaphore::new(1));
+        let permit = || Arc::clone(&transfers).try_acquire_owned().unwrap();
+        let whole = sent("a", Bytes::from("one"), Box::new(&b"two"[..]), permit());
+        let whole = whole.into_body().collect().await.unwrap().to_bytes();
+        assert_eq!(whole, "onetwo");
+        // The permit is back once the writer has ended.
+        let permit = Arc::clone(&transfers).acquire_owned().await.unwrap();
+        let cut_off = sent("a", Bytes::from("one"), Box::new(CutOff(b"two")), permit);
+        assert!(cut_off.into_body().collect().await.is_err());
+    }
+}

@@ -1,0 +1,169 @@
+//! Imports with a dry run, exports, and backups.
+
+use axum::body::Body;
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::{Request, StatusCode};
+use loci_core::limits::UPLOAD_BYTES_MAX;
+use loci_core::{AuditQuery, Space};
+
+use crate::support::{Browser, Installation, Reply};
+
+/// Returns the form of an upload with these fields in their order, as a browser sends it.
+fn form(path: &str, fields: &[(&str, &str)]) -> Request<Body> {
+    let mut body = String::new();
+    for (name, value) in fields {
+        let file = if *name == "file" {
+            "; filename=\"a.jsonl\"\r\nContent-Type: text/plain"
+        } else {
+            ""
+        };
+        body += &format!(
+            "--border\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n{value}\r\n"
+        );
+    }
+    body += "--border--\r\n";
+    Request::post(path)
+        .header(CONTENT_TYPE, "multipart/form-data; boundary=border")
+        .header("sec-fetch-site", "same-origin")
+        .body(Body::from(body))
+        .unwrap()
+}
+
+async fn upload(browser: &mut Browser, text: &str) -> Reply {
+    let csrf = browser.get("/palace").await.csrf();
+    let fields = [("csrf", csrf.as_str()), ("file", text)];
+    browser.send(form("/keep/import", &fields)).await
+}
+
+#[tokio::test]
+async fn an_import_is_tried_confirmed_and_run_once() {
+    let installation = Installation::new();
+    let mut browser = installation.browser("admin").await;
+    // Larger than other requests may be.
+    let large = "a line\n".repeat(2_000_000);
+    let tried = upload(&mut browser, &large).await;
+    assert_eq!(tried.status, StatusCode::OK, "{}", tried.text);
+    assert!(tried.text.contains("would be stored</th><td>2000000"));
+    assert!(tried.text.contains("name=\"upload\" value=\"upload\""));
+    let fields = [("upload", "upload")];
+    let ran = browser.post("/keep/import/run", &fields).await;
+    assert!(ran.text.contains(">stored</th><td>2000000"), "{}", ran.text);
+    let again = browser.post("/keep/import/run", &fields).await;
+    assert_eq!(again.status, StatusCode::NOT_FOUND);
+    let log = installation.engine.audit().entries(&AuditQuery {
+        space: Space::default(),
+        limit: 10,
+        ..AuditQuery::default()
+    });
+    let tools: Vec<_> = log
+        .unwrap()
+        .into_iter()
+        .map(|(_, entry)| entry.tool)
+        .collect();
+    assert_eq!(tools, ["import_dry_run", "import", "import"]);
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_wanted_is_removed() {
+    let installation = Installation::new();
+    let mut browser = installation.browser("admin").await;
+    upload(&mut browser, "one").await;
+    let fields = [("upload", "upload")];
+    let discarded = browser.post("/keep/import/discard", &fields).await;
+    assert_eq!(discarded.location(), "/keep");
+    let gone = browser.post("/keep/import/run", &fields).await;
+    assert_eq!(gone.status, StatusCode::NOT_FOUND);
+    let broken = upload(&mut browser, "broken").await;
+    assert!(broken.text.contains("That did not work"), "{}", broken.text);
+    assert!(!broken.text.contains("name=\"upload\""));
+}
+
+#[tokio::test]
+async fn an_upload_comes_from_a_page_of_an_owner() {
+    let installation = Installation::new();
+    let mut browser = installation.browser("admin").await;
+    let csrf = browser.get("/palace").await.csrf();
+    let csrf = ("csrf", csrf.as_str());
+    let file = ("file", "one");
+    let rows: [(&[(&str, &str)], StatusCode); 5] = [
+        (&[file], StatusCode::FORBIDDEN),
+        (&[("csrf", "wrong"), file], StatusCode::FORBIDDEN),
+        // The file would be kept before its sender is known.
+        (&[file, csrf], StatusCode::FORBIDDEN),
+        (&[csrf], StatusCode::BAD_REQUEST),
+        (&[csrf, file], StatusCode::OK),
+    ];
+    for (fields, expected) in rows {
+        let reply = browser.send(form("/keep/import", fields)).await;
+        assert_eq!(reply.status, expected, "{fields:?} {}", reply.text);
+    }
+    for user in ["ann", "reader", "other admin"] {
+        let mut browser = installation.browser(user).await;
+        let refused = upload(&mut browser, "one").await;
+        assert_eq!(refused.status, StatusCode::FORBIDDEN, "{user}");
+        let refused = browser.get("/keep/export").await;
+        assert_eq!(refused.status, StatusCode::FORBIDDEN, "{user}");
+    }
+    let mut cut_off = form("/keep/import", &[csrf, file]);
+    *cut_off.body_mut() =
+        Body::from("--border\r\nContent-Disposition: form-data; name=\"csrf\"\r\n\r\nx");
+    let refused = browser.send(cut_off).await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+    let mut large = form("/keep/import", &[csrf, file]);
+    let length = (UPLOAD_BYTES_MAX + 1).to_string();
+    large
+        .headers_mut()
+        .insert("content-length", length.parse().unwrap());
+    let refused = browser.send(large).await;
+    assert_eq!(refused.status, StatusCode::PAYLOAD_TOO_LARGE);
+}
+
+#[tokio::test]
+async fn a_program_imports_with_a_token() {
+    let installation = Installation::new();
+    let mut program = installation.stranger();
+    let mut request = form("/api/v1/keep/import", &[("file", "one\ntwo\n")]);
+    let headers = request.headers_mut();
+    headers.insert(AUTHORIZATION, "Bearer admin".parse().unwrap());
+    let tried = program.send(request).await.json();
+    assert_eq!(
+        (&tried["counts"]["stored"], &tried["upload"]),
+        (&2.into(), &"upload".into())
+    );
+}
+
+#[tokio::test]
+async fn an_export_is_a_file_to_keep() {
+    let installation = Installation::new();
+    let mut browser = installation.browser("admin").await;
+    let export = browser.get("/keep/export").await;
+    assert_eq!(export.text, "one\ntwo\n");
+    let header = |name: &str| export.headers[name].to_str().unwrap();
+    assert_eq!(header("content-type"), "application/octet-stream");
+    assert_eq!(
+        header("content-disposition"),
+        "attachment; filename=\"loci-export.jsonl\""
+    );
+    assert_eq!(header("x-content-type-options"), "nosniff");
+    assert!(header("content-security-policy").starts_with("default-src 'none'"));
+}
+
+#[tokio::test]
+async fn a_backup_is_restored_into_a_new_folder() {
+    let installation = Installation::new();
+    let mut browser = installation.browser("admin").await;
+    let shown = browser.get("/keep").await.text;
+    assert!(
+        shown.contains("value=\"a.tar\"") && shown.contains("1.5 kB"),
+        "{shown}"
+    );
+    let fields = [("backup", "a.tar")];
+    let restored = browser.post("/keep/restore", &fields).await.text;
+    for words in ["restored a.tar", "a new folder", "look at it"] {
+        assert!(restored.contains(words), "{words}: {restored}");
+    }
+    assert!(!restored.contains("in the place of the store"));
+    let mut ann = installation.browser("ann").await;
+    let refused = ann.post("/keep/restore", &fields).await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN);
+}
