@@ -8,6 +8,8 @@ use utoipa::ToSchema;
 
 use crate::moment::Moment;
 
+/// The characters of a text that are read for a list.
+pub(crate) const CHARACTERS_READ: usize = 2_000;
 /// The characters of a text that a list shows.
 const OPENING_CHARACTERS: usize = 240;
 /// The characters that are not encoded in a part of a path or a query.

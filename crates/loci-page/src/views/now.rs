@@ -5,8 +5,7 @@ use loci_engine::{Browse, SearchMode};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::card::{Card, read_back, stored};
-use super::search::CHARACTERS_READ;
+use super::card::{CHARACTERS_READ, Card, read_back, stored};
 use crate::keeper::{BackupKept, ClientSeen};
 use crate::moment::Moment;
 use crate::request::{Asked, CLIENT};

@@ -7,8 +7,7 @@ use loci_engine::Browse;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::card::{Card, collections_of, encoded, room_path};
-use super::search::CHARACTERS_READ;
+use super::card::{CHARACTERS_READ, Card, collections_of, encoded, room_path};
 use crate::request::Asked;
 use crate::view::{Tab, view};
 

@@ -1,19 +1,23 @@
 //! The view *Search*: memories by a question and by filters, and why each stands where it does.
 
-use loci_core::{OwnerFilter, Result};
+use std::collections::{BTreeSet, HashSet};
+
+use loci_core::limits::{LIST_RESULTS_MAX, RECALL_RESULTS_MAX};
+use loci_core::{AuditQuery, OwnerFilter, RecordVerb, Result};
 use loci_engine::{Browse, Facets, Hit, Recall};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::card::{Card, collections_of};
+use super::card::{CHARACTERS_READ, Card, collections_of};
+use super::now::numbered;
 use crate::moment::Moment;
 use crate::request::Asked;
 use crate::view::{Tab, view};
 
 /// The results of one page.
 const LIMIT: usize = 20;
-/// The characters of a text that are read for a list.
-pub(crate) const CHARACTERS_READ: usize = 2_000;
+/// The last calls of a program whose memories are looked for.
+const CALLS_MAX: usize = 5_000;
 
 /// A question with its filters.
 #[derive(Deserialize, Default, Clone, IntoParams)]
@@ -32,6 +36,9 @@ pub(crate) struct SearchQuery {
     who: Option<String>,
     /// The dialect that it came in through.
     via: Option<String>,
+    /// The program that filed it, by the name that it gives itself: of its last calls in the audit
+    /// log.
+    program: Option<String>,
     /// The first day or instant on which it was filed.
     from: Option<String>,
     /// The last one.
@@ -49,13 +56,30 @@ pub(crate) struct Found {
     pub(crate) tag: String,
     pub(crate) who: String,
     pub(crate) via: String,
+    pub(crate) program: String,
     pub(crate) from: String,
     pub(crate) until: String,
     pub(crate) hits: Vec<FoundHit>,
     /// Why the search may be incomplete.
     pub(crate) degraded: Option<String>,
+    /// Where the filter by a program ends; `None` without one.
+    pub(crate) bound: Option<ProgramBound>,
+    /// The programs that called last.
+    pub(crate) programs: Vec<String>,
     /// The wings that a filter can name.
     pub(crate) wings: Vec<String>,
+}
+
+/// How far the filter by a program looks: the audit log names the memories that a call stored, and
+/// a memory does not name the program.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ProgramBound {
+    /// The last calls of the program that were looked at.
+    pub(crate) calls: usize,
+    /// The memories of them that were found among the last ones, or the best ones for a question.
+    pub(crate) memories: usize,
+    /// True if calls or memories before these were left out.
+    pub(crate) is_cut: bool,
 }
 
 /// A result.
@@ -148,24 +172,40 @@ pub(crate) fn view(asked: &Asked<'_>, query: SearchQuery) -> Result<Found> {
         query.kind.iter().cloned().collect(),
         query.tag.iter().cloned().collect(),
     );
+    let filed = match &query.program {
+        Some(program) => Some(filed_by(asked, program)?),
+        None => None,
+    };
+    let is_question = !query.q.trim().is_empty();
+    let limit = match (&filed, is_question) {
+        (None, _) => LIMIT,
+        (Some(_), true) => RECALL_RESULTS_MAX,
+        (Some(_), false) => LIST_RESULTS_MAX,
+    };
     let browse = Browse {
         collections,
         sections,
         kinds,
         tags,
         facets,
-        limit: LIMIT,
+        limit,
         characters_max: Some(CHARACTERS_READ),
         ..Browse::default()
     };
-    let (hits, degraded) = if query.q.trim().is_empty() {
-        (listed(asked, &browse)?, None)
-    } else {
+    let (mut hits, degraded) = if is_question {
         found(asked, &query.q, browse)?
+    } else {
+        (listed(asked, &browse)?, None)
     };
+    let bound = filed.map(|filed| filed.narrow(&mut hits, limit));
+    hits.truncate(LIMIT);
+    let clients = asked.page.keeper().clients();
+    let programs: BTreeSet<String> = clients.into_iter().filter_map(|seen| seen.client).collect();
     Ok(Found {
         hits,
         degraded,
+        bound,
+        programs: programs.into_iter().collect(),
         wings: engine.listings().collections(caller)?,
         q: query.q,
         wing: wing.unwrap_or_else(|| "*".to_owned()),
@@ -174,8 +214,49 @@ pub(crate) fn view(asked: &Asked<'_>, query: SearchQuery) -> Result<Found> {
         tag: query.tag.unwrap_or_default(),
         who: query.who.unwrap_or_default(),
         via: query.via.unwrap_or_default(),
+        program: query.program.unwrap_or_default(),
         from: query.from.unwrap_or_default(),
         until: query.until.unwrap_or_default(),
+    })
+}
+
+/// The memories that a program filed.
+struct FiledBy {
+    ids: HashSet<String>,
+    calls: usize,
+    is_cut: bool,
+}
+
+impl FiledBy {
+    /// Leaves the memories of the program, of at most `limit` results.
+    fn narrow(&self, hits: &mut Vec<FoundHit>, limit: usize) -> ProgramBound {
+        let looked_at = hits.len();
+        hits.retain(|hit| self.ids.contains(&hit.memory.id));
+        ProgramBound {
+            calls: self.calls,
+            memories: hits.len(),
+            is_cut: self.is_cut || looked_at == limit,
+        }
+    }
+}
+
+/// Returns the memories that the last calls of a program stored, of the calls that the visitor may
+/// see.
+fn filed_by(asked: &Asked<'_>, program: &str) -> Result<FiledBy> {
+    let calls = numbered(
+        asked,
+        AuditQuery {
+            client: Some(program.to_owned()),
+            limit: CALLS_MAX,
+            ..AuditQuery::default()
+        },
+    )?;
+    let records = calls.iter().flat_map(|(_, call)| &call.records);
+    let stored = records.filter(|record| record.verb == RecordVerb::Stored);
+    Ok(FiledBy {
+        ids: stored.map(|record| record.id.clone()).collect(),
+        calls: calls.len(),
+        is_cut: calls.len() == CALLS_MAX || calls.iter().any(|(_, call)| call.further_records > 0),
     })
 }
 
@@ -196,6 +277,7 @@ fn found(
     question: &str,
     filters: Browse,
 ) -> Result<(Vec<FoundHit>, Option<String>)> {
+    let limit = filters.limit;
     let recalled = asked.logged("search", "memory:read", Some(question), |engine, caller| {
         let recall = Recall {
             tiers: filters.tiers,
@@ -204,7 +286,7 @@ fn found(
             kinds: filters.kinds,
             tags: filters.tags,
             facets: filters.facets,
-            ..Recall::new(question, LIMIT, &|signals| signals.relevance)
+            ..Recall::new(question, limit, &|signals| signals.relevance)
         };
         engine.search().recall_within(caller, &recall, None)
     })?;

@@ -254,3 +254,72 @@ async fn recalls_name_what_came_back_and_the_empty_ones_first() {
         "a user sees the calls of that user alone"
     );
 }
+
+#[tokio::test]
+async fn a_search_is_narrowed_to_what_a_program_filed() {
+    let installation = Installation::new();
+    let dialect = &loci_dialects::mememory::DIALECT;
+    let remember = dialect.tool("remember").unwrap();
+    for (program, text) in [
+        ("zed", "The kiln fires at 1240 degrees."),
+        ("codex", "The kiln cools for a day."),
+        ("codex", "The door of the studio is green."),
+    ] {
+        let mut arguments = serde_json::Map::new();
+        arguments.insert("content".to_owned(), text.into());
+        let context = loci_dialects::Context {
+            engine: &installation.engine,
+            caller: &loci_core::Caller {
+                client: Some(program.to_owned()),
+                ..caller("ann")
+            },
+        };
+        let _ = dialect.call(remember, context, arguments);
+    }
+    let mut browser = installation.browser("ann").await;
+    let rows: [(&str, &[&str]); 5] = [
+        (
+            "program=codex",
+            &[
+                "The door of the studio is green.",
+                "The kiln cools for a day.",
+            ],
+        ),
+        ("program=zed", &["The kiln fires at 1240 degrees."]),
+        ("q=kiln&program=codex", &["The kiln cools for a day."]),
+        ("program=codex&type=note", &[]),
+        ("program=unknown", &[]),
+    ];
+    for (query, expected) in rows {
+        let found = browser.get(&format!("/api/v1/search?{query}")).await.json();
+        let hits = found["hits"].as_array().unwrap().iter();
+        let titles: Vec<_> = hits
+            .map(|hit| hit["memory"]["title"].as_str().unwrap())
+            .collect();
+        assert_eq!(found["bound"]["is_cut"], false, "{query}");
+        let zed = "The kiln fires at 1240 degrees.";
+        assert_eq!(titles.contains(&zed), query == "program=zed", "{query}");
+        // A question finds others of the program by their meaning, after these.
+        let others = if query.starts_with("q=") {
+            titles.len() - expected.len()
+        } else {
+            0
+        };
+        assert_eq!(titles[..titles.len() - others], *expected, "{query}");
+    }
+    let shown = browser.get("/search?program=codex").await.text;
+    assert!(
+        shown.contains("Filed by the last 2 calls of this program"),
+        "{shown}"
+    );
+    // Another user sees neither the calls nor the memories.
+    let mut bob = installation.browser("bob").await;
+    let found = bob.get("/api/v1/search?program=codex").await.json();
+    assert_eq!(
+        (
+            &found["bound"]["calls"],
+            found["hits"].as_array().unwrap().len()
+        ),
+        (&0.into(), 0)
+    );
+}
