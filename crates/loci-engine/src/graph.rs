@@ -1,5 +1,6 @@
 //! The knowledge graph, and the graph of rooms that tunnels connect.
 
+pub mod entities;
 pub mod knowledge_graph;
 pub mod room_graph;
 pub mod tunnels;

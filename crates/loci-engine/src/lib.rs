@@ -82,6 +82,7 @@ pub use conversations::store_messages::{Conversation, Message, Role, StoredMessa
 pub use engine::{CallObserver, Engine, SearchMode};
 pub use enrichment::kind_of;
 pub use graph::Graph;
+pub use graph::entities::{Entities, Entity};
 pub use graph::knowledge_graph::{AddedFact, Facts, NewFact, name_key};
 pub use graph::room_graph::{Bridge, GENERAL_SECTION, MapCounts, Room, Step, Via};
 pub use graph::tunnels::Followed;

@@ -46,6 +46,7 @@ pub(crate) fn routes() -> Router<Arc<Page>> {
         .route("/palace/room", show(palace::room))
         .route("/palace/map", show(map::view))
         .route("/time", show(time::view))
+        .route("/time/entities", show(time::entities))
         .route("/time/add", act(time::add))
         .route("/time/end", act(time::end))
         .route("/time/correct", act(time::correct))

@@ -20,7 +20,7 @@ const RETRACTED: Period = Period {
     last: Timestamp::MIN,
 };
 /// All time but the moment at which retracted facts end.
-const EVER: Period = Period {
+pub(super) const EVER: Period = Period {
     first: Timestamp::from_microseconds(i64::MIN + 1),
     last: NEVER,
 };

@@ -35,6 +35,7 @@ use super::{as_agent, keep, map, memory, now, palace, recalls, review, search, s
         selected::unforget,
         selected::delete,
         time::view,
+        time::entities::entities,
         time::change::add,
         time::change::end,
         time::change::correct,

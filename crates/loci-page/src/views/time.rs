@@ -1,6 +1,7 @@
 //! The view *Time*: the facts of an entity, on lanes along the time for which they hold.
 
 pub(super) mod change;
+pub(super) mod entities;
 mod lanes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +17,7 @@ use crate::request::Asked;
 use crate::view::{Tab, view};
 
 pub(crate) use change::{add, correct, end};
+pub(crate) use entities::entities;
 pub(crate) use lanes::Lanes;
 
 /// The facts that are shown at a time.

@@ -287,3 +287,37 @@ async fn a_day_of_a_form_stands_for_the_instant_that_it_showed() {
     assert_eq!(fact["valid_from"], "2020-03-01T12:00:00Z");
     assert_eq!(fact["object"], "Roma");
 }
+
+#[tokio::test]
+async fn all_entities_are_listed_with_the_numbers_of_their_facts() {
+    let installation = Installation::new();
+    let mut browser = with_facts(&installation).await;
+    let listed = json_of(&mut browser, "/time/entities").await.json();
+    let of = |listed: &Value| -> Vec<(String, u64, u64)> {
+        let entities = listed["entities"].as_array().unwrap().iter();
+        let number = |entity: &Value, name: &str| entity[name].as_u64().unwrap();
+        entities
+            .map(|entity| {
+                let name = entity["name"].as_str().unwrap().to_owned();
+                (name, number(entity, "current"), number(entity, "past"))
+            })
+            .collect()
+    };
+    let expected = [("Bonn", 1, 0), ("Eva", 1, 0), ("Max", 2, 1), ("Rome", 0, 1)];
+    let expected = expected.map(|(name, current, past)| (name.to_owned(), current, past));
+    assert_eq!(of(&listed), expected);
+    assert_eq!(
+        (&listed["total"], &listed["is_cut"]),
+        (&json!(4), &json!(false))
+    );
+    let narrowed = json_of(&mut browser, "/time/entities?text=%20MA")
+        .await
+        .json();
+    assert_eq!(of(&narrowed), expected[2..3]);
+    let beyond = json_of(&mut browser, "/time/entities?offset=100")
+        .await
+        .json();
+    assert_eq!((of(&beyond), &beyond["total"]), (Vec::new(), &json!(4)));
+    let page = browser.get("/time").await.text;
+    assert!(page.contains("href=\"/time/entities\""));
+}
