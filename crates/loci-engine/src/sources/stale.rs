@@ -1,6 +1,7 @@
 //! Memories whose files are gone or changed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
 
 use loci_core::{
     Caller, Citation, CitationKind, ContentHash, Memory, MemoryId, Result, SourceFile, SourceState,
@@ -8,6 +9,11 @@ use loci_core::{
 
 use super::sync::{Key, is_plain, look, source};
 use crate::Sources;
+
+/// The most folders of projects in which a relative path is looked for.
+const ROOTS_MAX: usize = 8;
+/// The most files of a collection whose projects are looked at.
+const FILES_MAX: usize = 10_000;
 
 /// The state of a file that a memory rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -47,7 +53,8 @@ type Named<'a> = (&'a Memory, String, Option<&'a str>);
 
 impl Sources<'_> {
     /// Returns those of the memories whose files on this machine are gone, excluded or changed: the
-    /// file that a memory was made from, and the files that it cites by absolute paths. Only files
+    /// file that a memory was made from, and the files that it cites by absolute paths, or by paths
+    /// below the folder of a project from which its collection, or it itself, was made. Only files
     /// that were [read](crate::Sources::file_source) before are looked at, in the folders of their
     /// projects, and none of them is read: a file counts as changed if the citation is pinned to a
     /// SHA-256 hash other than that of the last reading. A project whose folder is not there is
@@ -61,7 +68,13 @@ impl Sources<'_> {
         };
         let mut stale = Vec::new();
         let mut roots: BTreeMap<String, Vec<Named<'_>>> = BTreeMap::new();
-        for (memory, path, pin) in memories.iter().flat_map(|memory| self.files_of(memory)) {
+        let mut files: Vec<Named<'_>> = Vec::new();
+        let mut folders = BTreeMap::new();
+        for memory in memories {
+            files.extend(self.files_of(memory));
+            files.extend(self.files_below(caller, memory, &mut folders)?);
+        }
+        for (memory, path, pin) in files {
             let known = self.sources_at(caller, &path)?;
             let collection = &memory.location.collection;
             let same = known.iter().find(|file| file.collection == *collection);
@@ -121,6 +134,66 @@ impl Sources<'_> {
             .chain(memory.citations.iter().filter_map(cited))
             .collect()
     }
+}
+
+impl Sources<'_> {
+    /// Returns the files that a memory cites by paths below the folder of a project: of the project
+    /// of its own file, or of the one project of its collection that has a file at that path.
+    /// `folders` keeps the folders of collections.
+    fn files_below<'a>(
+        &self,
+        caller: &Caller,
+        memory: &'a Memory,
+        folders: &mut BTreeMap<Option<String>, BTreeSet<String>>,
+    ) -> Result<Vec<Named<'a>>> {
+        let is_cited = |citation: &&Citation| {
+            citation.kind == CitationKind::File && is_below(&citation.reference)
+        };
+        let cited: Vec<&Citation> = memory.citations.iter().filter(is_cited).collect();
+        if cited.is_empty() {
+            return Ok(Vec::new());
+        }
+        let collection = &memory.location.collection;
+        let own = match source(memory).filter(|_| memory.source_machine() == self.machine) {
+            Some(path) => self.sources_at(caller, path)?,
+            None => Vec::new(),
+        };
+        let roots = if own.is_empty() {
+            if !folders.contains_key(collection) {
+                let files = self.source_files(caller, collection.as_deref())?;
+                let roots = files.into_iter().map(|file| file.root);
+                folders.insert(collection.clone(), roots.take(FILES_MAX).collect());
+            }
+            folders.get(collection).cloned().unwrap_or_default()
+        } else {
+            own.into_iter().map(|file| file.root).collect()
+        };
+        let mut named = Vec::new();
+        for citation in cited {
+            let mut known = Vec::new();
+            for root in roots.iter().take(ROOTS_MAX) {
+                let path: PathBuf = Path::new(root)
+                    .join(&citation.reference)
+                    .components()
+                    .collect();
+                let path = path.to_string_lossy().into_owned();
+                if !self.sources_at(caller, &path)?.is_empty() {
+                    known.push(path);
+                }
+            }
+            // Of two projects it is not known which one is meant.
+            if let [path] = &*known {
+                named.push((memory, path.clone(), citation.pin.as_deref()));
+            }
+        }
+        Ok(named)
+    }
+}
+
+/// Returns true for a relative path that does not lead out of its folder.
+fn is_below(path: &str) -> bool {
+    let is_inside = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    !path.is_empty() && Path::new(path).components().all(is_inside)
 }
 
 /// Returns true if a pin is a SHA-256 hash, and not that of the file when it was read last.

@@ -163,7 +163,7 @@ fn memories_whose_files_are_gone_are_found() {
         ..away
     };
     mine.file(away).unwrap();
-    let cite = |reference: &str, pin: Option<&str>| {
+    let cite_in = |collection: Option<&str>, reference: &str, pin: Option<&str>| {
         let citation = Citation {
             kind: CitationKind::File,
             reference: reference.to_owned(),
@@ -172,18 +172,22 @@ fn memories_whose_files_are_gone_are_found() {
             excerpt: None,
         };
         let request = Remember {
+            collection: collection.map(str::to_owned),
             citations: vec![citation],
             ..Remember::new(format!("It says so in {reference}."), "fact")
         };
         remembered(&mine.engine, &mine.ann, request)
     };
+    let cite = |reference: &str, pin: Option<&str>| cite_in(None, reference, pin);
     let hash = mine.known("/p/kept.rs").unwrap().hash;
     let digits = hash.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     let now: String = digits
         .filter_map(|digit| char::from_digit(digit.into(), 16))
         .collect();
     let now = now.to_uppercase();
+    let wing = mine.known("/p/kept.rs").unwrap().collection;
     let other = format!("sha256:{}", "0".repeat(64));
+    let of_files = mine.memories();
     let cited = [
         cite("/p/gone.rs", None),
         cite("/p/kept.rs", Some(&other)),
@@ -192,8 +196,12 @@ fn memories_whose_files_are_gone_are_found() {
         cite("/p/unknown.rs", None),
         cite("src/gone.rs", None),
         cite("/p/../p/gone.rs", None),
+        cite_in(wing.as_deref(), "gone.rs", None),
+        cite_in(wing.as_deref(), "./kept.rs", Some(&other)),
+        cite_in(wing.as_deref(), "kept.rs", Some(&now)),
+        cite_in(wing.as_deref(), "../p/gone.rs", None),
+        cite_in(Some("another"), "gone.rs", None),
     ];
-    let of_files = mine.memories();
     let memories: Vec<Memory> = of_files.iter().chain(&cited).cloned().collect();
     let found = mine.engine.sources().find_stale(&mine.ann, &memories);
     let mut found: Vec<_> = found
@@ -212,7 +220,9 @@ fn memories_whose_files_are_gone_are_found() {
         ("/p/built.rs", Staleness::Ignored, None),
         ("/p/gone.rs", Staleness::Missing, None),
         ("/p/gone.rs", Staleness::Missing, Some(0)),
+        ("/p/gone.rs", Staleness::Missing, Some(7)),
         ("/p/kept.rs", Staleness::Changed, Some(1)),
+        ("/p/kept.rs", Staleness::Changed, Some(8)),
     ];
     assert_eq!(
         found,
