@@ -36,6 +36,8 @@ pub(crate) enum Kind {
     Secret,
     /// A directive by an author whose directives the visitor does not take.
     Directive,
+    /// A text that gives agents orders without being a directive.
+    Order,
     /// A memory that rests on a file which is gone or changed.
     Stale,
     /// A problem of a note file.
@@ -43,11 +45,12 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Kind; 6] = [
+    pub(crate) const ALL: [Kind; 7] = [
         Kind::Contradiction,
         Kind::Duplicate,
         Kind::Secret,
         Kind::Directive,
+        Kind::Order,
         Kind::Stale,
         Kind::Note,
     ];
@@ -58,6 +61,7 @@ impl Kind {
             Kind::Duplicate => "duplicate",
             Kind::Secret => "secret",
             Kind::Directive => "directive",
+            Kind::Order => "order",
             Kind::Stale => "stale",
             Kind::Note => "note",
         }
@@ -75,6 +79,7 @@ impl Kind {
             Kind::Duplicate => "review-duplicate",
             Kind::Secret => "review-secret",
             Kind::Directive => "review-directive",
+            Kind::Order => "review-order",
             Kind::Stale => "review-stale",
             Kind::Note => "review-note",
         }
@@ -102,7 +107,7 @@ pub(crate) struct Review {
     pub(crate) path: String,
     /// All kinds.
     #[serde(skip)]
-    pub(crate) kinds: [Kind; 6],
+    pub(crate) kinds: [Kind; 7],
 }
 
 /// The items of a kind.
@@ -134,13 +139,13 @@ pub(crate) struct Item {
     pub(crate) diff: Vec<DiffLine>,
     /// The cosine similarity of a pair, in percent.
     pub(crate) percent: Option<u64>,
-    /// The kinds of secrets and their counts, or the path of a file.
+    /// The kinds of secrets and their counts, the sentence of an order, or the path of a file.
     pub(crate) detail: Option<String>,
     /// The state of a file: `missing`, `ignored`, `changed`, or the kind of a problem.
     pub(crate) state: Option<&'static str>,
     /// The problem of a file, in a sentence.
     pub(crate) problem: Option<String>,
-    /// The author of a directive.
+    /// The author of a directive or of an order, if that is another user.
     pub(crate) author: Option<String>,
     /// True if the visitor may trust the author.
     pub(crate) may_trust: bool,

@@ -6,7 +6,7 @@ use loci_core::{
     ANONYMOUS, CollectionFilter, Delivery, ErrorCode, FileProblem, LOCAL, Memory, MemoryId, Result,
     Scope, Space,
 };
-use loci_engine::{Browse, List, Pair, PairRelation};
+use loci_engine::{Browse, List, Pair, PairRelation, find_order};
 
 use super::dismissed::key_of;
 use super::{Found, Item, Kind};
@@ -20,6 +20,8 @@ const LOOKED_AT: usize = 200;
 const COMPARED: usize = 50;
 /// The cosine similarity from which two memories are duplicates.
 const DUPLICATE_FROM: f32 = 0.92;
+/// The characters of an order that are shown.
+const ORDER_CHARACTERS: usize = 300;
 /// The longest texts of a pair whose lines are compared, in bytes.
 const DIFF_BYTES_MAX: usize = 8_000;
 /// The types of memories that tell agents what to do.
@@ -35,10 +37,16 @@ pub(super) fn find(
     if is_asked(Kind::Contradiction) || is_asked(Kind::Duplicate) {
         found.extend(pairs(asked, offset)?);
     }
-    if is_asked(Kind::Secret) || is_asked(Kind::Stale) {
+    if [Kind::Secret, Kind::Order, Kind::Stale]
+        .into_iter()
+        .any(&is_asked)
+    {
         let memories = last_filed(asked, offset, LOOKED_AT, &[])?;
         if is_asked(Kind::Secret) {
             found.push(secrets(asked, &memories)?);
+        }
+        if is_asked(Kind::Order) {
+            found.push(orders(asked, &memories)?);
         }
         if is_asked(Kind::Stale) {
             found.push(stale(asked, &memories)?);
@@ -212,6 +220,32 @@ fn stale(asked: &Asked<'_>, memories: &[Memory]) -> Result<Found> {
         degraded,
         ..all_of(Kind::Stale, memories, items)
     })
+}
+
+/// Returns texts that give agents orders and are no directives. An agent files texts of strangers in
+/// the name of its user, so texts of the visitor are looked at, too.
+fn orders(asked: &Asked<'_>, memories: &[Memory]) -> Result<Found> {
+    let caller = asked.caller();
+    let trust = asked.engine().settings().trust(caller)?;
+    let is_directive = |memory: &Memory| {
+        DIRECTIVES.contains(&memory.kind.as_str()) || memory.delivery == Delivery::Bootstrap
+    };
+    let items = memories.iter().enumerate().filter_map(|(index, memory)| {
+        if is_directive(memory) {
+            return None;
+        }
+        let order = find_order(&memory.content)?;
+        let order: String = order.chars().take(ORDER_CHARACTERS).collect();
+        let shown = asked.engine().redaction().redact(&order).text.into_owned();
+        let item = Item {
+            memory: Some(card(asked, memory).0),
+            author: trust.stranger(memory),
+            may_write: caller.may_write(memory),
+            ..item(Kind::Order, &[memory.id.as_str(), &order])
+        };
+        Some((index, item.with_detail(shown)))
+    });
+    Ok(all_of(Kind::Order, memories, items.collect()))
 }
 
 /// Returns directives by authors whose directives the visitor does not take: those that sessions
