@@ -312,6 +312,19 @@ pub struct StoreSize {
     pub disk_bytes: u64,
     /// Bytes of memory that the index uses in this process; 0 while it is not loaded.
     pub index_bytes: u64,
+    /// The loads of the index in this process so far.
+    pub index_loads: IndexLoads,
+}
+
+/// The number of loads of a search index, since the store was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct IndexLoads {
+    /// Loads that mapped the file of the index.
+    pub from_file: u64,
+    /// Loads that read the tables, which takes longer.
+    pub from_tables: u64,
+    /// Loads that failed.
+    pub failed: u64,
 }
 
 /// Keeps memories and retrieves candidates among them.

@@ -10,7 +10,7 @@ use loci_core::{
     Access, AuditEntry, AuditQuery, Clock, Error, MemoryId, Result, Space, Store, Touch,
 };
 
-use crate::{CallObserver, Engine, Policy, Wakeup};
+use crate::{Engine, Observer, Policy, Wakeup};
 
 /// The most entries that one transaction writes, so that a caller's write never waits long.
 const FLUSH_BATCH: usize = 500;
@@ -78,7 +78,7 @@ pub struct Audit<'a> {
     policy: &'a Policy,
     to_write: &'a Arc<Wakeup>,
     buffers: &'a Buffers,
-    observer: Option<&'a CallObserver>,
+    observer: Option<&'a dyn Observer>,
 }
 
 impl Engine {
@@ -90,7 +90,7 @@ impl Engine {
             policy: &self.policy,
             to_write: &self.to_write,
             buffers: &self.buffers,
-            observer: self.call_observer.as_ref(),
+            observer: self.observer.as_deref(),
         }
     }
 }
@@ -124,7 +124,7 @@ impl<'a> Audit<'a> {
             *text = text.replace('\0', "\u{fffd}");
         }
         if let Some(observer) = self.observer {
-            observer(&entry);
+            observer.call(&entry);
         }
         self.note(|noted| noted.entries.push(entry));
     }

@@ -4,9 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use loci_core::{
-    AuditEntry, Caller, CandidateQuery, Clock, CollectionFilter, Embedder, Enricher, FormerModels,
-    NoteFolder, Redactor, Result, SourceTree, Space, Store, StoreSize, Timestamp, TokenCounter,
-    WebSearch,
+    Caller, CandidateQuery, Clock, CollectionFilter, Embedder, Enricher, FormerModels, NoteFolder,
+    Redactor, Result, SourceTree, Space, Store, StoreSize, Timestamp, TokenCounter, WebSearch,
 };
 use loci_search::fusion::Weights;
 
@@ -15,11 +14,12 @@ use crate::leases::Rounds;
 use crate::locks::Locks;
 use crate::models::ModelSwitch;
 use crate::notes::{FolderState, Keeper};
+use crate::observed::{ObservedFormerModels, ObservedModel, ObservedStore};
 use crate::phases::Phases;
 use crate::redaction::Redaction;
 use crate::tokens::EstimatedTokens;
 use crate::wakeup::Wakeup;
-use crate::{Policy, RedactionScope};
+use crate::{Observer, Policy, RedactionScope};
 
 /// The method by which searches find candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,9 +32,6 @@ pub enum SearchMode {
     /// By words alone; the model is never loaded.
     Words,
 }
-
-/// Sees each call when it is recorded in the audit log, before it is written. It must not block.
-pub type CallObserver = Arc<dyn Fn(&AuditEntry) + Send + Sync>;
 
 /// The memory of one installation. Cheap to share behind an `Arc`; every operation takes `&self`.
 pub struct Engine {
@@ -73,7 +70,7 @@ pub struct Engine {
     pub(crate) to_enrich: Arc<Wakeup>,
     pub(crate) to_embed: Arc<Wakeup>,
     pub(crate) buffers: Buffers,
-    pub(crate) call_observer: Option<CallObserver>,
+    pub(crate) observer: Option<Arc<dyn Observer>>,
     pub(crate) rounds: Rounds,
 }
 
@@ -110,16 +107,26 @@ impl Engine {
             to_enrich: Arc::default(),
             to_embed: Arc::default(),
             buffers: Buffers::default(),
-            call_observer: None,
+            observer: None,
             rounds: Rounds::default(),
         }
     }
 
-    /// Returns the engine with an observer of the calls that are recorded in the audit log.
+    /// Returns the engine with an observer of what it does from now on. It is called last, since it
+    /// observes the store, the models and the redactor that the engine has by then.
     #[must_use]
-    pub fn with_call_observer(self, observer: CallObserver) -> Self {
+    pub fn with_observer(self, observer: Arc<dyn Observer>) -> Self {
+        let store = ObservedStore::new(self.store, Arc::clone(&observer));
+        let embedder = ObservedModel::new(self.embedder, Arc::clone(&observer));
+        let former_models = self.former_models.map(|models| -> Arc<dyn FormerModels> {
+            Arc::new(ObservedFormerModels::new(models, Arc::clone(&observer)))
+        });
         Engine {
-            call_observer: Some(observer),
+            store: Arc::new(store),
+            embedder: Arc::new(embedder),
+            former_models,
+            redaction: self.redaction.observed_by(Arc::clone(&observer)),
+            observer: Some(observer),
             ..self
         }
     }

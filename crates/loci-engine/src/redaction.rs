@@ -6,7 +6,7 @@ use std::sync::Arc;
 use loci_core::limits::AUDIT_QUERY_CHARACTERS_MAX;
 use loci_core::{Citation, Redacted, Redactions, Redactor};
 
-use crate::{Engine, Remember};
+use crate::{Engine, Observer, Remember};
 
 /// The texts from which secrets are removed before they are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -25,6 +25,7 @@ pub enum RedactionScope {
 pub struct Redaction {
     redactor: Option<Arc<dyn Redactor>>,
     scope: RedactionScope,
+    observer: Option<Arc<dyn Observer>>,
 }
 
 impl Engine {
@@ -39,7 +40,32 @@ impl Redaction {
         Redaction {
             redactor: Some(redactor),
             scope,
+            observer: None,
         }
+    }
+
+    /// Returns the same with an observer of what is removed before it is stored.
+    pub(crate) fn observed_by(self, observer: Arc<dyn Observer>) -> Self {
+        Redaction {
+            observer: Some(observer),
+            ..self
+        }
+    }
+
+    fn observe(&self, found: &Redactions) {
+        if let Some(observer) = &self.observer {
+            for (kind, count) in found.iter() {
+                observer.redaction(kind, count);
+            }
+        }
+    }
+
+    /// Tells the observer what was removed from a text that is about to be stored.
+    fn observed<'a>(&self, redacted: Redacted<'a>) -> Redacted<'a> {
+        if self.observer.is_some() && !redacted.removed.is_empty() {
+            self.observe(&redacted.found());
+        }
+        redacted
     }
 
     /// Reports whether secrets are removed from texts that callers write.
@@ -53,7 +79,7 @@ impl Redaction {
         if self.scope == RedactionScope::Nothing {
             Redacted::unchanged(text)
         } else {
-            self.redact(text)
+            self.observed(self.redact(text))
         }
     }
 
@@ -62,7 +88,7 @@ impl Redaction {
     pub fn redact_file<'a>(&self, text: &'a str) -> Redacted<'a> {
         match (&self.redactor, self.scope) {
             (None, _) | (_, RedactionScope::Nothing) => Redacted::unchanged(text),
-            (Some(redactor), _) => redactor.redact_file(text),
+            (Some(redactor), _) => self.observed(redactor.redact_file(text)),
         }
     }
 
@@ -74,6 +100,11 @@ impl Redaction {
         } else {
             Redacted::unchanged(text)
         }
+    }
+
+    /// Does the same for a text that is about to be stored, and tells the observer.
+    pub(crate) fn redact_stored<'a>(&self, text: &'a str) -> Redacted<'a> {
+        self.observed(self.redact_written(text))
     }
 
     /// Returns a query as the audit log keeps it: without its secrets, unless the scope excludes
@@ -112,7 +143,9 @@ impl Redaction {
     /// Returns a text that a caller wrote without its secrets, if the scope covers it.
     pub(crate) fn redacted_text(&self, mut text: String) -> String {
         if self.redacts_everything() {
-            self.redact_in_place(&mut text, &mut Redactions::default());
+            let mut found = Redactions::default();
+            self.redact_in_place(&mut text, &mut found);
+            self.observe(&found);
         }
         text
     }
@@ -130,7 +163,8 @@ impl Redaction {
                 ..
             } = &mut request;
             let texts = std::iter::once(content).chain(summary).chain(tags);
-            redact_parts(texts, citations, attributes, |text| self.redact(text));
+            let found = redact_parts(texts, citations, attributes, |text| self.redact(text));
+            self.observe(&found);
         }
         request
     }

@@ -15,6 +15,7 @@ mod base;
 pub mod codec;
 mod context;
 mod ids;
+mod loads;
 mod names;
 mod rows;
 mod search;
@@ -35,6 +36,7 @@ use loci_search::index::Bits;
 
 use base::{Base, Fixed, RecordRef};
 use ids::Id;
+pub use loads::{LoadCounter, LoadedFrom};
 use names::{Name, Names};
 use rows::Rows;
 use slots::{Chain, Slots};

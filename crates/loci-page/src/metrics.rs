@@ -1,10 +1,11 @@
 //! Figures for monitoring, in the text format of Prometheus
 //! (<https://prometheus.io/docs/instrumenting/exposition_formats/>).
 //!
-//! The labels are names of dialects, tools and error codes, of which there are few; no label is
-//! what a caller wrote.
+//! The labels are names of dialects, tools, operations and error codes, of which there are few; no
+//! label is what a caller wrote.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
@@ -12,9 +13,13 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
-use loci_core::{AuditEntry, Error, Result};
-use loci_engine::{CallObserver, Engine};
-use prometheus::{HistogramOpts, HistogramVec, IntGauge, Opts, Registry, TEXT_FORMAT, TextEncoder};
+use loci_core::{AuditEntry, Error, IndexLoads, Result};
+use loci_engine::{EmbeddedTexts, Engine, LeaseOutcome, LeasedWork, Observer, Outcome};
+use prometheus::core::Collector;
+use prometheus::{
+    HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry, TEXT_FORMAT,
+    TextEncoder,
+};
 
 /// The upper bounds of the buckets of durations, in seconds.
 const SECONDS: [f64; 12] = [
@@ -24,7 +29,12 @@ const SECONDS: [f64; 12] = [
 /// The figures of one process.
 pub struct Metrics {
     registry: Registry,
-    calls: HistogramVec,
+    gauges: Gauges,
+    counters: Arc<Counters>,
+}
+
+/// The figures that are read when they are sent.
+struct Gauges {
     memories: IntGauge,
     passages: IntGauge,
     disk_bytes: IntGauge,
@@ -32,6 +42,188 @@ pub struct Metrics {
     waiting: IntGauge,
     buffered: IntGauge,
     up: IntGauge,
+    /// A counter that the store keeps.
+    index_loads: IntCounterVec,
+}
+
+/// The figures that grow with what the engine does.
+struct Counters {
+    calls: HistogramVec,
+    store_operations: HistogramVec,
+    embeddings: HistogramVec,
+    embedded_texts: IntCounterVec,
+    sweep_steps: IntCounter,
+    leases: IntCounterVec,
+    redacted: IntCounterVec,
+}
+
+/// Makes figures and registers them.
+struct Maker<'a>(&'a Registry);
+
+impl Maker<'_> {
+    fn register<T: Collector + Clone + 'static>(&self, made: prometheus::Result<T>) -> Result<T> {
+        let made = made.map_err(faulty)?;
+        self.0.register(Box::new(made.clone())).map_err(faulty)?;
+        Ok(made)
+    }
+
+    fn gauge(&self, name: &str, help: &str) -> Result<IntGauge> {
+        self.register(IntGauge::with_opts(Opts::new(name, help)))
+    }
+
+    fn counters(&self, name: &str, help: &str, labels: &[&str]) -> Result<IntCounterVec> {
+        self.register(IntCounterVec::new(Opts::new(name, help), labels))
+    }
+
+    fn durations(&self, name: &str, help: &str, labels: &[&str]) -> Result<HistogramVec> {
+        let options = HistogramOpts::new(name, help).buckets(SECONDS.to_vec());
+        self.register(HistogramVec::new(options, labels))
+    }
+}
+
+impl Gauges {
+    fn new(make: &Maker<'_>) -> Result<Self> {
+        Ok(Gauges {
+            memories: make.gauge("loci_memories", "Memories in all spaces.")?,
+            passages: make.gauge("loci_passages", "Passages of memories in all spaces.")?,
+            disk_bytes: make.gauge("loci_store_disk_bytes", "Bytes of the store on the disk.")?,
+            index_bytes: make.gauge(
+                "loci_index_memory_bytes",
+                "Bytes of memory of the search index in this process; 0 while it is not loaded.",
+            )?,
+            waiting: make.gauge(
+                "loci_embedding_queue_length",
+                "Texts that wait for a vector of the current model.",
+            )?,
+            buffered: make.gauge(
+                "loci_audit_buffer_length",
+                "Audit entries and access counts that wait to be written.",
+            )?,
+            up: make.gauge(
+                "loci_store_up",
+                "1 if the store answered when these figures were read, else 0.",
+            )?,
+            index_loads: make.counters(
+                "loci_index_loads_total",
+                "Loads of the search index into this process by outcome: file (its file was mapped), \
+                 tables (it was read from the tables), or failed.",
+                &["outcome"],
+            )?,
+        })
+    }
+
+    /// Reads the figures of the store.
+    fn read(&self, engine: &Engine) -> Result<()> {
+        let size = engine.size()?;
+        let set =
+            |gauge: &IntGauge, value: u64| gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+        set(&self.memories, size.memories);
+        set(&self.passages, size.passages);
+        set(&self.disk_bytes, size.disk_bytes);
+        set(&self.index_bytes, size.index_bytes);
+        let IndexLoads {
+            from_file,
+            from_tables,
+            failed,
+        } = size.index_loads;
+        for (outcome, count) in [
+            ("file", from_file),
+            ("tables", from_tables),
+            ("failed", failed),
+        ] {
+            let counter = self.index_loads.with_label_values(&[outcome]);
+            counter.inc_by(count.saturating_sub(counter.get()));
+        }
+        set(&self.waiting, engine.models().pending_embeddings()?);
+        set(&self.buffered, engine.audit().buffered() as u64);
+        Ok(())
+    }
+}
+
+impl Counters {
+    fn new(make: &Maker<'_>) -> Result<Self> {
+        Ok(Counters {
+            calls: make.durations(
+                "loci_call_duration_seconds",
+                "Duration of calls by dialect, tool and outcome (ok, or the code of the error).",
+                &["dialect", "tool", "outcome"],
+            )?,
+            store_operations: make.durations(
+                "loci_store_operation_duration_seconds",
+                "Duration of operations of the store by operation and outcome.",
+                &["operation", "outcome"],
+            )?,
+            embeddings: make.durations(
+                "loci_embedding_duration_seconds",
+                "Duration of embedding some texts together, by their kind (passages, or questions, of \
+                 which repeated ones are in memory) and outcome.",
+                &["texts", "outcome"],
+            )?,
+            embedded_texts: make.counters(
+                "loci_embedded_texts_total",
+                "Texts that a model embedded, by their kind.",
+                &["texts"],
+            )?,
+            sweep_steps: make.register(IntCounter::new(
+                "loci_sweep_steps_total",
+                "Steps of the removal of expired data: each is one record, or a part of a large memory.",
+            ))?,
+            leases: make.counters(
+                "loci_leases_total",
+                "Requests for leases on background work by work and outcome: taken (or extended), \
+                 refused (another process has it), lost (the same, and this process had it), released.",
+                &["work", "outcome"],
+            )?,
+            redacted: make.counters(
+                "loci_redacted_secrets_total",
+                "Secrets that were removed from texts before they were stored, by kind.",
+                &["kind"],
+            )?,
+        })
+    }
+}
+
+impl Observer for Counters {
+    fn call(&self, entry: &AuditEntry) {
+        let failure = entry.failure.as_ref().map(|failure| failure.code);
+        let labels = [
+            entry.dialect.as_str(),
+            entry.tool.as_str(),
+            Outcome(failure).name(),
+        ];
+        let seconds = entry.duration_microseconds as f64 / 1e6;
+        self.calls.with_label_values(&labels).observe(seconds);
+    }
+
+    fn store_operation(&self, operation: &'static str, took: Duration, outcome: Outcome) {
+        let histogram = self
+            .store_operations
+            .with_label_values(&[operation, outcome.name()]);
+        histogram.observe(took.as_secs_f64());
+    }
+
+    fn embedding(&self, texts: EmbeddedTexts, count: usize, took: Duration, outcome: Outcome) {
+        let labels = [texts.name(), outcome.name()];
+        let histogram = self.embeddings.with_label_values(&labels);
+        histogram.observe(took.as_secs_f64());
+        if outcome == Outcome(None) {
+            let counter = self.embedded_texts.with_label_values(&[texts.name()]);
+            counter.inc_by(count as u64);
+        }
+    }
+
+    fn sweep(&self, steps: usize) {
+        self.sweep_steps.inc_by(steps as u64);
+    }
+
+    fn lease(&self, work: LeasedWork, outcome: LeaseOutcome) {
+        let labels = [work.name(), outcome.name()];
+        self.leases.with_label_values(&labels).inc();
+    }
+
+    fn redaction(&self, kind: &str, count: u64) {
+        self.redacted.with_label_values(&[kind]).inc_by(count);
+    }
 }
 
 impl Metrics {
@@ -41,55 +233,18 @@ impl Metrics {
     /// `internal` if two of them have one name.
     pub fn new() -> Result<Arc<Self>> {
         let registry = Registry::new();
-        let gauge = |name: &str, help: &str| {
-            let gauge = IntGauge::with_opts(Opts::new(name, help)).map_err(faulty)?;
-            registry.register(Box::new(gauge.clone())).map_err(faulty)?;
-            Ok::<_, Error>(gauge)
-        };
-        let calls = HistogramOpts::new(
-            "loci_call_duration_seconds",
-            "Duration of calls by dialect, tool and outcome (ok, or the code of the error).",
-        );
-        let labels = ["dialect", "tool", "outcome"];
-        let calls = HistogramVec::new(calls.buckets(SECONDS.to_vec()), &labels).map_err(faulty)?;
-        registry.register(Box::new(calls.clone())).map_err(faulty)?;
+        let make = Maker(&registry);
+        let (gauges, counters) = (Gauges::new(&make)?, Arc::new(Counters::new(&make)?));
         Ok(Arc::new(Metrics {
-            calls,
-            memories: gauge("loci_memories", "Memories in all spaces.")?,
-            passages: gauge("loci_passages", "Passages of memories in all spaces.")?,
-            disk_bytes: gauge("loci_store_disk_bytes", "Bytes of the store on the disk.")?,
-            index_bytes: gauge(
-                "loci_index_memory_bytes",
-                "Bytes of memory of the search index in this process; 0 while it is not loaded.",
-            )?,
-            waiting: gauge(
-                "loci_embedding_queue_length",
-                "Texts that wait for a vector of the current model.",
-            )?,
-            buffered: gauge(
-                "loci_audit_buffer_length",
-                "Audit entries and access counts that wait to be written.",
-            )?,
-            up: gauge(
-                "loci_store_up",
-                "1 if the store answered when these figures were read, else 0.",
-            )?,
             registry,
+            gauges,
+            counters,
         }))
     }
 
-    /// Returns what counts the calls of an engine.
-    pub fn observer(self: &Arc<Self>) -> CallObserver {
-        let metrics = Arc::clone(self);
-        Arc::new(move |entry: &AuditEntry| {
-            let outcome = entry
-                .failure
-                .as_ref()
-                .map_or("ok", |failure| failure.code.name());
-            let labels = [entry.dialect.as_str(), entry.tool.as_str(), outcome];
-            let seconds = entry.duration_microseconds as f64 / 1e6;
-            metrics.calls.with_label_values(&labels).observe(seconds);
-        })
+    /// Returns what counts the work of an engine.
+    pub fn observer(&self) -> Arc<dyn Observer> {
+        Arc::<Counters>::clone(&self.counters)
     }
 
     /// Returns the route `/metrics` of this engine, without authentication: for a listener of its
@@ -100,24 +255,10 @@ impl Metrics {
             .with_state((Arc::clone(self), Arc::clone(engine)))
     }
 
-    /// Reads the figures of the store.
-    fn look(&self, engine: &Engine) -> Result<()> {
-        let size = engine.size()?;
-        let set =
-            |gauge: &IntGauge, value: u64| gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
-        set(&self.memories, size.memories);
-        set(&self.passages, size.passages);
-        set(&self.disk_bytes, size.disk_bytes);
-        set(&self.index_bytes, size.index_bytes);
-        set(&self.waiting, engine.models().pending_embeddings()?);
-        set(&self.buffered, engine.audit().buffered() as u64);
-        Ok(())
-    }
-
     fn text(&self, engine: &Engine) -> Result<String> {
         // The counters are sent while the store is unavailable, too.
-        let looked = self.look(engine);
-        self.up.set(i64::from(looked.is_ok()));
+        let read = self.gauges.read(engine);
+        self.gauges.up.set(i64::from(read.is_ok()));
         let encoder = TextEncoder::new();
         encoder
             .encode_to_string(&self.registry.gather())

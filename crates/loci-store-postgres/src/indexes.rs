@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
-use loci_core::{CandidateQuery, Candidates, Error, ModelId, Space};
+use loci_core::{CandidateQuery, Candidates, Error, IndexLoads, ModelId, Space};
 use loci_index::codec::{decode_terms, decode_vector};
-use loci_index::{Index, StoredPassage, StoredVector, Texts};
+use loci_index::{Index, LoadCounter, LoadedFrom, StoredPassage, StoredVector, Texts};
 use loci_search::analysis;
 use tokio_postgres::Row;
 
@@ -32,6 +32,7 @@ pub(crate) struct Indexes {
     bytes_max: usize,
     /// Rises with every search, to tell which index was used last.
     clock: AtomicU64,
+    loads: LoadCounter,
 }
 
 #[derive(Debug, Default)]
@@ -69,6 +70,7 @@ impl Indexes {
             spaces: Mutex::default(),
             bytes_max,
             clock: AtomicU64::new(0),
+            loads: LoadCounter::default(),
         }
     }
 
@@ -93,7 +95,7 @@ impl Indexes {
             return Ok(found);
         }
         for known in [known, None, None] {
-            let outcome = own.follow(server, space, known);
+            let outcome = own.follow(server, space, known, &self.loads);
             if outcome.is_err() {
                 // Part of a change may be in the index: the next search loads it again.
                 *own.write() = None;
@@ -146,6 +148,11 @@ impl Indexes {
     /// Drops all indexes.
     pub(crate) fn clear(&self) {
         lock(&self.spaces).clear();
+    }
+
+    /// Returns the number of loads so far.
+    pub(crate) fn loads(&self) -> IndexLoads {
+        self.loads.counts()
     }
 
     /// Returns the bytes of memory of all indexes.
@@ -213,7 +220,13 @@ impl SpaceIndex {
     }
 
     /// Brings the index up to date, or loads it.
-    fn follow(&self, server: &Server, space: &Space, known: Option<Change>) -> Result<(), Error> {
+    fn follow(
+        &self,
+        server: &Server,
+        space: &Space,
+        known: Option<Change>,
+        loads: &LoadCounter,
+    ) -> Result<(), Error> {
         let since = Instant::now();
         let changes = match known {
             Some(known) => {
@@ -226,6 +239,13 @@ impl SpaceIndex {
         {
             return Ok(());
         }
+        let loaded = self.load(server, space, since);
+        loads.count(loaded.as_ref().ok().map(|()| LoadedFrom::Tables));
+        loaded
+    }
+
+    /// Loads the index, since that moment.
+    fn load(&self, server: &Server, space: &Space, since: Instant) -> Result<(), Error> {
         // The old one goes first, so that there are never two.
         *self.write() = None;
         server.forget_committed(space.as_str());

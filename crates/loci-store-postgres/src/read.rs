@@ -382,6 +382,6 @@ pub(crate) async fn size(session: &Session, schema: &str) -> Result<StoreSize> {
         memories: columns.number()?,
         passages: columns.number()?,
         disk_bytes: columns.number()?,
-        index_bytes: 0,
+        ..StoreSize::default()
     })
 }

@@ -445,6 +445,7 @@ impl Store for PostgresStore {
         })?;
         Ok(StoreSize {
             index_bytes: self.indexes.bytes(),
+            index_loads: self.indexes.loads(),
             ..size
         })
     }

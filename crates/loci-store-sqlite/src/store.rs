@@ -526,6 +526,7 @@ impl Store for SqliteStore {
             passages,
             disk_bytes: opened.database.disk_bytes(),
             index_bytes: opened.cache.bytes() as u64,
+            index_loads: opened.cache.loads(),
         })
     }
 }

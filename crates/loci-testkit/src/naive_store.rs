@@ -940,8 +940,7 @@ impl Store for NaiveStore {
         Ok(StoreSize {
             memories: state.records.len() as u64,
             passages,
-            disk_bytes: 0,
-            index_bytes: 0,
+            ..StoreSize::default()
         })
     }
 }

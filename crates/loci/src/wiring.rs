@@ -301,7 +301,7 @@ impl Parts {
             .map(|_| Metrics::new())
             .transpose()?;
         if let Some(metrics) = &metrics {
-            engine = engine.with_call_observer(metrics.observer());
+            engine = engine.with_observer(metrics.observer());
         }
         Ok(Parts {
             store,

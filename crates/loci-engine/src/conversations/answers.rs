@@ -42,8 +42,8 @@ impl Conversations<'_> {
     ) -> Result<()> {
         let since = self.store.version(&caller.space)?;
         let (query, response) = (
-            &*self.redaction.redact_written(query).text,
-            &*self.redaction.redact_written(response).text,
+            &*self.redaction.redact_stored(query).text,
+            &*self.redaction.redact_stored(response).text,
         );
         check::query("query", query)?;
         check::content("response", response)?;

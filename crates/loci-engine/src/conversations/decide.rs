@@ -24,8 +24,8 @@ impl Conversations<'_> {
     ) -> Result<bool> {
         let since = self.store.version(&caller.space)?;
         let (key, value) = (
-            &*self.redaction.redact_written(key).text,
-            &*self.redaction.redact_written(value).text,
+            &*self.redaction.redact_stored(key).text,
+            &*self.redaction.redact_stored(value).text,
         );
         check::name("key", key)?;
         check::content("value", value)?;

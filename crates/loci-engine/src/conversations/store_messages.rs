@@ -162,7 +162,7 @@ impl Conversations<'_> {
     fn redact_message(&self, message: &mut Message) -> Redactions {
         let mut found = Redactions::default();
         for text in std::iter::once(&mut message.content).chain(&mut message.tags) {
-            let redacted = self.redaction.redact_written(text);
+            let redacted = self.redaction.redact_stored(text);
             found.add_all(&redacted.found());
             *text = redacted.text.into_owned();
         }

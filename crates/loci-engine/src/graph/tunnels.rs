@@ -77,7 +77,7 @@ impl Graph<'_> {
         target: TunnelEnd,
         label: Option<&str>,
     ) -> Result<Tunnel> {
-        let label = label.map(|label| self.redaction.redact_written(label).text);
+        let label = label.map(|label| self.redaction.redact_stored(label).text);
         let label = label.as_deref().filter(|label| !label.trim().is_empty());
         label.map_or(Ok(()), |label| check::reference("label", label))?;
         let ends = [&source, &target];

@@ -67,7 +67,7 @@ impl Memories<'_> {
         } = &mut change;
         let mut found = Redactions::default();
         if let Some(content) = content {
-            let redacted = self.redaction.redact_written(content);
+            let redacted = self.redaction.redact_stored(content);
             found = redacted.found();
             *content = redacted.text.into_owned();
             check::content("content", content)?;

@@ -30,7 +30,7 @@ impl Memories<'_> {
         content: &str,
         shared: Option<bool>,
     ) -> Result<(Memory, Embedding)> {
-        let content = self.redaction.redact_written(content);
+        let content = self.redaction.redact_stored(content);
         check::content("content", &content.text)?;
         let before = self.access.writable(caller, id)?;
         let found = content.found();

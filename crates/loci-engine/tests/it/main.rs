@@ -24,6 +24,7 @@ mod maintenance;
 mod models;
 mod note_folder;
 mod noting;
+mod observing;
 mod ownership;
 mod pages;
 mod paths;

@@ -15,7 +15,7 @@ use tower::ServiceExt;
 use crate::support::caller;
 
 #[tokio::test]
-async fn calls_are_counted_by_their_outcome() {
+async fn calls_and_their_parts_are_counted_by_their_outcome() {
     let metrics = Metrics::new().unwrap();
     let engine = Engine::new(
         Arc::new(NaiveStore::new()),
@@ -23,7 +23,7 @@ async fn calls_are_counted_by_their_outcome() {
         Arc::new(FixedClock::default()),
         SearchMode::Hybrid,
     );
-    let engine = Arc::new(engine.with_call_observer(metrics.observer()));
+    let engine = Arc::new(engine.with_observer(metrics.observer()));
     let caller = caller("ann");
     let context = Context {
         engine: &engine,
@@ -52,6 +52,12 @@ async fn calls_are_counted_by_their_outcome() {
         format!("{} 2", of("ok")),
         format!("{} 1", of("invalid_argument")),
         "loci_memories 2".to_owned(),
+        "loci_embedded_texts_total{texts=\"passages\"} 2".to_owned(),
+        "loci_embedding_duration_seconds_count{outcome=\"ok\",texts=\"passages\"} 2".to_owned(),
+        "loci_store_operation_duration_seconds_count{operation=\"commit\",outcome=\"ok\"} 2"
+            .to_owned(),
+        "loci_index_loads_total{outcome=\"file\"} 0".to_owned(),
+        "loci_sweep_steps_total 0".to_owned(),
         "loci_store_up 1".to_owned(),
     ] {
         assert!(text.contains(&line), "{line}: {text}");

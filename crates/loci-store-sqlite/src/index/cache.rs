@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use loci_core::Error;
+use loci_core::{Error, IndexLoads};
 use rusqlite::Connection;
 
 use crate::connection::{Database, NO_DATA_VERSION, data_version};
@@ -16,7 +16,7 @@ use crate::index::segment::{Facts, Segment};
 use crate::opening::versions::{describe_read, refuse_upgraded};
 use crate::statements::read;
 use crate::statements::row::{STORED_COLUMNS, read_stored};
-use loci_index::Index;
+use loci_index::{Index, LoadCounter, LoadedFrom};
 
 /// Changes of memories after which a segment is written again: fewer than the change log keeps.
 const CHANGES_MAX: usize = 5_000;
@@ -46,6 +46,7 @@ pub(crate) struct Cache {
     /// Whether it was searched since the last look for that.
     was_searched: AtomicBool,
     progress: Progress,
+    loads: LoadCounter,
     /// Since when a thread loads it in the background, if one does.
     loading: Mutex<Option<Instant>>,
     /// Rings when that thread ends.
@@ -112,6 +113,7 @@ impl Cache {
             is_loaded: AtomicBool::new(false),
             was_searched: AtomicBool::new(false),
             progress: Progress::default(),
+            loads: LoadCounter::default(),
             loading: Mutex::new(None),
             loading_ended: Condvar::new(),
         }
@@ -373,6 +375,23 @@ impl Cache {
         Ok(Some(index))
     }
 
+    /// Loads the index from the segment, or else from the tables, and counts that.
+    fn load(&self, snapshot: &Connection, newest: i64) -> Result<(Index, LoadedFrom)> {
+        let loaded = match self.mapped(snapshot, newest) {
+            Ok(Some(mapped)) => Ok((mapped, LoadedFrom::File)),
+            Ok(None) => load(snapshot, &self.progress).map(|index| (index, LoadedFrom::Tables)),
+            Err(error) => Err(error),
+        };
+        self.loads
+            .count(loaded.as_ref().ok().map(|(_, from)| *from));
+        loaded
+    }
+
+    /// Returns the number of loads so far.
+    pub(crate) fn loads(&self) -> IndexLoads {
+        self.loads.counts()
+    }
+
     /// Drops the index: the next search loads it again.
     pub(crate) fn clear(&self) {
         let mut follower = lock(&self.follower);
@@ -420,12 +439,9 @@ impl Cache {
                 let start = Instant::now();
                 // First the old one goes, so that there are never two.
                 *index = Index::default();
-                let mapped = self.mapped(&snapshot, newest)?;
-                follower.is_mapped = mapped.is_some();
-                *index = match mapped {
-                    Some(mapped) => mapped,
-                    None => load(&snapshot, &self.progress)?,
-                };
+                let (loaded, from) = self.load(&snapshot, newest)?;
+                follower.is_mapped = from == LoadedFrom::File;
+                *index = loaded;
                 tracing::debug!(
                     milliseconds = start.elapsed().as_millis(),
                     bytes = index.bytes(),

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use loci_core::{
-    Batch, CandidateQuery, Candidates, Filter, Memory, MemoryId, ModelId, Passage, QueryVector,
-    Store, Thread, Timestamp, Visibility, Work,
+    Batch, CandidateQuery, Candidates, Filter, IndexLoads, Memory, MemoryId, ModelId, Passage,
+    QueryVector, Store, Thread, Timestamp, Visibility, Work,
 };
 use loci_store_sqlite::{Options, SqliteStore};
 use loci_testkit::contract::{
@@ -149,6 +149,29 @@ fn a_store_with_segments_agrees_with_the_naive_store() {
         let inner = tempfile::tempdir_in(folder.path()).unwrap();
         agrees_with_the_naive_store(&open(inner.path()), 5_000 + seed, 120);
     }
+}
+
+#[test]
+fn loads_are_counted_by_where_the_index_comes_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open_only(folder.path());
+    fill(&store, 0..20, &mut Random::new(1));
+    let loads = |store: &SqliteStore| store.size().unwrap().index_loads;
+    assert_eq!(loads(&store), IndexLoads::default());
+    found(&store);
+    let from_tables = IndexLoads {
+        from_tables: 1,
+        ..IndexLoads::default()
+    };
+    assert_eq!(loads(&store), from_tables);
+    assert_eq!(open(folder.path()).write_segment(), Ok(true));
+    let mapped = open_only(folder.path());
+    found(&mapped);
+    let from_file = IndexLoads {
+        from_file: 1,
+        ..IndexLoads::default()
+    };
+    assert_eq!(loads(&mapped), from_file);
 }
 
 #[test]
