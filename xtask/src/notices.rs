@@ -39,6 +39,9 @@ const MIT: &str = "Permission is hereby granted, free of charge, to any person o
     TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE \
     SOFTWARE.";
 
+/// For crates that name this licence and leave out its text, which is the same for all.
+const APACHE: &str = include_str!("../../LICENSE-APACHE");
+
 /// Writes the file, or with `checks` only compares it.
 ///
 /// # Errors
@@ -175,6 +178,9 @@ fn licence_texts(package: &Package) -> Result<Vec<String>> {
         return Ok(vec![format!(
             "MIT License\n\nCopyright (c) {authors}\n\n{MIT}"
         )]);
+    }
+    if licence == "Apache-2.0" {
+        return Ok(vec![APACHE.to_owned()]);
     }
     bail!(
         "{} {} has no text of its licence ({licence}): add what it needs to xtask/src/notices.rs",

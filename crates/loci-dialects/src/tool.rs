@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use loci_core::{Caller, Error, ErrorCode, Memory, Ownership, Result, Scope, Scopes, Trail};
-use loci_engine::{Engine, check};
+use loci_engine::{Engine, check, traces};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -460,18 +460,20 @@ impl Dialect {
             ..context
         };
         let begun = BegunCall::of(self, tool, context.caller, acting, &arguments);
-        let outcome = tool.prepare(&caller, arguments).and_then(|arguments| {
-            may_act?;
-            let stores = tool.operation.ends_with(":write");
-            let redacted = if stores {
-                redaction::taken_out(context.engine, &arguments)?
-            } else {
-                None
-            };
-            Ok((tool.run)(acting, arguments)?.with_further_notice(redacted))
-        });
-        begun.end(&outcome);
-        outcome
+        traces::operation(tool.operation, || {
+            let outcome = tool.prepare(&caller, arguments).and_then(|arguments| {
+                may_act?;
+                let stores = tool.operation.ends_with(":write");
+                let redacted = if stores {
+                    redaction::taken_out(context.engine, &arguments)?
+                } else {
+                    None
+                };
+                Ok((tool.run)(acting, arguments)?.with_further_notice(redacted))
+            });
+            begun.end(&outcome);
+            outcome
+        })
     }
 
     /// Rejects a call whose caller lacks a scope, with the error that [`Dialect::call`] would

@@ -63,6 +63,7 @@ mod settings;
 mod sources;
 mod title;
 pub mod tokens;
+pub mod traces;
 mod wakeup;
 mod wipe;
 

@@ -1,4 +1,5 @@
-//! A store and models that tell an [`Observer`](crate::Observer) what they do.
+//! A store and models that tell an [`Observer`](crate::Observer) what they do, and are spans of
+//! traces.
 //!
 //! An engine without an observer works with the store itself.
 

@@ -280,32 +280,9 @@ impl Service {
     /// Returns the host of a base URL to which a path can be appended, and which contains no
     /// secret.
     fn checked_host(&self, base_url: &str) -> Result<String> {
-        let wrong = |problem: &str| self.invalid("url", problem);
-        let uri: Uri = base_url
-            .parse()
-            .map_err(|_| wrong("is no URL; give one such as `https://host.example/v1`"))?;
-        if !matches!(uri.scheme_str(), Some("http" | "https")) {
-            return Err(wrong("must begin with `http://` or `https://`"));
-        }
-        if uri
-            .authority()
-            .is_some_and(|authority| authority.as_str().contains('@'))
-        {
-            let section = self.section;
-            return Err(wrong(&format!(
-                "must not hold a user name or a password; set `{section}.api_key` instead"
-            )));
-        }
-        if uri.query().is_some() || base_url.contains('#') {
-            return Err(wrong(&format!(
-                "must end before `?` and `#`; `{}` is appended to it",
-                self.path
-            )));
-        }
-        uri.host()
-            .filter(|host| !host.is_empty())
-            .map(str::to_owned)
-            .ok_or_else(|| wrong("names no host"))
+        let section = self.section;
+        let remedy = format!("; set `{section}.api_key` instead");
+        base_host(base_url, self.path, &remedy).map_err(|problem| self.invalid("url", &problem))
     }
 
     /// Returns the error for a setting that cannot work.
@@ -357,6 +334,35 @@ impl Failure {
 )]
 fn pause(wait: Duration) {
     std::thread::sleep(wait);
+}
+
+/// Returns the host of an `http` or `https` URL to which `path` can be appended, and which contains
+/// no secret. `remedy` tells, after the problem, where a secret belongs.
+///
+/// # Errors
+/// The problem of another URL, in words that follow its name.
+pub(crate) fn base_host(base_url: &str, path: &str, remedy: &str) -> Result<String, String> {
+    let uri: Uri = base_url
+        .parse()
+        .map_err(|_| "is no URL; give one such as `https://host.example/v1`".to_owned())?;
+    if !matches!(uri.scheme_str(), Some("http" | "https")) {
+        return Err("must begin with `http://` or `https://`".to_owned());
+    }
+    if uri
+        .authority()
+        .is_some_and(|authority| authority.as_str().contains('@'))
+    {
+        return Err(format!("must not hold a user name or a password{remedy}"));
+    }
+    if uri.query().is_some() || base_url.contains('#') {
+        return Err(format!(
+            "must end before `?` and `#`; `{path}` is appended to it"
+        ));
+    }
+    uri.host()
+        .filter(|host| !host.is_empty())
+        .map(str::to_owned)
+        .ok_or_else(|| "names no host".to_owned())
 }
 
 /// Returns true if a host is this machine, which no proxy can reach.

@@ -1,6 +1,7 @@
 //! Clients of HTTP services that implement traits of [`loci_core`]: [`HttpModel`] and [`ChatModel`]
 //! ask models that speak the OpenAI protocol, [`TavilySearch`] searches the web, [`Documents`]
-//! fetches JSON, [`Downloads`] fetches files, [`check_ready`] asks a server of loci.
+//! fetches JSON, [`Downloads`] fetches files, [`Posts`] sends bytes, [`check_ready`] asks a server of
+//! loci.
 //!
 //! They share the rules for external services: an address that is checked and shown, a key that is
 //! never shown, a timeout, a limit for the reply, no redirects (but for files), and retries if they
@@ -22,6 +23,7 @@ mod documents;
 mod downloads;
 mod embeddings;
 mod entrance;
+mod posts;
 mod readiness;
 mod web_search;
 
@@ -30,5 +32,6 @@ pub use documents::{DocumentUrl, Documents};
 pub use downloads::Downloads;
 pub use embeddings::{HttpModel, HttpModelOptions};
 pub use entrance::entrance_path;
+pub use posts::Posts;
 pub use readiness::check_ready;
 pub use web_search::{TavilySearch, TavilySearchOptions};

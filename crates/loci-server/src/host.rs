@@ -15,6 +15,7 @@ use loci_engine::Engine;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
+use tracing::Span;
 
 pub(crate) use reply_share::{CallKind, ReplyShare};
 
@@ -24,6 +25,7 @@ use crate::client_calls::{ClientCall, ClientCalls};
 use crate::mutex::lock;
 use crate::request_share::RequestBudget;
 use crate::subscription_slots::SubscriptionSlots;
+use crate::trace_context::SetParent;
 
 /// The interval at which the store is polled for changes while subscriptions exist.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -42,19 +44,27 @@ pub struct Host {
     versions: Mutex<HashMap<Space, watch::Sender<u64>>>,
     closing: CancellationToken,
     client_calls: Option<Arc<dyn ClientCalls>>,
+    set_parent: Option<SetParent>,
 }
 
 impl Host {
     /// Returns a host for this engine. Starts no thread and no task and does not access the store.
     pub fn new(engine: Arc<Engine>) -> Arc<Self> {
-        Host::recording(engine, None)
+        Host::recording(engine, None, None)
     }
 
-    /// Returns the same, with a record of the clients that call tools, if there is one.
-    pub fn recording(engine: Arc<Engine>, client_calls: Option<Arc<dyn ClientCalls>>) -> Arc<Self> {
+    /// Returns the same, with a record of the clients that call tools, if there is one, and with the
+    /// function that makes the span of a call the child of the trace context that its client sent,
+    /// if traces are sent.
+    pub fn recording(
+        engine: Arc<Engine>,
+        client_calls: Option<Arc<dyn ClientCalls>>,
+        set_parent: Option<SetParent>,
+    ) -> Arc<Self> {
         Arc::new(Host {
             engine,
             client_calls,
+            set_parent,
             reads: Arc::new(Semaphore::new(CALLS_IN_FLIGHT_MAX)),
             writes: Arc::new(Semaphore::new(CALLS_IN_FLIGHT_MAX)),
             outside_calls: Arc::new(Semaphore::new(OUTSIDE_CALLS_IN_FLIGHT_MAX)),
@@ -64,6 +74,11 @@ impl Host {
             versions: Mutex::default(),
             closing: CancellationToken::new(),
         })
+    }
+
+    /// Returns the function that joins the spans of calls to the traces of clients.
+    pub(crate) fn set_parent(&self) -> Option<SetParent> {
+        self.set_parent
     }
 
     /// Shuts down gracefully: subscriptions end, no further input is read, calls under way are
@@ -133,9 +148,10 @@ impl Host {
         work: impl FnOnce(&Engine) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let engine = Arc::clone(&self.engine);
+        let span = Span::current();
         let task = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            work(&engine)
+            span.in_scope(|| work(&engine))
         });
         match tokio::time::timeout(Duration::from_secs(CALL_SECONDS_MAX), task).await {
             Ok(Ok(outcome)) => outcome,

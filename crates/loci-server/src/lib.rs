@@ -39,6 +39,7 @@ mod stdio;
 mod subscription;
 mod subscription_slots;
 mod tls;
+mod trace_context;
 
 pub use ::http::{Extensions, HeaderMap, HeaderValue};
 pub use auth::{Authentication, token_hash};
@@ -53,3 +54,4 @@ pub use proxy::{PublicUrl, base_url};
 pub use rate_limit::RateLimit;
 pub use stdio::serve_stdio;
 pub use tls::Tls;
+pub use trace_context::SetParent;

@@ -42,8 +42,11 @@ pub mod wiring;
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
+use loci_engine::traces::TARGET;
+use loci_otlp::Traces;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::prelude::*;
@@ -53,7 +56,10 @@ use crate::cli::{Cli, Command, Hook};
 pub use crate::commands::migrate::transfer;
 use crate::exit::{Exit, Failure};
 use crate::output::{LogWriter, Output, status_line};
-use crate::settings::{Flags, SETTINGS, Settings, Variables};
+use crate::settings::{Flags, OTLP_ENDPOINT, SETTINGS, Settings, Variables};
+
+/// The longest wait of the shutdown for the last traces, a part of its two seconds.
+const TRACES_END_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Runs the command that the arguments of this process name; returns its exit code.
 pub fn main() -> ExitCode {
@@ -135,8 +141,13 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     } else {
         LevelFilter::WARN
     };
-    let settings = start(&cli.flags(), usual)?;
+    let settings = Settings::resolve(&cli.flags(), &variables()?)?;
+    let traces = traces(&cli.command, &settings)?;
+    start_log(&settings, usual, traces.as_ref());
     let outcome = execute(&cli.command, &settings, output);
+    if let Some(traces) = traces {
+        traces.end(TRACES_END_TIMEOUT);
+    }
     // These report corruption themselves, or work in spite of it.
     if matches!(cli.command, Command::Restore(_) | Command::Doctor(_)) {
         return outcome;
@@ -209,13 +220,27 @@ fn variables() -> Result<Variables, Failure> {
 /// `Usage` if a setting has an invalid value.
 pub fn start(flags: &Flags, usual: LevelFilter) -> Result<Settings, Failure> {
     let settings = Settings::resolve(flags, &variables()?)?;
-    start_log(&settings, usual);
+    start_log(&settings, usual, None);
     Ok(settings)
 }
 
-/// Starts the log to stderr. Libraries log only errors: their finer levels may quote the text of a
-/// caller.
-fn start_log(settings: &Settings, usual: LevelFilter) {
+/// Returns the traces of a command that serves, if a setting names a collector.
+fn traces(command: &Command, settings: &Settings) -> Result<Option<Traces>, Failure> {
+    let serves = matches!(
+        command,
+        Command::Serve(_) | Command::Page(_) | Command::Mcp { .. }
+    );
+    let endpoint = settings.network.otlp_endpoint.as_deref();
+    let traces = endpoint
+        .filter(|_| serves)
+        .map(|endpoint| Traces::start(OTLP_ENDPOINT.key, endpoint));
+    let traces = traces.transpose();
+    traces.map_err(|error| Failure::new(Exit::Usage, error.message))
+}
+
+/// Starts the log to stderr, and the traces, if there are any. Libraries log only errors: their finer
+/// levels may quote the text of a caller.
+fn start_log(settings: &Settings, usual: LevelFilter, traces: Option<&Traces>) {
     let log = settings.log.unwrap_or(usual);
     let targets = Targets::new()
         .with_default(LevelFilter::ERROR)
@@ -228,7 +253,8 @@ fn start_log(settings: &Settings, usual: LevelFilter) {
                 LevelFilter::OFF
             },
         )
-        .with_target("loci", log);
+        .with_target("loci", log)
+        .with_target(TARGET, LevelFilter::OFF);
     let lines = tracing_subscriber::fmt::layer().with_ansi(false);
     let lines = if settings.logs_json {
         // JSON has escapes of its own.
@@ -237,7 +263,10 @@ fn start_log(settings: &Settings, usual: LevelFilter) {
     } else {
         lines.with_writer(LogWriter).boxed()
     };
-    tracing_subscriber::registry()
-        .with(lines.with_filter(targets))
-        .init();
+    let subscriber = tracing_subscriber::registry().with(lines.with_filter(targets));
+    match traces {
+        Some(traces) => subscriber.with(traces.layer(TARGET)).init(),
+        // Without a layer that takes them, no span is made.
+        None => subscriber.init(),
+    }
 }

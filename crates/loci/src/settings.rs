@@ -755,7 +755,7 @@ mod tests {
     #[test]
     fn the_file_sets_everything() {
         let file = "data = \"d\"\nstore = \"s\"\nstore_schema = \"t\"\nstore_password = \"p\"\nstore_password_file = \"f\"\n\
-                    store_connections = 3\nstore_index_megabytes = 4\nstore_migrate = \"never\"\nstore_row_security = true\nvault = \"v\"\nvault_file_mode = \"640\"\nidempotency_hours = 2\nlog = \"debug\"\nlog_format = \"json\"\nmetrics_bind = \"127.0.0.1:5\"\nredact_secrets = \"all\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
+                    store_connections = 3\nstore_index_megabytes = 4\nstore_migrate = \"never\"\nstore_row_security = true\nvault = \"v\"\nvault_file_mode = \"640\"\nidempotency_hours = 2\nlog = \"debug\"\nlog_format = \"json\"\nmetrics_bind = \"127.0.0.1:5\"\notlp_endpoint = \"http://c:4318\"\nredact_secrets = \"all\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
                     allowed_origins = [\"https://a:1\", \"https://b:*\"]\nallowed_hosts = []\ntrusted_authors = [\"ann\"]\n\
                     public_url = \"https://m.example\"\ntrusted_proxies = [\"10.0.0.7\", \"10.1.0.0/16\"]\n\
                     maintenance_seconds = 5\nindex_file_memories = 13\nbusy_timeout_seconds = 6\nreply_tokens = 1234\n\
@@ -830,6 +830,7 @@ mod tests {
         assert!(settings.logs_json);
         let Network {
             metrics_bind,
+            otlp_endpoint,
             public_url,
             trusted_proxies,
             tls,
@@ -837,6 +838,7 @@ mod tests {
             oidc,
         } = settings.network;
         assert_eq!(metrics_bind, "127.0.0.1:5".parse().ok());
+        assert_eq!(otlp_endpoint.as_deref(), Some("http://c:4318"));
         assert_eq!(public_url.unwrap().to_string(), "https://m.example");
         let proxies: Vec<String> = trusted_proxies.iter().map(ToString::to_string).collect();
         assert_eq!(proxies, ["10.0.0.7/32", "10.1.0.0/16"]);
@@ -949,7 +951,7 @@ mod tests {
 
     #[test]
     fn wrong_values_are_refused_by_name_and_origin() {
-        let rows: [(&str, &[_], &str); 25] = [
+        let rows: [(&str, &[_], &str); 26] = [
             ("log = \"loud\"\n", &[], "`log` (file "),
             ("search = 1\n", &[], "line 1: `search` must be a string"),
             (
@@ -1024,6 +1026,11 @@ mod tests {
                 "trusted_proxies = [\"all\"]\n",
                 &[],
                 "names `all`; give addresses or networks",
+            ),
+            (
+                "",
+                &[("LOCI_OTLP_ENDPOINT", "collector:4318")],
+                "(env LOCI_OTLP_ENDPOINT) must begin with `http://`",
             ),
             ("[tls]\nkey = \"k\"\n", &[], "needs `tls.certificate`"),
             (

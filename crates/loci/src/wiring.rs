@@ -302,6 +302,9 @@ impl Parts {
             .transpose()?;
         if let Some(metrics) = &metrics {
             engine = engine.with_observer(metrics.observer());
+        } else if settings.network.otlp_endpoint.is_some() {
+            // An engine that is not observed has no spans of its store and its models either.
+            engine = engine.with_observer(Arc::new(()));
         }
         Ok(Parts {
             store,

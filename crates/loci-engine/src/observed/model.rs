@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use loci_core::{CosineScale, Embedder, FormerModels, ModelId, Result};
+use tracing::field::Empty;
 
+use crate::traces::{self, TARGET};
 use crate::{EmbeddedTexts, Observer, Outcome};
 
 /// A model that tells an observer what it embeds.
@@ -25,7 +27,21 @@ impl ObservedModel {
         embed: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
         let begun = Instant::now();
-        let result = embed();
+        let result = traces::part(
+            || {
+                tracing::info_span!(
+                    target: TARGET,
+                    "embeddings",
+                    otel.status_code = Empty,
+                    error.type = Empty,
+                    gen_ai.operation.name = "embeddings",
+                    gen_ai.request.model = self.model.model().as_str(),
+                    loci.texts = count,
+                    loci.texts_kind = texts.name(),
+                )
+            },
+            embed,
+        );
         let outcome = Outcome::of(&result);
         self.observer
             .embedding(texts, count, begun.elapsed(), outcome);

@@ -14,7 +14,9 @@ use loci_core::{
     Store, StoreSize, Sweep, SweepClock, Timestamp, Touch, Tunnel, TunnelStore, Vector, Version,
     VersionStore, Wiped, Work,
 };
+use tracing::field::Empty;
 
+use crate::traces::{self, TARGET};
 use crate::{LeaseOutcome, LeasedWork, Observer, Outcome};
 
 /// A store that tells an observer what it does.
@@ -40,7 +42,19 @@ impl ObservedStore {
         run: impl FnOnce(&dyn Store) -> Result<T>,
     ) -> Result<T> {
         let begun = Instant::now();
-        let result = run(&*self.store);
+        let result = traces::part(
+            || {
+                tracing::info_span!(
+                    target: TARGET,
+                    "store",
+                    otel.name = %format_args!("store {operation}"),
+                    otel.status_code = Empty,
+                    error.type = Empty,
+                    db.operation.name = operation,
+                )
+            },
+            || run(&*self.store),
+        );
         let outcome = Outcome::of(&result);
         self.observer
             .store_operation(operation, begun.elapsed(), outcome);

@@ -6,13 +6,15 @@ use rmcp::ErrorData;
 use rmcp::model::{CallToolRequestParams, CallToolResult, ContentBlock, MetaObject};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
+use tracing::{Instrument, Span};
 
-use super::{DialectHandler, stamp};
+use super::{DialectHandler, Shared, stamp};
 use crate::catalog::is_modern;
 use crate::client_calls::{ClientCall, Transport};
 use crate::error_reply::error_fields;
 use crate::host::{CallKind, ReplyShare};
 use crate::request_context::{client_name, found, unless_cancelled};
+use crate::trace_context::{record_outcome, span_of_call};
 
 /// Key of a notice about the result, for example that a search was incomplete.
 const NOTICE_KEY: &str = "loci/notice";
@@ -45,18 +47,9 @@ impl DialectHandler {
         let wants_hits = context.meta.0.get(HITS_KEY) == Some(&Value::Bool(true));
         let arguments = request.arguments.unwrap_or_default();
         let share = found::<ReplyShare>(&context.extensions).unwrap_or_default();
-        let kind = match tool.hints {
-            Hints {
-                open_world: true, ..
-            } => CallKind::Outside,
-            Hints {
-                read_only: true, ..
-            } => CallKind::Reads,
-            _ => CallKind::Writes,
-        };
         let call = self.shared.host.call_for_reply(
             &share,
-            kind,
+            kind_of(tool.hints),
             |reply: &Reply| reply.text.len(),
             move |engine| {
                 dialect.call(
@@ -75,7 +68,12 @@ impl DialectHandler {
         } else {
             MetaObject::new()
         };
-        let mut result = match unless_cancelled(&context, call).await {
+        let span = self.span(tool.name, &context);
+        let outcome = unless_cancelled(&context, call)
+            .instrument(span.clone())
+            .await;
+        record_outcome(&span, &outcome);
+        let mut result = match outcome {
             Ok(reply) => {
                 if let Some(notice) = reply.notice {
                     meta.insert(NOTICE_KEY.to_owned(), json!(notice));
@@ -102,12 +100,34 @@ impl DialectHandler {
     fn note_client(&self, caller: &mut Caller, context: &RequestContext<RoleServer>) {
         caller.client = client_name(context);
         let client = caller.client.as_deref();
-        let transport = if self.has_pipe() {
+        let call = ClientCall::new(client, self.shared.dialect.name, self.transport());
+        self.shared.host.note_client(call);
+    }
+
+    fn transport(&self) -> Transport {
+        if self.has_pipe() {
             Transport::Stdio
         } else {
             Transport::Http
-        };
-        let call = ClientCall::new(client, self.shared.dialect.name, transport);
-        self.shared.host.note_client(call);
+        }
+    }
+
+    fn span(&self, tool: &str, context: &RequestContext<RoleServer>) -> Span {
+        let Shared { host, dialect, .. } = &*self.shared;
+        let set_parent = host.set_parent();
+        span_of_call(set_parent, dialect.name, tool, self.transport(), context)
+    }
+}
+
+/// Returns the kind of the calls of a tool with these hints.
+fn kind_of(hints: Hints) -> CallKind {
+    match hints {
+        Hints {
+            open_world: true, ..
+        } => CallKind::Outside,
+        Hints {
+            read_only: true, ..
+        } => CallKind::Reads,
+        _ => CallKind::Writes,
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use loci_core::{Caller, Clock};
-use loci_server::{Host, serve_stdio};
+use loci_server::{Host, SetParent, serve_stdio};
 
 use crate::access;
 use crate::background::Background;
@@ -29,7 +29,9 @@ pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
         })?;
     let mut background = Background::start(&parts, settings);
     let calls = Arc::new(CallFiles::new(&settings.data));
-    let host = Host::recording(Arc::clone(&parts.engine), Some(calls));
+    let set_parent: SetParent = loci_otlp::set_parent;
+    let set_parent = settings.network.otlp_endpoint.as_ref().map(|_| set_parent);
+    let host = Host::recording(Arc::clone(&parts.engine), Some(calls), set_parent);
     // A process serves one session.
     let session = format!(
         "{}-{}",

@@ -13,7 +13,8 @@ use loci_engine::{Engine, SearchMode};
 use loci_oidc::{OidcSignIn, OidcVerifier};
 use loci_page::{Metrics, Page};
 use loci_server::{
-    Authentication, HeaderValue, Host, HttpConfig, HttpServer, MonotonicTime, PublicUrl, Tls,
+    Authentication, HeaderValue, Host, HttpConfig, HttpServer, MonotonicTime, PublicUrl, SetParent,
+    Tls,
 };
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -485,7 +486,9 @@ async fn serve(
     #[cfg(unix)]
     let _hooks = hook_socket::listen(settings, "serve", &parts.engine);
     let calls = Arc::new(CallFiles::new(&settings.data));
-    let host = Host::recording(Arc::clone(&parts.engine), Some(calls));
+    let set_parent: SetParent = loci_otlp::set_parent;
+    let set_parent = settings.network.otlp_endpoint.as_ref().map(|_| set_parent);
+    let host = Host::recording(Arc::clone(&parts.engine), Some(calls), set_parent);
     let server = HttpServer::new(config, host)
         .with_dialects(DIALECTS)
         .with_pages(page.router());

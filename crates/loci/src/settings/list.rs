@@ -179,6 +179,11 @@ settings! {
         key: "metrics_bind", variable: "LOCI_METRICS_BIND",
         meaning: "Address on which `loci serve` tells Prometheus its figures, at /metrics and to everybody who reaches it, such as 127.0.0.1:9464; unset: nowhere",
     };
+    /// The collector of traces.
+    OTLP_ENDPOINT: String = {
+        key: "otlp_endpoint", variable: "LOCI_OTLP_ENDPOINT",
+        meaning: "URL of a collector to which `loci serve` and `loci mcp` send traces of calls over OTLP (HTTP, protobuf), without /v1/traces, such as http://127.0.0.1:4318; unset: nowhere, whatever OTEL_EXPORTER_OTLP_ENDPOINT says",
+    };
     /// The proxies whose forwarding headers are trusted.
     TRUSTED_PROXIES: Vec<String> = {
         key: "trusted_proxies", variable: "LOCI_TRUSTED_PROXIES",

@@ -10,9 +10,9 @@ use loci_server::{IpNet, PublicUrl, RateLimit};
 use super::{
     METRICS_BIND, OIDC_ACTOR_CLAIMS, OIDC_AUDIENCE, OIDC_CLIENT_ID, OIDC_CLIENT_SCOPES,
     OIDC_CLIENT_SECRET, OIDC_DEFAULT_SCOPES, OIDC_ISSUER, OIDC_REFRESH_SECONDS, OIDC_SCOPE_CLAIM,
-    OIDC_SCOPE_PREFIX, OIDC_SPACE_CLAIM, OIDC_SUBJECT_CLAIM, OIDC_TOKEN_TYPES, Origin, PUBLIC_URL,
-    RATE_LIMIT_BURST, RATE_LIMIT_PER_MINUTE, SETTINGS, Setting, TLS_CERTIFICATE, TLS_KEY,
-    TRUSTED_PROXIES, Values,
+    OIDC_SCOPE_PREFIX, OIDC_SPACE_CLAIM, OIDC_SUBJECT_CLAIM, OIDC_TOKEN_TYPES, OTLP_ENDPOINT,
+    Origin, PUBLIC_URL, RATE_LIMIT_BURST, RATE_LIMIT_PER_MINUTE, SETTINGS, Setting,
+    TLS_CERTIFICATE, TLS_KEY, TRUSTED_PROXIES, Values,
 };
 use crate::exit::Failure;
 
@@ -30,6 +30,8 @@ pub struct TlsFiles {
 pub struct Network {
     /// [`METRICS_BIND`].
     pub metrics_bind: Option<SocketAddr>,
+    /// [`OTLP_ENDPOINT`].
+    pub otlp_endpoint: Option<String>,
     /// [`PUBLIC_URL`].
     pub public_url: Option<PublicUrl>,
     /// [`TRUSTED_PROXIES`].
@@ -68,8 +70,14 @@ impl Values {
             .map(str::parse::<SocketAddr>)
             .transpose()
             .map_err(|_| self.wrong(&METRICS_BIND, "is no address, such as 127.0.0.1:9464"))?;
+        let otlp_endpoint = self.given(&OTLP_ENDPOINT);
+        if let Some(endpoint) = otlp_endpoint {
+            loci_otlp::check_endpoint(OTLP_ENDPOINT.key, endpoint)
+                .map_err(|error| self.wrong(&OTLP_ENDPOINT, error.problem()))?;
+        }
         Ok(Network {
             metrics_bind,
+            otlp_endpoint: otlp_endpoint.map(str::to_owned),
             public_url: public_url.map_err(|error| self.wrong(&PUBLIC_URL, error.problem()))?,
             trusted_proxies: proxies.collect::<Result<_, Failure>>()?,
             tls: self.tls()?,
