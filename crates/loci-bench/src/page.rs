@@ -63,7 +63,10 @@ fn fill(engine: &Engine, memories: usize) -> Result<String, Failure> {
             .import(&Caller::local(), &imports, &mut imported)?;
     }
     while engine.background().embed_pending()? > 0 {}
-    let request = Remember::new(sentence(&mut random), "fact");
+    let request = Remember {
+        visibility: Visibility::Common,
+        ..Remember::new(sentence(&mut random), "fact")
+    };
     let stored = engine.memories().remember(&Caller::local(), request)?;
     Ok(stored.memory.id.as_str().to_owned())
 }
@@ -172,6 +175,7 @@ fn call(agent: &mut HttpClient, number: usize, random: &mut Random) -> io::Resul
 
 fn views(address: &str, id: &str) -> io::Result<Vec<Figure>> {
     let memory = format!("/memory/{id}");
+    // *Connect and keep* is for the owner, who has a token; it looks at hosts and settings alone.
     let rows = [
         ("Now", "/", "20"),
         ("Search", "/search?q=the+meeting+about+the+release", "20"),
@@ -186,7 +190,6 @@ fn views(address: &str, id: &str) -> io::Result<Vec<Figure>> {
         ("Time", "/time?entity=entity+7", "20"),
         ("Review", "/review", "20"),
         ("Recalls", "/recalls", "20"),
-        ("Connect and keep", "/keep", "20"),
     ];
     let mut browser = HttpClient::connect(address)?;
     let mut figures = Vec::new();
