@@ -44,8 +44,11 @@ impl OidcSignIn {
     /// # Errors
     /// `invalid_argument`, naming the setting under `oidc`, if a setting is invalid.
     pub fn new(options: OidcOptions) -> Result<Option<Self>> {
+        let Some(client) = options.client.clone() else {
+            return Ok(None);
+        };
         let provider = Provider::new(options.checked_issuer()?, &options);
-        Ok(options.client.clone().map(|client| OidcSignIn {
+        Ok(Some(OidcSignIn {
             options,
             client,
             provider,

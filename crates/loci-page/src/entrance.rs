@@ -8,13 +8,14 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use http::header::{AUTHORIZATION, SET_COOKIE};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use loci_core::{Error, ErrorCode, Result, SignInAttempt};
-use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::change::own_path;
+use crate::encoding::encoded;
 use crate::form::Form;
 use crate::guard::{BaseUrl, is_from_here};
 use crate::page::Page;
@@ -82,7 +83,7 @@ fn sign_in_page(page: &Page, headers: &HeaderMap, next: &str, problem: Option<&s
     let ui = Ui::of_stranger(language_of(headers));
     let next = own_path(next, "/");
     let provider = page.gate().provider().map(|provider| Provider {
-        name: host_of(provider.issuer()).to_owned(),
+        name: host_of(provider.issuer()),
         path: format!("{PROVIDER_PATH}?next={}", encoded(next)),
     });
     let page = SignIn {
@@ -107,13 +108,12 @@ fn rendered(status: StatusCode, page: &impl Template, language: Language) -> Res
 }
 
 /// Returns the host of a URL, with its port.
-fn host_of(url: &str) -> &str {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    rest.split('/').next().unwrap_or(rest)
-}
-
-fn encoded(text: &str) -> String {
-    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
+fn host_of(url: &str) -> String {
+    let host = url
+        .parse()
+        .ok()
+        .and_then(|uri: Uri| uri.into_parts().authority);
+    host.map_or_else(|| url.to_owned(), |host| host.to_string())
 }
 
 fn query_of(request: &Request) -> Entrance {
@@ -192,10 +192,9 @@ async fn sign_in(
 }
 
 async fn try_token(page: &Page, base_url: &str, token: &str) -> Result<HeaderValue> {
-    let invalid = |_| Error::invalid("token", "has characters that no token has");
-    let mut header = HeaderValue::try_from(format!("Bearer {token}")).map_err(invalid)?;
-    header.set_sensitive(true);
-    enter_with(page, base_url, Some(header).into()).await
+    let credential = Credential::bearer(token);
+    let invalid = || Error::invalid("token", "has characters that no token has");
+    enter_with(page, base_url, credential.ok_or_else(invalid)?).await
 }
 
 /// Begins a session if a token is valid, and returns its cookie.
@@ -205,8 +204,8 @@ async fn enter_with(page: &Page, base_url: &str, credential: Credential) -> Resu
     begin(page, base_url, credential)
 }
 
-/// Returns the name of the cookie that holds an attempt to sign in at the provider. It comes back
-/// with the browser that the provider sends, which a cookie with `SameSite=Strict` does not.
+/// Returns the cookie that holds an attempt to sign in at the provider. It comes back with the
+/// browser that the provider sends, which a cookie with `SameSite=Strict` does not.
 fn attempt_cookie(base_url: &str, value: &str, seconds: u64) -> Result<HeaderValue> {
     let name = attempt_cookie_name(base_url);
     let secure = secure_attribute(base_url);
@@ -240,7 +239,7 @@ async fn sign_in_at_provider(
     let begun = async {
         let provider = page.gate().provider().ok_or_else(no_provider)?;
         let (state, verifier) = (new_secret()?, new_secret()?);
-        let value = format!("{state}.{verifier}.{}", encoded(own_path(&next, "/")));
+        let value = format!("{state}:{verifier}:{}", encoded(own_path(&next, "/")));
         let cookie = attempt_cookie(&base_url, &value, ATTEMPT_SECONDS)?;
         let attempt = attempt(&base_url, &state, &verifier);
         let url = ask_provider(&page, move || provider.authorization_url(&attempt)).await?;
@@ -274,7 +273,7 @@ async fn signed_in(
     let headers = request.headers();
     let language = language_of(headers);
     let kept = cookie_value(headers, &attempt_cookie_name(&base_url)).unwrap_or_default();
-    let (secrets, next) = kept.rsplit_once('.').unwrap_or_default();
+    let (secrets, next) = kept.rsplit_once(':').unwrap_or_default();
     let next = percent_decode_str(next).decode_utf8_lossy().into_owned();
     let query = request.uri().query().unwrap_or_default();
     let reply: ProviderReply = serde_html_form::from_str(query).unwrap_or_default();
@@ -304,7 +303,7 @@ async fn redeem(
     let provider = page.gate().provider().ok_or_else(no_provider)?;
     // A page of another origin could otherwise sign a visitor in as another user.
     let (state, verifier) = secrets
-        .split_once('.')
+        .split_once(':')
         .filter(|(state, _)| reply.state.is_some_and(|sent| is_same(state, &sent)))
         .ok_or_else(|| refused("sign-in-attempt-unknown"))?;
     // RFC 9207: a reply of another issuer is none to this attempt.

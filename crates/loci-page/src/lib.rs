@@ -12,6 +12,7 @@
 
 mod assets;
 mod change;
+mod encoding;
 mod entrance;
 mod events;
 mod form;

@@ -13,11 +13,12 @@ use http_body_util::{BodyExt, Limited};
 use loci_core::limits::{AUDIT_QUERY_CHARACTERS_MAX, REQUEST_BYTES_MAX};
 use loci_core::{AuditEntry, AuditFailure, Caller, Error, ErrorCode, Result, Scope, SignInGrant};
 use loci_engine::{Engine, catch_panic};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::de::DeserializeOwned;
 use serde_json::json;
+use tokio::sync::Semaphore;
 
 use crate::change::{Change, Outcome};
+use crate::encoding::encoded;
 use crate::form::Form;
 use crate::guard::{BaseUrl, is_from_here};
 use crate::page::Page;
@@ -265,7 +266,7 @@ impl Entered {
         let (caller, session, cookie) = entered.map_err(|error| {
             if error.code == ErrorCode::Unauthorized && form == Form::Html {
                 let asked = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-                let next = utf8_percent_encode(asked, NON_ALPHANUMERIC);
+                let next = encoded(asked);
                 see_other(&format!("/sign-in?next={next}"))
             } else {
                 refuse(&error)
@@ -403,13 +404,11 @@ pub(crate) fn headers_of(credential: &Credential) -> HeaderMap {
 /// # Errors
 /// `unavailable` if the token cannot be sent in a header.
 pub(crate) fn granted(grant: SignInGrant) -> Result<Credential> {
-    let header = HeaderValue::try_from(format!("Bearer {}", grant.access_token));
-    let mut header = header
-        .map_err(|_| Error::unavailable("the identity provider gave a token that is no text"))?;
-    header.set_sensitive(true);
+    let no_text = || Error::unavailable("the identity provider gave a token that is no text");
+    let credential = Credential::bearer(&grant.access_token).ok_or_else(no_text)?;
     Ok(Credential {
-        header: Some(header),
         refresh_token: grant.refresh_token,
+        ..credential
     })
 }
 
@@ -418,16 +417,7 @@ pub(crate) async fn ask_provider<T: Send + 'static>(
     page: &Page,
     ask: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    let permit = Arc::clone(page.sign_ins()).acquire_owned().await;
-    let asked = tokio::task::spawn_blocking(move || {
-        let _permit = permit;
-        catch_panic(ask)
-    });
-    asked.await.unwrap_or_else(|_| {
-        Err(Error::internal(
-            "loci failed while it waited for the identity provider",
-        ))
-    })
+    blocking(page.sign_ins(), ask).await
 }
 
 /// Returns the session that a cookie of the request names.
@@ -538,11 +528,19 @@ pub(crate) async fn work<T: Send + 'static>(
     page: &Arc<Page>,
     work: impl FnOnce(&Page) -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    let permit = Arc::clone(page.requests()).acquire_owned().await;
-    let page = Arc::clone(page);
+    let asked = Arc::clone(page);
+    blocking(page.requests(), move || work(&asked)).await
+}
+
+/// Runs blocking work on a thread of its own when there is a permit.
+async fn blocking<T: Send + 'static>(
+    permits: &Arc<Semaphore>,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let permit = Arc::clone(permits).acquire_owned().await;
     let task = tokio::task::spawn_blocking(move || {
         let _permit = permit;
-        catch_panic(|| work(&page))
+        catch_panic(work)
     });
     task.await
         .unwrap_or_else(|_| Err(Error::internal("loci failed while working on this request")))

@@ -73,6 +73,15 @@ pub(crate) struct Credential {
     pub(crate) refresh_token: Option<String>,
 }
 
+impl Credential {
+    /// Returns the credential of a bearer token; `None` if it cannot be in a header.
+    pub(crate) fn bearer(token: &str) -> Option<Self> {
+        let mut header = HeaderValue::try_from(format!("Bearer {token}")).ok()?;
+        header.set_sensitive(true);
+        Some(Some(header).into())
+    }
+}
+
 impl From<Option<HeaderValue>> for Credential {
     fn from(header: Option<HeaderValue>) -> Self {
         Credential {

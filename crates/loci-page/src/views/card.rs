@@ -2,28 +2,16 @@
 
 use loci_core::{Caller, CollectionFilter, Delivery, Memory, Timestamp};
 use loci_engine::{owner_name, sentences, shown_title};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::encoding::encoded;
 use crate::moment::Moment;
 
 /// The characters of a text that are read for a list.
 pub(crate) const CHARACTERS_READ: usize = 2_000;
 /// The characters of a text that a list shows.
 const OPENING_CHARACTERS: usize = 240;
-/// The characters that are not encoded in a part of a path or a query.
-const KEPT: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'~');
-
-/// Returns a text as a part of a path or a query.
-pub(crate) fn encoded(text: &str) -> String {
-    utf8_percent_encode(text, KEPT).to_string()
-}
-
 /// Returns the path of a memory.
 pub(crate) fn memory_path(id: &str) -> String {
     format!("/memory/{}", encoded(id))

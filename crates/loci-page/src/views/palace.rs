@@ -7,7 +7,8 @@ use loci_engine::Browse;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::card::{CHARACTERS_READ, Card, collections_of, encoded, room_path};
+use super::card::{CHARACTERS_READ, Card, collections_of, room_path};
+use crate::encoding::encoded;
 use crate::request::Asked;
 use crate::view::{Tab, view};
 

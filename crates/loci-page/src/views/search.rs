@@ -309,6 +309,6 @@ fn moment(
 impl Found {
     /// Returns the moments for the search as an agent sends it.
     pub(crate) fn agent_path(&self) -> String {
-        format!("/search/agent?q={}", super::card::encoded(&self.q))
+        format!("/search/agent?q={}", crate::encoding::encoded(&self.q))
     }
 }

@@ -11,7 +11,7 @@ use loci_engine::name_key;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::card::encoded;
+use crate::encoding::encoded;
 use crate::moment::Moment;
 use crate::request::Asked;
 use crate::view::{Tab, view};

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::time_path;
+use crate::encoding::encoded;
 use crate::request::Asked;
 use crate::view::{Tab, view};
-use crate::views::card::encoded;
 
 /// The entities of one page.
 const SHOWN: usize = 100;
