@@ -19,8 +19,9 @@ use crate::proxy::{Scheme, only, without_brackets};
 
 /// The methods of requests in MCP's transport.
 const METHODS: &str = "GET, POST, DELETE";
-/// Headers that MCP's transport sends and that a page may send only with permission.
-const REQUEST_HEADERS: [&str; 8] = [
+/// Headers that MCP's transport sends, and those of a trace context, which a page may send only with
+/// permission.
+const REQUEST_HEADERS: [&str; 10] = [
     "authorization",
     "content-type",
     "accept",
@@ -29,6 +30,8 @@ const REQUEST_HEADERS: [&str; 8] = [
     "mcp-name",
     "mcp-session-id",
     "last-event-id",
+    "traceparent",
+    "tracestate",
 ];
 /// The prefix of headers that repeat arguments of tools.
 const PARAMETER_HEADERS: &str = "mcp-param-";

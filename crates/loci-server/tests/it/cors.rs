@@ -51,7 +51,7 @@ fn allowed_origin(reply: &Reply) -> Option<&str> {
 async fn a_preflight_of_an_allowed_page_is_answered_without_a_token() {
     let server = start().await;
     let known = "authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, \
-                 last-event-id, mcp-param-city";
+                 last-event-id, traceparent, tracestate, mcp-param-city";
     let rows: [(&[&str], &str); 4] = [
         (&[known], known),
         (
