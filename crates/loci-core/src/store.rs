@@ -712,6 +712,12 @@ pub trait Store:
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn size(&self) -> Result<StoreSize>;
+
+    /// Returns the bytes on disk of [`size`](Store::size), without a count of what is there.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn disk_bytes(&self) -> Result<u64>;
 }
 
 /// Returns the result of [`Store::nearest`], by one call of the store for each part of it.

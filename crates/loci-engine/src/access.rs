@@ -86,6 +86,24 @@ impl Access<'_> {
         tiers: &[Tier],
         forgotten: Forgotten,
     ) -> Result<Memory> {
+        let ids = std::slice::from_ref(id);
+        let mut found = self.all_readable_of(caller, ids, tiers, forgotten)?;
+        found.pop().ok_or_else(|| {
+            Error::not_found(format!(
+                "there is no memory with the id {id}; list or recall shows the ids"
+            ))
+        })
+    }
+
+    /// Returns those of the memories with these ids that the caller may read, in the order of the
+    /// ids.
+    pub(crate) fn all_readable_of(
+        &self,
+        caller: &Caller,
+        ids: &[MemoryId],
+        tiers: &[Tier],
+        forgotten: Forgotten,
+    ) -> Result<Vec<Memory>> {
         let filter = self.filter(caller, CollectionFilter::Any);
         let owner = if caller.principal.scopes.allow(Scope::Read) {
             OwnerFilter::Any
@@ -99,16 +117,10 @@ impl Access<'_> {
             forgotten,
             ..filter
         };
-        let found = self
-            .store
-            .get_all(&filter, std::slice::from_ref(id))?
-            .pop()
-            .ok_or_else(|| {
-                Error::not_found(format!(
-                    "there is no memory with the id {id}; list or recall shows the ids"
-                ))
-            })?;
-        caller.note(RecordVerb::Read, &found);
+        let found = self.store.get_all(&filter, ids)?;
+        for memory in &found {
+            caller.note(RecordVerb::Read, memory);
+        }
         Ok(found)
     }
 

@@ -300,4 +300,12 @@ impl Engine {
     pub fn size(&self) -> Result<StoreSize> {
         self.store.size()
     }
+
+    /// Returns the bytes on disk of the [size](Engine::size), without counting the contents.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn disk_bytes(&self) -> Result<u64> {
+        self.store.disk_bytes()
+    }
 }

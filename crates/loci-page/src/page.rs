@@ -1,6 +1,7 @@
 //! The page of one server: what its requests share.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use http::HeaderValue;
 use loci_core::Result;
@@ -14,6 +15,8 @@ use crate::{Gate, Keeper};
 const REQUESTS_MAX: usize = 4;
 /// The most waits for the provider at a time, which strangers cause.
 const SIGN_INS_MAX: usize = 2;
+/// The time for which a model that was tried counts as it was: a try loads it, and takes a moment.
+const MODEL_TRIED_FOR: Duration = Duration::from_mins(1);
 /// The most browsers that are told of changes at a time.
 const LISTENERS_MAX: usize = 16;
 
@@ -28,6 +31,8 @@ pub struct Page {
     transfers: Arc<Semaphore>,
     listeners: Arc<Semaphore>,
     closing: watch::Sender<bool>,
+    /// When the model was last tried, and its problem.
+    model_tried: Mutex<Option<(Instant, Option<String>)>>,
 }
 
 impl Page {
@@ -43,6 +48,7 @@ impl Page {
             transfers: Arc::new(Semaphore::new(1)),
             listeners: Arc::new(Semaphore::new(LISTENERS_MAX)),
             closing: watch::channel(false).0,
+            model_tried: Mutex::new(None),
         })
     }
 
@@ -82,6 +88,23 @@ impl Page {
 
     pub(crate) fn sign_ins(&self) -> &Arc<Semaphore> {
         &self.sign_ins
+    }
+
+    /// Returns the [problem](loci_engine::Models::model_problem) of the model, as of a minute ago
+    /// at most.
+    pub(crate) fn model_problem(&self) -> Option<String> {
+        let mut tried = self
+            .model_tried
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        match &*tried {
+            Some((at, problem)) if at.elapsed() < MODEL_TRIED_FOR => problem.clone(),
+            _ => {
+                let problem = self.engine.models().model_problem();
+                *tried = Some((Instant::now(), problem.clone()));
+                problem
+            }
+        }
     }
 
     /// Returns the permit of whole files that come or go, one at a time.

@@ -371,17 +371,24 @@ pub(crate) async fn secret(session: &Session) -> Result<[u8; 32]> {
 
 /// Returns the size of the store, over all spaces.
 pub(crate) async fn size(session: &Session, schema: &str) -> Result<StoreSize> {
-    let sql = "SELECT (SELECT count(*) FROM @memory), (SELECT count(*) FROM @passage), \
-        (SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class AS c \
-         JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r')";
-    let Some(row) = session.query_one(sql, &values![schema]).await? else {
+    let sql = "SELECT (SELECT count(*) FROM @memory), (SELECT count(*) FROM @passage)";
+    let Some(row) = session.query_one(sql, &values![]).await? else {
         return Ok(StoreSize::default());
     };
     let mut columns = Columns::of(&row);
     Ok(StoreSize {
         memories: columns.number()?,
         passages: columns.number()?,
-        disk_bytes: columns.number()?,
+        disk_bytes: disk_bytes(session, schema).await?,
         ..StoreSize::default()
     })
+}
+
+pub(crate) async fn disk_bytes(session: &Session, schema: &str) -> Result<u64> {
+    let sql = "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class AS c \
+         JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r'";
+    match session.query_one(sql, &values![schema]).await? {
+        Some(row) => Columns::of(&row).number(),
+        None => Ok(0),
+    }
 }

@@ -449,4 +449,11 @@ impl Store for PostgresStore {
             ..size
         })
     }
+
+    fn disk_bytes(&self) -> Result<u64> {
+        let schema = &self.server.options().schema;
+        self.server.read(Scope::AllSpaces, async |session| {
+            read::disk_bytes(session, schema).await
+        })
+    }
 }

@@ -529,6 +529,10 @@ impl Store for SqliteStore {
             index_loads: opened.cache.loads(),
         })
     }
+
+    fn disk_bytes(&self) -> Result<u64> {
+        Ok(self.opened()?.database.disk_bytes())
+    }
 }
 
 #[cfg(test)]

@@ -943,4 +943,8 @@ impl Store for NaiveStore {
             ..StoreSize::default()
         })
     }
+
+    fn disk_bytes(&self) -> Result<u64> {
+        Ok(0)
+    }
 }

@@ -104,6 +104,25 @@ impl Memories<'_> {
             .without_hidden(caller, self.access.readable_among(caller, id, forgotten)?)
     }
 
+    /// Returns those of the memories with these ids that [`show_among`](crate::Memories::show_among)
+    /// returns, in the order of the ids, by one read of the store.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn show_all(
+        &self,
+        caller: &Caller,
+        ids: &[MemoryId],
+        forgotten: Forgotten,
+    ) -> Result<Vec<Memory>> {
+        let tiers = [Tier::LongTerm, Tier::Unlisted];
+        let mut found = self
+            .access
+            .all_readable_of(caller, ids, &tiers, forgotten)?;
+        self.access.hide_references(caller, &mut found)?;
+        Ok(found)
+    }
+
     /// Returns the same for these tiers alone, which can include messages of conversations.
     ///
     /// # Errors

@@ -345,6 +345,7 @@ impl Store for ObservedStore {
         fn check_writable(&self) -> Result<()>;
         fn version(&self, space: &Space) -> Result<u64>;
         fn size(&self) -> Result<StoreSize>;
+        fn disk_bytes(&self) -> Result<u64>;
     }
 
     fn partition_of(&self, space: &Space) -> Partition {

@@ -104,6 +104,7 @@ impl Store for FaultyStore {
         secret() -> [u8; 32];
         version(space: &Space) -> u64;
         size() -> StoreSize;
+        disk_bytes() -> u64;
     }
 }
 

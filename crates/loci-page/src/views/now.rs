@@ -17,7 +17,7 @@ const SEEN: &str = "page.seen";
 /// The memories and calls that are shown.
 const SHOWN: usize = 20;
 /// The audit entries that are read for them.
-const READ: usize = 200;
+const READ: usize = 60;
 /// The most memories that are counted as new.
 const COUNTED_MAX: usize = 1_000;
 /// The memories that are read at a time to count them.
@@ -175,14 +175,14 @@ pub(crate) fn view(asked: &Asked<'_>, _: NowQuery) -> Result<Now> {
         health: Health {
             place: asked.page.keeper().place(),
             memories,
-            disk_bytes: engine.size()?.disk_bytes,
+            disk_bytes: engine.disk_bytes()?,
             waiting: models.pending_embeddings()?,
             search: match models.search_mode() {
                 SearchMode::Hybrid => "hybrid",
                 SearchMode::Vector => "vector",
                 SearchMode::Words => "words",
             },
-            model_problem: models.model_problem(),
+            model_problem: asked.page.model_problem(),
             backup: asked.page.keeper().backups().into_iter().next(),
         },
     })

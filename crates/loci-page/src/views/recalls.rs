@@ -1,9 +1,9 @@
 //! The view *Recalls*: what agents asked and were told, and what hooks put before them, with its
 //! cost in tokens. So one sees whether the memory is used at all.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use loci_core::{AuditEntry, AuditQuery, Forgotten, MemoryId, RecordVerb, Result};
+use loci_core::{AuditEntry, AuditQuery, Forgotten, Memory, MemoryId, RecordVerb, Result};
 use loci_engine::shown_title;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -14,9 +14,9 @@ use crate::request::{Asked, CLIENT};
 use crate::view::{Tab, view};
 
 /// The audit entries that one request looks at.
-const LOOKED_AT: usize = 500;
+const LOOKED_AT: usize = 100;
 /// The memories of a call that are named; the others are counted.
-const NAMED: usize = 5;
+const NAMED: usize = 3;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -96,12 +96,12 @@ pub(crate) fn view(asked: &Asked<'_>, query: RecallsQuery) -> Result<Recalls> {
     let before = (entries.len() == LOOKED_AT)
         .then(|| entries.last().map(|(number, _)| *number))
         .flatten();
-    let mut titles = HashMap::new();
+    let entries = entries.into_iter().map(|(_, entry)| entry);
+    let entries: Vec<AuditEntry> = entries.filter(is_recall).collect();
+    let titles = titles(asked, &entries)?;
     let mut recalls: Vec<RecallShown> = entries
         .into_iter()
-        .map(|(_, entry)| entry)
-        .filter(is_recall)
-        .map(|entry| shown(asked, entry, &mut titles))
+        .map(|entry| shown(entry, &titles))
         .collect();
     // A stable sort keeps the order of time.
     recalls.sort_by_key(|recall| !recall.is_empty);
@@ -122,26 +122,14 @@ pub(crate) fn view(asked: &Asked<'_>, query: RecallsQuery) -> Result<Recalls> {
     })
 }
 
-fn shown(
-    asked: &Asked<'_>,
-    entry: AuditEntry,
-    titles: &mut HashMap<String, Option<String>>,
-) -> RecallShown {
-    let ids: Vec<&String> = entry
-        .records
-        .iter()
-        .filter(|record| record.verb <= RecordVerb::Read)
-        .map(|record| &record.id)
-        .collect();
+fn shown(entry: AuditEntry, titles: &HashMap<String, String>) -> RecallShown {
+    let ids: Vec<&String> = returned(&entry).collect();
     let returned: Vec<Returned> = ids
         .iter()
         .take(NAMED)
         .map(|id| Returned {
             id: (*id).clone(),
-            title: titles
-                .entry((*id).clone())
-                .or_insert_with(|| title(asked, id))
-                .clone(),
+            title: titles.get(*id).cloned(),
         })
         .collect();
     let more = (ids.len() - returned.len()) as u64 + entry.further_records;
@@ -153,12 +141,26 @@ fn shown(
     }
 }
 
-fn title(asked: &Asked<'_>, id: &str) -> Option<String> {
+/// Returns the ids of the memories that a call brought back.
+fn returned(entry: &AuditEntry) -> impl Iterator<Item = &String> {
+    let records = entry.records.iter();
+    records
+        .filter(|record| record.verb <= RecordVerb::Read)
+        .map(|record| &record.id)
+}
+
+/// Returns the titles of the memories that are named, by their ids.
+fn titles(asked: &Asked<'_>, entries: &[AuditEntry]) -> Result<HashMap<String, String>> {
+    let named = entries.iter().flat_map(|entry| returned(entry).take(NAMED));
+    let named: BTreeSet<MemoryId> = named.map(MemoryId::new).collect();
+    let named: Vec<MemoryId> = named.into_iter().collect();
     let memories = asked.engine().memories();
-    let memory = memories
-        .show_among(asked.caller(), &MemoryId::new(id), Forgotten::Show)
-        .ok()?;
-    Some(shown_title(&memory).into_owned())
+    let found = memories.show_all(asked.caller(), &named, Forgotten::Show)?;
+    let title = |memory: &Memory| {
+        let title = shown_title(memory).into_owned();
+        (memory.id.as_str().to_owned(), title)
+    };
+    Ok(found.iter().map(title).collect())
 }
 
 impl Recalls {

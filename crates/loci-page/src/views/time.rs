@@ -43,7 +43,8 @@ pub(crate) struct Time {
     pub(crate) entity: Option<String>,
     /// The day (UTC) for which a fact [holds](FactShown::holds).
     pub(crate) as_of: String,
-    /// The names of the first entities, in order.
+    /// The names of entities that are offered, in order: those in the facts on the lanes, and
+    /// without such facts those in the first facts of all.
     pub(crate) entities: Vec<String>,
     /// The names of all relations.
     pub(crate) predicates: Vec<String>,
@@ -120,12 +121,6 @@ pub(crate) fn view(asked: &Asked<'_>, query: TimeQuery) -> Result<Time> {
         None => today.day(),
     };
     let as_of = period("as_of", &day)?;
-    let mut entities = BTreeMap::new();
-    for fact in graph.timeline(caller, None, 0)?.facts {
-        for name in [fact.subject, fact.object] {
-            entities.insert(name.key, name.spelling);
-        }
-    }
     let (mut facts, mut is_cut) = (Vec::new(), false);
     let mut entity = None;
     if let Some(name) = query.entity {
@@ -140,6 +135,16 @@ pub(crate) fn view(asked: &Asked<'_>, query: TimeQuery) -> Result<Time> {
             .find(|other| other.key == key);
         entity = Some(known.map_or(name, |known| known.spelling.clone()));
     }
+    let named = if facts.is_empty() {
+        graph.timeline(caller, None, 0)?.facts
+    } else {
+        facts.clone()
+    };
+    let names = named
+        .into_iter()
+        .flat_map(|fact| [fact.subject, fact.object])
+        .map(|name| (name.key, name.spelling));
+    let entities: BTreeMap<String, String> = names.collect();
     let lanes = lanes_of(&facts, entity.as_deref(), as_of);
     Ok(Time {
         drawn: Lanes::of(&lanes, [as_of.first, today.0]),

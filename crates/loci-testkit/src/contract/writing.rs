@@ -198,7 +198,10 @@ pub(super) fn a_put_without_passages_keeps_content_and_passages(make: MakeStore<
         },
     );
     assert_eq!(found(&*store, &fresh), Some(fresh));
-    assert_eq!(store.size().expect("the store can be read").passages, 1);
+    let size = store.size().expect("the store can be read");
+    assert_eq!(size.passages, 1);
+    let disk_bytes = store.disk_bytes().expect("the store can be read");
+    assert_eq!(disk_bytes > 0, size.disk_bytes > 0);
 }
 
 pub(super) fn a_deleted_memory_is_gone(make: MakeStore<'_>) {
