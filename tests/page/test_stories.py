@@ -262,6 +262,7 @@ class Stories(unittest.TestCase):
             "/time?entity=the+tower",
             "/time/entities",
             "/review",
+            "/review?kind=contradiction&kind=duplicate",
             "/recalls",
             "/keep",
             f"/memory/{memory}",
@@ -337,7 +338,7 @@ class Stories(unittest.TestCase):
         old = add(self.data, "The museum opens at nine.", "--project", "museum")
         new = add(self.data, "The museum opens at eleven.", "--project", "museum", "--again")
         browser = self.browser
-        browser.open("/review?kind=contradiction")
+        browser.open("/review")
         pair = browser.until(
             lambda: next(row for row in browser.all("[data-row]") if "museum opens at nine" in row.text), "the pair"
         )

@@ -189,6 +189,17 @@ fn views(address: &str, id: &str) -> io::Result<Vec<Figure>> {
         ("A memory", memory.as_str(), "20"),
         ("Time", "/time?entity=entity+7", "20"),
         ("Review", "/review", "20"),
+        (
+            "Review, its pairs",
+            "/review?kind=contradiction&kind=duplicate",
+            "",
+        ),
+        (
+            "Review, texts",
+            "/review?kind=secret&kind=order&kind=stale",
+            "",
+        ),
+        ("Review, directives", "/review?kind=directive", ""),
         ("Recalls", "/recalls", "20"),
     ];
     let mut browser = HttpClient::connect(address)?;

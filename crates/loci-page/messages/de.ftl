@@ -297,6 +297,7 @@ done-fact-corrected = Der Fakt wurde berichtigt.
 tab-review = Prüfen
 review-how = Was Sie entscheiden sollten. Von selbst geschieht nichts.
 review-kinds = Arten
+review-look = Ansehen
 review-none = Unter dem, was angesehen wurde, gibt es nichts zu entscheiden.
 review-looked-at = { $count ->
     [0] Nichts wurde angesehen

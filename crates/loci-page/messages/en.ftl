@@ -297,6 +297,7 @@ done-fact-corrected = The fact was corrected.
 tab-review = Review
 review-how = What you should decide. Nothing happens by itself.
 review-kinds = Kinds
+review-look = Look
 review-none = There is nothing to decide among what was looked at.
 review-looked-at = { $count ->
     [0] Nothing was looked at

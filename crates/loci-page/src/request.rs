@@ -39,6 +39,8 @@ const CSRF_HEADER: &str = "x-csrf-token";
 pub(crate) struct Asked<'a> {
     pub(crate) page: &'a Page,
     pub(crate) visitor: &'a Visitor,
+    /// The form of the answer.
+    pub(crate) form: Form,
 }
 
 impl Asked<'_> {
@@ -123,6 +125,7 @@ where
         let asked = Asked {
             page,
             visitor: &visitor,
+            form,
         };
         let view = view(&asked, parameters.of(V::KEPT)?)?;
         answer(&visitor, form, path, view)
@@ -177,6 +180,7 @@ where
         let asked = Asked {
             page,
             visitor: &visitor,
+            form,
         };
         let change = change(&asked, parameters.of(&["content"])?)?;
         let session = visitor.session.as_ref();

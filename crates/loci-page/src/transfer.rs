@@ -59,6 +59,7 @@ pub(crate) async fn take<V: View>(
             let asked = Asked {
                 page,
                 visitor: &visitor,
+                form,
             };
             answer(&visitor, form, path, view(&asked, name)?)
         })
@@ -87,6 +88,7 @@ pub(crate) async fn give(
             let asked = Asked {
                 page,
                 visitor: &visitor,
+                form,
             };
             // The permit comes after the check of the sender.
             let mut bytes = open(&asked)?;

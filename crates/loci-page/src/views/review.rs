@@ -16,6 +16,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::card::Card;
 use super::memory::DiffLine;
+use crate::form::Form;
 use crate::request::Asked;
 use crate::view::{Tab, view};
 
@@ -34,12 +35,12 @@ pub(crate) enum Kind {
     Duplicate,
     /// A memory that contains secrets.
     Secret,
-    /// A directive by an author whose directives the visitor does not take.
-    Directive,
     /// A text that gives agents orders without being a directive.
     Order,
     /// A memory that rests on a file which is gone or changed.
     Stale,
+    /// A directive by an author whose directives the visitor does not take.
+    Directive,
     /// A problem of a note file.
     Note,
 }
@@ -49,9 +50,9 @@ impl Kind {
         Kind::Contradiction,
         Kind::Duplicate,
         Kind::Secret,
-        Kind::Directive,
         Kind::Order,
         Kind::Stale,
+        Kind::Directive,
         Kind::Note,
     ];
 
@@ -72,6 +73,11 @@ impl Kind {
         kind_path(self, 0)
     }
 
+    /// Returns the message of what its items are.
+    pub(crate) fn how(self) -> String {
+        format!("review-{}-how", self.name())
+    }
+
     /// Returns the message of its title.
     pub(crate) fn title(self) -> &'static str {
         match self {
@@ -89,22 +95,55 @@ impl Kind {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ReviewQuery {
-    /// The kind of items; all if it is left out.
-    kind: Option<Kind>,
-    /// The memories to skip, of those filed last.
+    /// The kinds of items; all if it is left out.
+    #[serde(default)]
+    kind: Vec<Kind>,
+    /// The memories to skip, of those filed last, if one kind is asked for.
     #[serde(default)]
     offset: usize,
+}
+
+/// Kinds that are found together, since they need the same memories.
+pub(crate) struct Part {
+    pub(crate) kinds: &'static [Kind],
+}
+
+/// All kinds, in the order of [`Kind::ALL`].
+const PARTS: [Part; 4] = [
+    Part {
+        kinds: &[Kind::Contradiction, Kind::Duplicate],
+    },
+    Part {
+        kinds: &[Kind::Secret, Kind::Order, Kind::Stale],
+    },
+    Part {
+        kinds: &[Kind::Directive],
+    },
+    Part {
+        kinds: &[Kind::Note],
+    },
+];
+
+impl Part {
+    /// Returns the path of the items of all its kinds.
+    pub(crate) fn path(&self) -> String {
+        let kinds = self
+            .kinds
+            .iter()
+            .map(|kind| format!("kind={}", kind.name()));
+        format!("/review?{}", kinds.collect::<Vec<_>>().join("&"))
+    }
 }
 
 /// The items that people should decide.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Review {
-    /// The kind of items; `None` is all.
-    pub(crate) kind: Option<Kind>,
+    /// The kinds of items that were asked for; none is all.
+    pub(crate) asked: Vec<Kind>,
     pub(crate) groups: Vec<Group>,
-    /// The path of this view.
+    /// The parts that the page loads by itself, since finding their items takes a while.
     #[serde(skip)]
-    pub(crate) path: String,
+    pub(crate) parts: &'static [Part],
     /// All kinds.
     #[serde(skip)]
     pub(crate) kinds: [Kind; 7],
@@ -178,21 +217,27 @@ fn kind_path(kind: Kind, offset: usize) -> String {
 /// Returns what people should decide.
 #[utoipa::path(get, path = "/review", operation_id = "review", params(ReviewQuery), responses((status = OK, body = Review, description = "The content of the view")))]
 pub(crate) fn view(asked: &Asked<'_>, query: ReviewQuery) -> Result<Review> {
+    let mut review = Review {
+        asked: query.kind,
+        groups: Vec::new(),
+        kinds: Kind::ALL,
+        parts: &[],
+    };
+    if review.asked.is_empty() && asked.form == Form::Html {
+        review.parts = &PARTS;
+        return Ok(review);
+    }
     let dismissed = dismissed::read(asked.engine(), asked.caller())?;
-    let offset = query.kind.map_or(0, |_| query.offset);
-    let is_asked = |kind| query.kind.is_none_or(|asked| asked == kind);
-    let groups = items::find(asked, offset, is_asked)?
+    let offset = match review.asked.as_slice() {
+        [_] => query.offset,
+        _ => 0,
+    };
+    let is_asked = |kind| review.asked.is_empty() || review.asked.contains(&kind);
+    review.groups = items::find(asked, offset, is_asked)?
         .into_iter()
         .map(|found| group(found, offset, &dismissed))
         .collect();
-    Ok(Review {
-        kind: query.kind,
-        groups,
-        kinds: Kind::ALL,
-        path: query
-            .kind
-            .map_or_else(|| "/review".to_owned(), |kind| kind_path(kind, offset)),
-    })
+    Ok(review)
 }
 
 /// Returns the first items that were not dismissed, and where to go on.
@@ -220,7 +265,7 @@ fn group(found: Found, offset: usize, dismissed: &HashSet<String>) -> Group {
 impl Review {
     /// Returns true if it shows the kind with this name alone.
     pub(crate) fn is_of(&self, kind: &str) -> bool {
-        self.kind.is_some_and(|own| own.name() == kind)
+        matches!(self.asked.as_slice(), [own] if own.name() == kind)
     }
 }
 
@@ -229,14 +274,9 @@ impl Group {
         self.kind == Kind::Secret
     }
 
-    /// Returns the message of its title.
-    pub(crate) fn title(&self) -> &'static str {
-        self.kind.title()
-    }
-
-    /// Returns the message of what its items are.
-    pub(crate) fn how(&self) -> String {
-        format!("review-{}-how", self.kind.name())
+    /// Returns its path.
+    pub(crate) fn path(&self) -> String {
+        kind_path(self.kind, self.offset)
     }
 
     /// Returns the path of what was filed before.
@@ -297,6 +337,13 @@ mod tests {
         assert_eq!(shown(0..20, false, 0), [20, 200, 0]);
         assert_eq!(shown(10..50, false, 0), [20, 30, 37]);
         assert_eq!(shown(10..50, true, 25), [15, 200, 207]);
+    }
+
+    #[test]
+    fn the_parts_have_every_kind_once() {
+        let kinds: Vec<Kind> = PARTS.iter().flat_map(|part| part.kinds).copied().collect();
+        assert_eq!(kinds, Kind::ALL);
+        assert_eq!(PARTS[0].path(), "/review?kind=contradiction&kind=duplicate");
     }
 
     #[test]

@@ -196,7 +196,7 @@ async fn people_see_what_concerns_what_they_may_read() {
     installation.remember("bob", "The API listens on port 7070.");
     let mut bob = installation.browser("bob").await;
     assert_eq!(items(&mut bob, "contradiction").await.len(), 0);
-    let page = bob.get("/review").await.text;
+    let page = bob.get("/review?kind=contradiction").await.text;
     assert!(!page.contains("8080") && page.contains("There is nothing to decide"));
     let mut reader = installation.browser("reader").await;
     let refused = reader
@@ -232,7 +232,10 @@ async fn a_part_is_looked_at_at_a_time() {
     assert_eq!(looked_at, 62);
     let is_port = |item: &&Value| text(item, "/memory/opening").contains("9090");
     assert_eq!(found.iter().filter(is_port).count(), 1);
-    let page = browser.get("/review").await.text;
+    let page = browser
+        .get("/review?kind=contradiction&kind=duplicate")
+        .await
+        .text;
     assert!(page.contains("50 were looked at") && page.contains("kind=contradiction&#38;offset="));
 }
 
@@ -282,13 +285,47 @@ async fn problems_of_notes_are_shown_to_the_person_at_the_machine() {
     let found = items(&mut local, "note").await;
     assert_eq!(found.len(), 1);
     assert_eq!(text(&found[0], "/detail"), "bees (conflict).md");
-    let page = local.get("/review").await.text;
+    let page = local.get("/review?kind=note").await.text;
     assert!(
         page.contains("Conflict copy") && page.contains("this is a conflict copy"),
         "{page}"
     );
     let mut ann = installation.browser("ann").await;
-    assert!(!ann.get("/review").await.text.contains("bees"));
+    assert!(!ann.get("/review?kind=note").await.text.contains("bees"));
+}
+
+#[tokio::test]
+async fn the_page_loads_each_part_and_the_interface_has_all_kinds() {
+    let installation = Installation::new();
+    installation.remember("ann", "The API listens on port 8080.");
+    installation.remember("ann", "The API listens on port 9090.");
+    let mut browser = installation.browser("ann").await;
+    let page = browser.get("/review").await.text;
+    assert!(!page.contains("8080"), "{page}");
+    let mut shown = String::new();
+    for (_, path) in page
+        .match_indices("hx-get=\"")
+        .map(|(at, found)| page[at..].split_at(found.len()))
+    {
+        let path = path.split('"').next().unwrap().replace("&#38;", "&");
+        shown += &browser.get(&path).await.text;
+    }
+    for kind in [
+        "contradiction",
+        "duplicate",
+        "secret",
+        "order",
+        "stale",
+        "directive",
+    ] {
+        let title = format!("<section aria-labelledby=\"review-{kind}\">");
+        assert_eq!(shown.matches(&title).count(), 1, "{kind}: {shown}");
+    }
+    assert!(shown.contains("8080"), "{shown}");
+    let all = browser.get("/api/v1/review").await.json();
+    let groups = all["groups"].as_array().unwrap();
+    assert_eq!(groups.len(), 6, "{all}");
+    assert_eq!(groups[0]["items"].as_array().unwrap().len(), 1, "{all}");
 }
 
 #[tokio::test]
