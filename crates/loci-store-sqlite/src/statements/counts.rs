@@ -4,8 +4,7 @@ use loci_core::{Filter, LocationCount};
 use rusqlite::Connection;
 
 use crate::failure::Result;
-use crate::statements::filter_sql::{Conditions, asks_for_places_alone, parameters};
-use crate::statements::read::by_owner;
+use crate::statements::filter_sql::{Conditions, asks_for_places_alone, by_owner, parameters};
 
 /// Counts by what the database keeps count of, where the filter asks for nothing else.
 pub(crate) fn count_by_location(

@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 
 use loci_core::{
-    EnrichmentStatus, FilingOrder, Filter, Forgotten, Location, Memory, MemoryId, ModelId,
-    OwnerFilter, Page, Space, StatusCount, Tier, Timestamp, Vector,
+    Delivery, EnrichmentStatus, FilingOrder, Filter, Forgotten, Location, Memory, MemoryId,
+    ModelId, Page, Space, StatusCount, Tier, Timestamp, Vector,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::failure::{Result, damaged};
-use crate::statements::filter_sql::{Conditions, asks_for_places_alone, bound, parameters};
+use crate::statements::filter_sql::{
+    Conditions, asks_for_places_alone, bound, by_owner, parameters,
+};
 use crate::statements::passages::{PASSAGE_HOLDS, POSITION_BITS};
 use crate::statements::row::{
     COLUMNS, FURTHER_COLUMNS, NEXT_WHOLE_COLUMN, WHOLE_TABLES, read_id, read_space, read_whole,
@@ -132,7 +134,12 @@ fn one_by_one<T>(
 
 pub(crate) fn list(connection: &Connection, filter: &Filter, page: Page) -> Result<Vec<Memory>> {
     let conditions = Conditions::of(filter);
-    read_page(connection, &list_sql(&conditions), conditions.values, page)
+    read_page(
+        connection,
+        &list_sql(filter, &conditions),
+        conditions.values,
+        page,
+    )
 }
 
 pub(crate) fn filed(
@@ -170,10 +177,17 @@ fn read_page(
     Ok(memories)
 }
 
-pub(crate) fn list_sql(conditions: &Conditions) -> String {
+pub(crate) fn list_sql(filter: &Filter, conditions: &Conditions) -> String {
     let Conditions { sql, successor, .. } = conditions;
+    // A session begins with these. SQLite would walk all memories in their order instead.
+    let is_of_bootstrap = filter.delivery == Some(Delivery::Bootstrap) && filter.thread.is_none();
+    let tables = if is_of_bootstrap {
+        &WHOLE_TABLES.replacen(" AS m", " AS m INDEXED BY memory_of_bootstrap", 1)
+    } else {
+        WHOLE_TABLES
+    };
     format!(
-        "SELECT {COLUMNS}, {FURTHER_COLUMNS}, ({successor}) FROM {WHOLE_TABLES} WHERE {sql} \
+        "SELECT {COLUMNS}, {FURTHER_COLUMNS}, ({successor}) FROM {tables} WHERE {sql} \
          ORDER BY m.updated_at DESC, m.id LIMIT :limit OFFSET :offset"
     )
 }
@@ -244,18 +258,6 @@ fn read_superseded(row: &Row<'_>) -> Result<Memory> {
         superseded_by: read_id(row, NEXT_WHOLE_COLUMN)?,
         ..read_whole(row)?
     })
-}
-
-/// Makes a statement read the rows of the owner through their index, if the filter names an owner
-/// and no thread. Other indexes have the order that it asks for, but an owner has few of a space's
-/// memories.
-pub(crate) fn by_owner(filter: &Filter) -> &'static str {
-    let is_by_owner = matches!(filter.owner, OwnerFilter::Only(_)) && filter.thread.is_none();
-    if is_by_owner {
-        " INDEXED BY memory_by_owner"
-    } else {
-        ""
-    }
 }
 
 /// A user's memories made from that with the id `?3`, but for softly deleted ones.
