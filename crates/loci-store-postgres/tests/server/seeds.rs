@@ -9,7 +9,7 @@ use crate::Schemas;
 
 /// The variable with the number of seeds, for longer runs.
 const SEEDS_VARIABLE: &str = "LOCI_TEST_SEEDS";
-const SEEDS: u64 = 50;
+const SEEDS: u64 = 25;
 /// The promise of every store takes more steps from few seeds; these are others.
 const FIRST_SEED: u64 = 1_000;
 const STEPS: usize = 12;
