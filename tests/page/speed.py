@@ -19,6 +19,8 @@ return [view.responseStart, view.domContentLoadedEventEnd];
 
 
 def main():
+    if len(sys.argv) != 2 or not pathlib.Path(sys.argv[1]).is_dir():
+        sys.exit(__doc__)
     nothing = {"LOCI_CONFIG": os.devnull}
     server = Server(pathlib.Path(sys.argv[1]), "--no-auth", "--log", "info", variables=nothing)
     browser = Browser(server.url)

@@ -9,6 +9,9 @@ use loci_core::{
 
 use crate::Engine;
 
+/// The tiers whose memories are read by their ids.
+pub(crate) const TIERS_BY_ID: [Tier; 2] = [Tier::LongTerm, Tier::Unlisted];
+
 /// The access rules: what a caller may read and write.
 #[derive(Clone, Copy)]
 pub(crate) struct Access<'a> {
@@ -75,7 +78,7 @@ impl Access<'_> {
         id: &MemoryId,
         forgotten: Forgotten,
     ) -> Result<Memory> {
-        self.readable_of(caller, id, &[Tier::LongTerm, Tier::Unlisted], forgotten)
+        self.readable_of(caller, id, &TIERS_BY_ID, forgotten)
     }
 
     /// Returns the same for these tiers alone.

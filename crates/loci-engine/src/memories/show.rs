@@ -5,6 +5,7 @@ use loci_core::{
 };
 
 use crate::Memories;
+use crate::access::TIERS_BY_ID;
 
 /// The least characters of a part of an id, which must belong to a single id.
 const ID_PART_CHARACTERS_MIN: usize = 8;
@@ -115,10 +116,9 @@ impl Memories<'_> {
         ids: &[MemoryId],
         forgotten: Forgotten,
     ) -> Result<Vec<Memory>> {
-        let tiers = [Tier::LongTerm, Tier::Unlisted];
         let mut found = self
             .access
-            .all_readable_of(caller, ids, &tiers, forgotten)?;
+            .all_readable_of(caller, ids, &TIERS_BY_ID, forgotten)?;
         self.access.hide_references(caller, &mut found)?;
         Ok(found)
     }

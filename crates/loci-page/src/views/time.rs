@@ -136,22 +136,25 @@ pub(crate) fn view(asked: &Asked<'_>, query: TimeQuery) -> Result<Time> {
         entity = Some(known.map_or(name, |known| known.spelling.clone()));
     }
     let named = if facts.is_empty() {
-        graph.timeline(caller, None, 0)?.facts
+        &graph.timeline(caller, None, 0)?.facts
     } else {
-        facts.clone()
+        &facts
     };
-    let names = named
-        .into_iter()
-        .flat_map(|fact| [fact.subject, fact.object])
-        .map(|name| (name.key, name.spelling));
-    let entities: BTreeMap<String, String> = names.collect();
+    let names = named.iter().flat_map(|fact| [&fact.subject, &fact.object]);
+    let entities: BTreeMap<&str, &str> = names
+        .map(|name| (name.key.as_str(), name.spelling.as_str()))
+        .collect();
     let lanes = lanes_of(&facts, entity.as_deref(), as_of);
     Ok(Time {
         drawn: Lanes::of(&lanes, [as_of.first, today.0]),
         lanes,
         entity,
         as_of: day,
-        entities: entities.into_values().take(NAMES_MAX).collect(),
+        entities: entities
+            .into_values()
+            .take(NAMES_MAX)
+            .map(str::to_owned)
+            .collect(),
         predicates: graph.fact_counts(caller)?.predicates,
         next_offset: is_cut.then(|| query.offset.saturating_add(SHOWN)),
     })
