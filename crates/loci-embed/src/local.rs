@@ -18,7 +18,7 @@ use crate::runtime::Runtime;
 use crate::spread::spread;
 use crate::tokenizer::Tokenizer;
 
-const BUNDLED_TOKENIZER: &[u8] = include_bytes!("../model/tokenizer.json");
+static BUNDLED_TOKENIZER: &[u8] = include_bytes!("../model/tokenizer.json");
 
 /// The time for which a loaded model is kept after its last use. It takes some 36 MB, and 30 ms to
 /// load.

@@ -12,9 +12,9 @@ use crate::network::{
 use crate::program_file;
 
 /// The bundled graph, whose large tensors are in [`BUNDLED_TENSORS`].
-const BUNDLED_GRAPH: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/graph.onnx"));
+static BUNDLED_GRAPH: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/graph.onnx"));
 /// The large tensors of the bundled graph.
-const BUNDLED_TENSORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tensors.data"));
+static BUNDLED_TENSORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tensors.data"));
 
 /// A graph in memory, and a thread for each core that was used.
 pub(crate) struct RtenNetwork {

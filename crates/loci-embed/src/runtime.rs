@@ -11,7 +11,7 @@ use crate::rten_network::RtenNetwork;
 
 /// The file of the bundled graph. The built-in runtime has its own form of it.
 #[cfg(feature = "ort")]
-const BUNDLED_GRAPH: &[u8] = include_bytes!("../model/model_int8.onnx");
+static BUNDLED_GRAPH: &[u8] = include_bytes!("../model/model_int8.onnx");
 
 pub(crate) enum Runtime {
     /// The runtime inside this binary.
