@@ -430,7 +430,32 @@ pub trait Store:
     /// `unavailable` if the store cannot be read.
     fn count_by_location(&self, filter: &Filter) -> Result<Vec<LocationCount>>;
 
-    /// Returns the same counts by scanning every memory, bypassing the store's counters.
+    /// Returns the number of memories that match the filter, at most at the cost of
+    /// [`count_by_location`](Store::count_by_location).
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn count(&self, filter: &Filter) -> Result<u64> {
+        let counts = self.count_by_location(filter)?;
+        Ok(counts.iter().map(|count| count.memories).sum())
+    }
+
+    /// Returns the collections of the memories that match the filter, in order, at most at the cost
+    /// of [`count_by_location`](Store::count_by_location).
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn collections(&self, filter: &Filter) -> Result<Vec<String>> {
+        let counts = self.count_by_location(filter)?;
+        let mut names: Vec<String> = counts
+            .into_iter()
+            .filter_map(|count| count.collection)
+            .collect();
+        names.dedup();
+        Ok(names)
+    }
+
+    /// Returns the counts by place by scanning every memory, bypassing the store's counters.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

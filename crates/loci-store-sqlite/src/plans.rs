@@ -135,7 +135,7 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
         let conditions = Conditions::of(&filter);
         statements.extend([
             read::list_sql(&filter, &conditions),
-            counts::recount_sql(&filter, &conditions),
+            counts::by_location_sql(&counts::recounted_rows_sql(&filter, &conditions)),
         ]);
     }
     statements.extend(remove::Due::all(&sweep).iter().map(remove::Due::sql));
@@ -202,7 +202,7 @@ fn what_is_read_of_all_that_one_owner_has_is_found_by_the_owner() {
     for filter in [of_owner(), in_collection, cleared] {
         let conditions = Conditions::of(&filter);
         for sql in [
-            counts::recount_sql(&filter, &conditions),
+            counts::by_location_sql(&counts::recounted_rows_sql(&filter, &conditions)),
             read::revisions_sql(&filter, &conditions),
         ] {
             let steps = plan(&sql);
@@ -462,7 +462,7 @@ fn what_is_in_a_thread_is_found_by_it() {
             read::list_sql(&filter, &conditions),
             read::revisions_sql(&filter, &conditions),
             read::filed_sql(&filter, &conditions, FilingOrder::FirstFirst),
-            counts::recount_sql(&filter, &conditions),
+            counts::by_location_sql(&counts::recounted_rows_sql(&filter, &conditions)),
         ] {
             let steps = plan(&sql);
             let of_thread =
@@ -504,7 +504,8 @@ fn counts_of_places_are_read_as_far_as_the_caller_reaches() {
             reader,
             ..filter.clone()
         };
-        let steps = plan(&counts::counted_sql(&filter, &Conditions::of(&filter)));
+        let rows = counts::counted_rows_sql(&filter, &Conditions::of(&filter));
+        let steps = plan(&counts::by_location_sql(&rows));
         let found: Vec<_> = steps
             .iter()
             .filter(|step| step.contains("place_count"))

@@ -242,6 +242,18 @@ impl Store for SqliteStore {
             .read(|connection| counts::count_by_location(connection, filter))
     }
 
+    fn count(&self, filter: &Filter) -> Result<u64> {
+        self.opened()?
+            .readers
+            .read(|connection| counts::count(connection, filter))
+    }
+
+    fn collections(&self, filter: &Filter) -> Result<Vec<String>> {
+        self.opened()?
+            .readers
+            .read(|connection| counts::collections(connection, filter))
+    }
+
     fn count_uncached(&self, filter: &Filter) -> Result<Vec<LocationCount>> {
         self.opened()?
             .readers

@@ -73,12 +73,7 @@ impl Listings<'_> {
     pub fn browse(&self, caller: &Caller, request: Browse) -> Result<Browsed> {
         let filter = self.browsed(caller, &request);
         let version = self.store.version(&caller.space)?;
-        let total = self
-            .store
-            .count_by_location(&filter)?
-            .iter()
-            .map(|tally| tally.memories)
-            .sum();
+        let total = self.store.count(&filter)?;
         if let Some(from_end) = from_end(&request, total) {
             let mut memories = self.filed_under(caller, &filter, &from_end)?;
             // A change since the count may have moved the end.

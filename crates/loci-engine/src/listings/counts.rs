@@ -14,8 +14,17 @@ impl Listings<'_> {
             .count_by_location(&self.access.filter(caller, CollectionFilter::Any))
     }
 
-    /// Returns the same, including unlisted memories of the caller's tool set. The cost depends on
-    /// the number of locations, not of memories.
+    /// Returns the number of memories that the caller may read.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn count(&self, caller: &Caller) -> Result<u64> {
+        self.store
+            .count(&self.access.filter(caller, CollectionFilter::Any))
+    }
+
+    /// Returns it by location and kind, including unlisted memories of the caller's tool set. The
+    /// cost depends on the number of locations, not of memories.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -39,12 +48,7 @@ impl Listings<'_> {
     /// # Errors
     /// `unavailable` if the store cannot be read.
     pub fn collections(&self, caller: &Caller) -> Result<Vec<String>> {
-        let mut names: Vec<String> = self
-            .count_by_location(caller)?
-            .into_iter()
-            .filter_map(|tally| tally.collection)
-            .collect();
-        names.dedup();
-        Ok(names)
+        self.store
+            .collections(&self.access.filter(caller, CollectionFilter::Any))
     }
 }

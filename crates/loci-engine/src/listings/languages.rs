@@ -21,9 +21,7 @@ impl Listings<'_> {
     /// `unavailable` if the store cannot be read.
     pub fn languages(&self, caller: &Caller) -> Result<BTreeMap<&'static str, usize>> {
         let filter = self.access.filter(caller, CollectionFilter::Any);
-        let places = self.store.count_by_location(&filter)?;
-        let memories: u64 = places.iter().map(|place| place.memories).sum();
-        let memories = usize::try_from(memories).unwrap_or(usize::MAX);
+        let memories = usize::try_from(self.store.count(&filter)?).unwrap_or(usize::MAX);
         let step = (memories / PAGES).max(PAGE);
         let mut counts = BTreeMap::new();
         for offset in (0..memories).step_by(step).take(PAGES) {

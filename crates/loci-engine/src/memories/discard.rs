@@ -91,12 +91,7 @@ impl Memories<'_> {
             let stays = memory.forgotten_at.is_some() && self.notes.is_note(&memory)?;
             return Ok(usize::from(!stays));
         }
-        let all: usize = self
-            .store
-            .count_by_location(&filter)?
-            .iter()
-            .map(|tally| tally.memories as usize)
-            .sum();
+        let all = usize::try_from(self.store.count(&filter)?).unwrap_or(usize::MAX);
         let notes = self.store.notes_among(&filter, usize::MAX)?.len();
         let active = Filter {
             forgotten: Forgotten::Hide,

@@ -264,6 +264,8 @@ impl Store for ObservedStore {
             page: Page,
         ) -> Result<Vec<Memory>>;
         fn count_by_location(&self, filter: &Filter) -> Result<Vec<LocationCount>>;
+        fn count(&self, filter: &Filter) -> Result<u64>;
+        fn collections(&self, filter: &Filter) -> Result<Vec<String>>;
         fn count_uncached(&self, filter: &Filter) -> Result<Vec<LocationCount>>;
         fn reload(&self) -> Result<()>;
         fn candidates(&self, query: &CandidateQuery<'_>) -> Result<Candidates>;

@@ -73,6 +73,8 @@ impl Store for FaultyStore {
         revisions(filter: &Filter, limit: usize) -> Vec<(MemoryId, u64)>;
         list_by_insertion(filter: &Filter, order: FilingOrder, page: Page) -> Vec<Memory>;
         count_by_location(filter: &Filter) -> Vec<LocationCount>;
+        count(filter: &Filter) -> u64;
+        collections(filter: &Filter) -> Vec<String>;
         count_uncached(filter: &Filter) -> Vec<LocationCount>;
         reload() -> ();
         prepare_search(wait: Duration) -> ();

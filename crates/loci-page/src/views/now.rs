@@ -157,11 +157,6 @@ pub(crate) fn view(asked: &Asked<'_>, _: NowQuery) -> Result<Now> {
         .take(SHOWN)
         .map(Call::of)
         .collect();
-    let memories = listings
-        .count_by_location(caller)?
-        .iter()
-        .map(|count| count.memories)
-        .sum();
     let models = engine.models();
     Ok(Now {
         since: since.map(Moment),
@@ -174,7 +169,7 @@ pub(crate) fn view(asked: &Asked<'_>, _: NowQuery) -> Result<Now> {
         clients: asked.page.keeper().clients(),
         health: Health {
             place: asked.page.keeper().place(),
-            memories,
+            memories: listings.count(caller)?,
             disk_bytes: engine.disk_bytes()?,
             waiting: models.pending_embeddings()?,
             search: match models.search_mode() {

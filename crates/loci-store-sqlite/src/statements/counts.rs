@@ -12,11 +12,7 @@ pub(crate) fn count_by_location(
     filter: &Filter,
 ) -> Result<Vec<LocationCount>> {
     let conditions = Conditions::of(filter);
-    let sql = if asks_for_places_alone(filter) {
-        counted_sql(filter, &conditions)
-    } else {
-        recount_sql(filter, &conditions)
-    };
+    let sql = by_location_sql(&rows_sql(filter, &conditions));
     read(connection, &sql, &conditions)
 }
 
@@ -26,7 +22,30 @@ pub(crate) fn count_uncached(
     filter: &Filter,
 ) -> Result<Vec<LocationCount>> {
     let conditions = Conditions::of(filter);
-    read(connection, &recount_sql(filter, &conditions), &conditions)
+    let sql = by_location_sql(&recounted_rows_sql(filter, &conditions));
+    read(connection, &sql, &conditions)
+}
+
+/// Counts all memories that match.
+pub(crate) fn count(connection: &Connection, filter: &Filter) -> Result<u64> {
+    let conditions = Conditions::of(filter);
+    let rows = rows_sql(filter, &conditions);
+    let sql = format!("SELECT ifnull(sum(memories), 0) FROM ({rows})");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let memories: i64 = statement.query_row(&*parameters(&conditions.values), |row| row.get(0))?;
+    Ok(memories.cast_unsigned())
+}
+
+/// Returns the collections of memories that match, in order.
+pub(crate) fn collections(connection: &Connection, filter: &Filter) -> Result<Vec<String>> {
+    let conditions = Conditions::of(filter);
+    let rows = rows_sql(filter, &conditions);
+    let sql = format!(
+        "SELECT DISTINCT collection FROM ({rows}) WHERE collection IS NOT NULL ORDER BY collection"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let names = statement.query_map(&*parameters(&conditions.values), |row| row.get(0))?;
+    Ok(names.collect::<rusqlite::Result<_>>()?)
 }
 
 fn read(connection: &Connection, sql: &str, conditions: &Conditions) -> Result<Vec<LocationCount>> {
@@ -43,18 +62,36 @@ fn read(connection: &Connection, sql: &str, conditions: &Conditions) -> Result<V
     Ok(tallies.collect::<rusqlite::Result<_>>()?)
 }
 
-pub(crate) fn recount_sql(filter: &Filter, conditions: &Conditions) -> String {
+/// Adds up the memories of rows that name their places.
+pub(crate) fn by_location_sql(rows: &str) -> String {
     format!(
-        "SELECT m.collection, m.section, m.kind, count(*) FROM memory AS m{} WHERE {} \
-         GROUP BY m.collection, m.section, m.kind ORDER BY m.collection, m.section, m.kind",
+        "SELECT collection, section, kind, sum(memories) FROM ({rows}) \
+         GROUP BY collection, section, kind ORDER BY collection, section, kind"
+    )
+}
+
+/// Selects places with numbers of memories, from the counts that are kept if the filter asks for
+/// nothing else.
+fn rows_sql(filter: &Filter, conditions: &Conditions) -> String {
+    if asks_for_places_alone(filter) {
+        counted_rows_sql(filter, conditions)
+    } else {
+        recounted_rows_sql(filter, conditions)
+    }
+}
+
+/// Selects the place of each memory.
+pub(crate) fn recounted_rows_sql(filter: &Filter, conditions: &Conditions) -> String {
+    format!(
+        "SELECT m.collection, m.section, m.kind, 1 AS memories FROM memory AS m{} WHERE {}",
         by_owner(filter),
         conditions.sql
     )
 }
 
-/// Counts that are kept, shown under the names of the columns that they are of, and a look at the
+/// Selects counts that are kept, shown under the names of the columns that they are of, and a look at the
 /// memories that are to expire.
-pub(crate) fn counted_sql(filter: &Filter, conditions: &Conditions) -> String {
+pub(crate) fn counted_rows_sql(filter: &Filter, conditions: &Conditions) -> String {
     let of_owner = |visibility: &str| format!("visibility = '{visibility}' AND owner = :subject");
     // The conditions say it again, but over all places, of which others may have many.
     let within_reach = if filter.reader.everything {
@@ -81,11 +118,9 @@ pub(crate) fn counted_sql(filter: &Filter, conditions: &Conditions) -> String {
     let counts = counts.collect::<Vec<_>>().join(" UNION ALL ");
     let sql = &conditions.sql;
     format!(
-        "SELECT collection, section, kind, sum(memories) FROM (
-             SELECT m.collection, m.section, m.kind, m.memories FROM ({counts}) AS m WHERE {sql}
-             UNION ALL
-             SELECT m.collection, m.section, m.kind, 1 FROM memory AS m INDEXED BY memory_expiring
-             WHERE m.expires_at > :now AND {sql}
-         ) GROUP BY collection, section, kind ORDER BY collection, section, kind"
+        "SELECT m.collection, m.section, m.kind, m.memories FROM ({counts}) AS m WHERE {sql}
+         UNION ALL
+         SELECT m.collection, m.section, m.kind, 1 FROM memory AS m INDEXED BY memory_expiring
+         WHERE m.expires_at > :now AND {sql}"
     )
 }

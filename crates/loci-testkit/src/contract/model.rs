@@ -384,6 +384,11 @@ impl<'a> Comparison<'a> {
             let expected = self.model.count_by_location(filter);
             assert_eq!(self.store.count_by_location(filter), expected, "{filter:?}");
             assert_eq!(
+                (self.store.count(filter), self.store.collections(filter)),
+                (self.model.count(filter), self.model.collections(filter)),
+                "{filter:?}"
+            );
+            assert_eq!(
                 self.store.count_uncached(filter),
                 expected,
                 "counted afresh, {filter:?}"

@@ -1,7 +1,6 @@
 //! `loci` without a command, in a terminal: where the memory is, which hosts use it, and the next
 //! step.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use indicatif::DecimalBytes;
@@ -61,17 +60,10 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
 /// Counts what the local user can list.
 fn held(settings: &Settings) -> Result<Held, Failure> {
     let parts = Parts::open_to_read(settings)?;
-    let counts = parts
-        .engine
-        .listings()
-        .count_by_location(&Caller::local())?;
-    let projects: BTreeSet<&str> = counts
-        .iter()
-        .filter_map(|count| count.collection.as_deref())
-        .collect();
+    let (listings, caller) = (parts.engine.listings(), Caller::local());
     Ok(Held {
-        memories: counts.iter().map(|count| count.memories).sum(),
-        projects: projects.len() as u64,
+        memories: listings.count(&caller)?,
+        projects: listings.collections(&caller)?.len() as u64,
         disk_bytes: parts.engine.size()?.disk_bytes,
     })
 }
