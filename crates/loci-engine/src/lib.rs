@@ -55,6 +55,7 @@ mod observer;
 mod orders;
 mod phases;
 mod policy;
+mod quantisation;
 mod redaction;
 mod search;
 mod secrets;

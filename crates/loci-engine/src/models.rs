@@ -11,12 +11,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
     Clock, CosineScale, Embedder, Error, FormerModels, ModelId, Partition, Passage, QueryVector,
-    Result, Space, Store, Timestamp, Vector, Work,
+    Result, Space, Store, Timestamp, Work,
 };
 use loci_search::analysis::Language;
 use loci_search::{document, passages::passages};
 
 use crate::leases::{Leases, Rounds};
+use crate::quantisation::quantise;
 use crate::{Embedding, Engine, SearchMode, Wakeup};
 
 /// The most passages that are embedded before the write is acknowledged. Words find longer content
@@ -482,7 +483,7 @@ impl Models<'_> {
         let vectors =
             self.passage_vectors(passages.iter().map(|passage| (title, content, passage)))?;
         for (passage, vector) in passages.iter_mut().zip(&vectors) {
-            passage.vector = Some(quantised(vector));
+            passage.vector = Some(quantise(vector));
         }
         Ok(vectors)
     }
@@ -627,25 +628,6 @@ pub(crate) fn comparable(scale: CosineScale, cosine: f32) -> f32 {
     let CosineScale { unrelated, same } = CosineScale::BUNDLED;
     let place = (cosine - scale.unrelated) / (scale.same - scale.unrelated);
     (unrelated + place * (same - unrelated)).clamp(-1.0, 1.0)
-}
-
-/// Quantizes a vector symmetrically to eight bits: the largest component becomes 127.
-pub(crate) fn quantised(vector: &QueryVector) -> Vector {
-    let largest = vector
-        .values
-        .iter()
-        .fold(0.0f32, |largest, component| largest.max(component.abs()));
-    let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
-    let values = vector
-        .values
-        .iter()
-        .map(|component| (component / scale).round() as i8)
-        .collect();
-    Vector {
-        model: vector.model.clone(),
-        scale,
-        values,
-    }
 }
 
 #[cfg(test)]

@@ -6,15 +6,15 @@ use std::sync::{MutexGuard, PoisonError};
 use loci_core::{
     Batch, Change, Enrichment, EnrichmentStatus, Error, ErrorCode, Expect, Filter, Forgotten, Job,
     JobOutcome, Link, Memory, MemoryId, OwnerFilter, Passage, QueryVector, Reader, Relation,
-    Result, Superseded, Tier, Vector, limits,
+    Result, Superseded, Tier, limits,
 };
 use loci_search::indexed;
 use uuid::Uuid;
 
 use crate::Background;
 use crate::conversations::store_messages::INITIAL_WEIGHT;
-use crate::models::PASSAGES_EMBEDDED_AT_ONCE_MAX;
-use crate::models::PROBE_TEXT;
+use crate::models::{PASSAGES_EMBEDDED_AT_ONCE_MAX, PROBE_TEXT};
+use crate::quantisation::dequantise;
 use crate::{SearchMode, catch_panic, enrichment};
 
 /// Seconds of a lease: more than the longest wait for an enricher. The jobs of a process that ended
@@ -300,18 +300,7 @@ impl Background<'_> {
                 Err(away) => Error::unavailable(away.message),
             });
         }
-        let exact = |vector: &Vector| {
-            let values = vector
-                .values
-                .iter()
-                .map(|value| f32::from(*value) * vector.scale)
-                .collect();
-            QueryVector {
-                model: model.clone(),
-                values,
-            }
-        };
-        let vectors = stored[..compared].iter().map(exact).collect();
+        let vectors = stored[..compared].iter().map(dequantise).collect();
         for (passage, vector) in passages.iter_mut().zip(stored) {
             passage.vector = Some(vector);
         }

@@ -15,7 +15,8 @@ use loci_search::indexed;
 
 use crate::Background;
 use crate::leases::{ModelRounds, PartitionRounds, TextName};
-use crate::models::{PROBE_TEXT, quantised, texts_of, vectors_by};
+use crate::models::{PROBE_TEXT, texts_of, vectors_by};
+use crate::quantisation::quantise;
 use crate::{SearchMode, catch_panic};
 
 /// The most steps that one transaction sweeps, so that a caller's write never waits long.
@@ -319,7 +320,7 @@ impl Background<'_> {
                 .filter(|passage| passage.vector.is_none())
                 .zip(vectors)
             {
-                passage.vector = Some(quantised(&vector));
+                passage.vector = Some(quantise(&vector));
             }
             let complete = group.iter().take_while(|text| text.is_complete()).count();
             for of_space in

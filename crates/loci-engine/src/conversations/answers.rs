@@ -7,7 +7,7 @@ use regex::{Regex, RegexBuilder};
 
 use crate::Conversations;
 use crate::check;
-use crate::models::quantised;
+use crate::quantisation::quantise;
 
 /// The most bytes of a compiled pattern: the cost of a match is its size times that of the text.
 const COMPILED_BYTES_MAX: usize = 1 << 20;
@@ -56,7 +56,7 @@ impl Conversations<'_> {
             owner,
             query: query.to_owned(),
             response: response.to_owned(),
-            vector: vector.as_ref().map(quantised),
+            vector: vector.as_ref().map(quantise),
             created_at: now,
             expires_at: now
                 .plus_seconds(i64::try_from(self.policy.cache_ttl_seconds).unwrap_or(i64::MAX)),

@@ -8,7 +8,7 @@ use loci_search::{document, indexed};
 
 use crate::Conversations;
 use crate::memories::remember::distinct;
-use crate::models::quantised;
+use crate::quantisation::quantise;
 use crate::{SearchMode, check};
 
 /// The initial weight of a message, and of the long-term memory made from it.
@@ -236,7 +236,7 @@ impl Conversations<'_> {
             Ok(vectors) => {
                 let passages = said.iter_mut().flat_map(|said| &mut said.passages);
                 for (passage, vector) in passages.zip(vectors) {
-                    passage.vector = Some(quantised(&vector));
+                    passage.vector = Some(quantise(&vector));
                 }
                 None
             }

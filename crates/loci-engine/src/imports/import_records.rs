@@ -234,7 +234,7 @@ impl Imports<'_> {
         let (vector, problem) = self.models.question_vector(&entry.query);
         // A model that is away is waited for only once.
         brought.by_words_alone = problem.is_some();
-        let vector = vector.as_ref().map(crate::models::quantised);
+        let vector = vector.as_ref().map(crate::quantisation::quantise);
         let record = Record::CacheEntry(Box::new(CacheEntry {
             vector,
             ..(**entry).clone()

@@ -1,11 +1,14 @@
 //! Pairs of memories that contradict or repeat each other, for a person to decide about.
 
+use std::borrow::Cow;
+
 use loci_core::{Caller, CollectionFilter, Memory, QueryVector, Result, SOURCE_FILE, Superseded};
 use loci_search::{document, passages::passages};
 
 use super::compare::is_same_text;
 use crate::contradiction::Judge;
 use crate::models::PASSAGES_EMBEDDED_AT_ONCE_MAX;
+use crate::quantisation::dequantise;
 use crate::{Search, SearchMode};
 
 /// The most pairs of one memory with older ones, the clearest of each relation.
@@ -47,7 +50,7 @@ pub struct Pairs {
 
 impl Search<'_> {
     /// Compares memories with older ones of the same collection that are near by words or by
-    /// meaning: with one query of the store for each, and an embedding of its first passage. A
+    /// meaning: with one query of the store for each, by the vector of its first passage. A
     /// pair of which neither contradicts the other is a duplicate if its cosine similarity is
     /// `duplicate_from` or more, or the texts are the same except for white space. Memories that
     /// are superseded, and pairs of which both were made from files, are left out. Stores nothing.
@@ -61,45 +64,56 @@ impl Search<'_> {
         duplicate_from: f32,
     ) -> Result<Pairs> {
         let ready_by = self.begin_search();
-        let (vectors, degraded) = self.vectors_of_openings(memories);
+        let (vectors, degraded) = self.vectors_of_openings(memories)?;
         self.await_search(ready_by)?;
         let mut pairs = Vec::new();
-        for (index, newer) in memories.iter().enumerate() {
+        for (index, (newer, vector)) in memories.iter().zip(&vectors).enumerate() {
             if newer.superseded_by.is_some() {
                 continue;
             }
-            let vector = vectors.get(index).map(std::slice::from_ref);
-            let found = self.pairs_of(caller, newer, vector.unwrap_or_default(), duplicate_from)?;
+            let found = self.pairs_of(caller, newer, vector.as_slice(), duplicate_from)?;
             pairs.extend(found.into_iter().map(|pair| Pair { index, ..pair }));
         }
         Ok(Pairs { pairs, degraded })
     }
 
-    /// Returns a vector for the first passage of each text, or none and the reason.
-    fn vectors_of_openings(&self, memories: &[Memory]) -> (Vec<QueryVector>, Option<String>) {
+    /// Returns a vector for the first passage of each text: the stored one, else a new one. Texts
+    /// that the model does not embed have none, and the reason is returned with them.
+    fn vectors_of_openings(
+        &self,
+        memories: &[Memory],
+    ) -> Result<(Vec<Option<QueryVector>>, Option<String>)> {
+        let mut vectors = vec![None; memories.len()];
         if self.mode == SearchMode::Words {
-            return (Vec::new(), None);
+            return Ok((vectors, None));
         }
-        let texts: Vec<_> = memories
-            .iter()
-            .map(|memory| {
-                let first = passages(&memory.content).into_iter().next();
-                let range = first.unwrap_or(0..0);
-                document::titled_text(memory.title.as_deref(), &memory.content, range)
-            })
-            .collect();
-        let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
-        let mut vectors = Vec::with_capacity(texts.len());
-        for part in texts.chunks(PASSAGES_EMBEDDED_AT_ONCE_MAX) {
-            match self.models.vectors(part) {
-                Ok(some) => vectors.extend(some),
+        let serving = self.models.active();
+        let mut missing = Vec::new();
+        for (memory, vector) in memories.iter().zip(&mut vectors) {
+            let stored = self
+                .store
+                .vectors(&memory.space, &memory.id, serving.model())?;
+            *vector = stored.first().map(dequantise);
+            if vector.is_none() {
+                missing.push((memory, vector));
+            }
+        }
+        for part in missing.chunks_mut(PASSAGES_EMBEDDED_AT_ONCE_MAX) {
+            let openings: Vec<_> = part.iter().map(|(memory, _)| opening(memory)).collect();
+            let texts: Vec<&str> = openings.iter().map(AsRef::as_ref).collect();
+            match self.models.vectors(&texts) {
+                Ok(embedded) => {
+                    for ((_, vector), embedded) in part.iter_mut().zip(embedded) {
+                        **vector = Some(embedded);
+                    }
+                }
                 Err(error) => {
                     tracing::warn!(%error, "memories are compared by their words alone");
-                    return (Vec::new(), Some(error.message));
+                    return Ok((vectors, Some(error.message)));
                 }
             }
         }
-        (vectors, None)
+        Ok((vectors, None))
     }
 
     fn pairs_of(
@@ -164,4 +178,14 @@ impl Search<'_> {
         }
         Ok(pairs)
     }
+}
+
+/// Returns the first passage of a memory, with its title.
+fn opening(memory: &Memory) -> Cow<'_, str> {
+    let first = passages(&memory.content).into_iter().next();
+    document::titled_text(
+        memory.title.as_deref(),
+        &memory.content,
+        first.unwrap_or(0..0),
+    )
 }

@@ -388,9 +388,9 @@ fn concurrent_calls_on_one_conversation_get_positions_of_their_own() {
 
 /// Records the number of texts in each call.
 #[derive(Default)]
-struct CountingEmbedder {
+pub(super) struct CountingEmbedder {
     inner: HashingEmbedder,
-    calls: Mutex<Vec<usize>>,
+    pub(super) calls: Mutex<Vec<usize>>,
 }
 
 impl Embedder for CountingEmbedder {

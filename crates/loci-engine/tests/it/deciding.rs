@@ -3,6 +3,7 @@
 use loci_core::{Citation, CitationKind, Forgotten};
 use loci_engine::{PairRelation, Settled, Staleness};
 
+use super::conversations::CountingEmbedder;
 use super::sources::Mine;
 use super::syncing::Tree;
 use super::*;
@@ -60,6 +61,18 @@ fn pairs_are_found_from_the_newer_one_and_in_one_collection() {
         let all = all.map(|memory| shown(&engine, &ann, &memory.id));
         assert_eq!(pairs(&engine, &all), expected[2..], "{mode:?}");
     }
+}
+
+#[test]
+fn pairs_are_compared_by_the_vectors_that_are_stored() {
+    let embedder = Arc::new(CountingEmbedder::default());
+    let engine = engine_with(embedder.clone());
+    let ann = caller("ann", &WRITER);
+    let old = said(&engine, &ann, "The API listens on port 8080.");
+    let new = said(&engine, &ann, "The API listens on port 9090.");
+    let stored = embedder.calls.lock().unwrap().clone();
+    assert_eq!(pairs(&engine, &[old, new]).len(), 1);
+    assert_eq!(*embedder.calls.lock().unwrap(), stored);
 }
 
 #[test]
