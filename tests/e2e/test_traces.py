@@ -158,19 +158,24 @@ def context(sampled=True):
     return trace, span, f"00-{trace.hex()}-{span.hex()}-{'01' if sampled else '00'}"
 
 
-def call(server, tool, arguments, meta=None, headers=None):
-    """Calls a tool of the mememory dialect, with metadata and headers of its own."""
-    parameters = {"name": tool, "arguments": arguments, **({"_meta": meta} if meta else {})}
-    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": parameters}
+def request(server, method, parameters, meta=None, headers=None):
+    """Sends a request to the mememory dialect, with metadata and headers of its own."""
+    parameters = {**parameters, **({"_meta": meta} if meta else {})}
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
     headers = {
         "Content-Type": "application/json",
         "Accept": "application/json, text/event-stream",
         "Authorization": f"Bearer {server.token()}",
         **(headers or {}),
     }
-    request = urllib.request.Request(f"{server.url}/mcp/mememory", json.dumps(message).encode(), headers)
-    with urllib.request.urlopen(request, timeout=60) as reply:
-        return json.load(reply)["result"]
+    sent = urllib.request.Request(f"{server.url}/mcp/mememory", json.dumps(message).encode(), headers)
+    with urllib.request.urlopen(sent, timeout=60) as reply:
+        return json.load(reply)
+
+
+def call(server, tool, arguments, meta=None, headers=None):
+    """Calls a tool of the mememory dialect."""
+    return request(server, "tools/call", {"name": tool, "arguments": arguments}, meta, headers)["result"]
 
 
 def attributes(span):
@@ -267,6 +272,23 @@ class Traces(unittest.TestCase):
         self.assertEqual((found["error.type"], found["loci.outcome"]), ("invalid_argument", "invalid_argument"))
         self.assertEqual((span.status.code, span.status.message), (ERROR_STATUS, ""))
         self.assertEqual(span.parent_span_id, b"")
+
+    def test_a_read_of_a_resource_has_one(self):
+        got = self.stack.enter_context(receiver())
+        server = self.serve(got.url)
+        call(server, "remember", {"content": SECRET, "type": "bootstrap"})
+        parent = context()
+        read = request(server, "resources/read", {"uri": "mememory://bootstrap"}, {"traceparent": parent[2]})
+        self.assertIn(SECRET, read["result"]["contents"][0]["text"])
+        self.assertIn("error", request(server, "resources/read", {"uri": "mememory://nothing"}))
+        self.stop(server)
+        read, failed = sorted(got.wait_for("resources/read", 2), key=lambda span: span.start_time_unix_nano)
+        self.assertEqual((read.trace_id, read.parent_span_id), parent[:2])
+        self.assert_tree(got, read, "resource:read", {"store list"})
+        found = attributes(read)
+        self.assertEqual((found["mcp.method.name"], found["loci.outcome"]), ("resources/read", "ok"))
+        self.assertNotIn("gen_ai.tool.name", found)
+        self.assertEqual(attributes(failed)["loci.outcome"], "not_found")
 
     def test_a_pipe_has_traces(self):
         got = self.stack.enter_context(receiver())

@@ -1,5 +1,6 @@
 //! Serves a dialect as an MCP server.
 
+mod resource_read;
 mod tool_call;
 
 use std::collections::HashMap;
@@ -16,10 +17,10 @@ use rmcp::model::{
     InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
     ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
-    ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    Reference, ResourceContents, ResourcesCapability, ServerCapabilities, ServerConfig,
-    SetLevelRequestMethod, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter,
-    Tool, ToolsCapability, UnsubscribeRequestMethod, UnsubscribeRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, Reference, ResourcesCapability,
+    ServerCapabilities, ServerConfig, SetLevelRequestMethod, SubscribeRequestMethod,
+    SubscribeRequestParams, SubscriptionFilter, Tool, ToolsCapability, UnsubscribeRequestMethod,
+    UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler};
@@ -28,9 +29,9 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::catalog::{self, Catalog, is_modern};
 use crate::error_reply::protocol_error;
-use crate::host::{CallKind, Host, ReplyShare};
+use crate::host::{CallKind, Host};
 use crate::mutex::lock;
-use crate::request_context::{found, session_of, unless_cancelled};
+use crate::request_context::{found, session_of};
 use crate::subscription;
 
 /// The time that clients may cache a list, in milliseconds: lists change only with the version of
@@ -317,39 +318,9 @@ impl ServerHandler for DialectHandler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let resources = self.resources::<ReadResourceRequestMethod>()?;
-        let caller = self.reader(&context.extensions)?;
-        let uri = request.uri.clone();
-        let share = found::<ReplyShare>(&context.extensions).unwrap_or_default();
-        let read = self.shared.host.call_for_reply(
-            &share,
-            CallKind::Reads,
-            |text: &Option<String>| text.as_ref().map_or(0, String::len),
-            move |engine| {
-                (resources.read)(
-                    Context {
-                        engine,
-                        caller: &caller,
-                    },
-                    &uri,
-                )
-            },
-        );
-        let text =
-            unless_cancelled(&context, read).await.map_err(|error| protocol_error(&error))?.ok_or_else(|| {
-                let message = "there is no such resource; resources/list and resources/templates/list name them";
-                ErrorData::resource_not_found(message, Some(json!({"uri": request.uri})))
-            })?;
-        let mut contents = ResourceContents::text(text, &request.uri);
-        if let Some(entry) = catalog::resource_at(resources, &request.uri) {
-            contents = contents.with_mime_type(entry.mime_type);
-        }
-        let mut result = ReadResourceResult::new(vec![contents]);
-        if is_modern(context.protocol_version().as_ref()) {
-            result = result.with_ttl_ms(0).with_cache_scope(CacheScope::Private);
-            result.meta = Some(stamp(self.shared.dialect));
-        }
-        Ok(result.into())
+        self.read(request, context)
+            .await
+            .map(ReadResourceResponse::from)
     }
 
     async fn complete(

@@ -1,4 +1,4 @@
-//! The spans of calls, and the trace contexts that clients send with them.
+//! The spans of requests, and the trace contexts that clients send with them.
 
 use http::request::Parts;
 use loci_core::{Error, ErrorCode};
@@ -20,25 +20,27 @@ pub type SetParent = fn(span: &Span, traceparent: &str, tracestate: Option<&str>
 const PARENT: &str = "traceparent";
 const STATE: &str = "tracestate";
 
-/// Returns the span of a call to a tool, by OpenTelemetry's conventions for MCP; disabled unless
-/// traces are sent. It holds no argument and nothing about the caller.
-pub(crate) fn span_of_call(
+/// Returns the span of a request with this method, which may be a call of a tool, by
+/// OpenTelemetry's conventions for MCP; disabled unless traces are sent. It holds no argument and
+/// nothing about the caller.
+pub(crate) fn span_of_request(
     set_parent: Option<SetParent>,
     dialect: &str,
-    tool: &str,
+    method: &'static str,
+    tool: Option<&str>,
     transport: Transport,
     context: &RequestContext<RoleServer>,
 ) -> Span {
     let span = tracing::info_span!(
         target: TARGET,
-        "tools/call",
-        otel.name = %format_args!("tools/call {tool}"),
+        "request",
+        otel.name = tool.map_or_else(|| method.to_owned(), |tool| format!("{method} {tool}")),
         otel.kind = "server",
         otel.status_code = Empty,
         error.type = Empty,
-        mcp.method.name = "tools/call",
+        mcp.method.name = method,
         mcp.protocol.version = Empty,
-        gen_ai.operation.name = "execute_tool",
+        gen_ai.operation.name = tool.map(|_| "execute_tool"),
         gen_ai.tool.name = tool,
         network.transport = match transport {
             Transport::Stdio => "pipe",
@@ -82,7 +84,7 @@ fn join(span: &Span, set_parent: SetParent, context: &RequestContext<RoleServer>
     }
 }
 
-/// Records the outcome of a call in its span.
+/// Records the outcome of a request in its span.
 pub(crate) fn record_outcome<T>(span: &Span, outcome: &Result<T, Error>) {
     if span.is_disabled() {
         return;

@@ -3,7 +3,10 @@
 use loci_core::{Caller, ErrorCode};
 use loci_dialects::{Context, Hints, Reply};
 use rmcp::ErrorData;
-use rmcp::model::{CallToolRequestParams, CallToolResult, ContentBlock, MetaObject};
+use rmcp::model::{
+    CallToolRequestMethod, CallToolRequestParams, CallToolResult, ConstString, ContentBlock,
+    MetaObject,
+};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
 use tracing::{Instrument, Span};
@@ -14,7 +17,7 @@ use crate::client_calls::{ClientCall, Transport};
 use crate::error_reply::error_fields;
 use crate::host::{CallKind, ReplyShare};
 use crate::request_context::{client_name, found, unless_cancelled};
-use crate::trace_context::{record_outcome, span_of_call};
+use crate::trace_context::{record_outcome, span_of_request};
 
 /// Key of a notice about the result, for example that a search was incomplete.
 const NOTICE_KEY: &str = "loci/notice";
@@ -68,7 +71,7 @@ impl DialectHandler {
         } else {
             MetaObject::new()
         };
-        let span = self.span(tool.name, &context);
+        let span = self.span(CallToolRequestMethod::VALUE, Some(tool.name), &context);
         let outcome = unless_cancelled(&context, call)
             .instrument(span.clone())
             .await;
@@ -112,10 +115,16 @@ impl DialectHandler {
         }
     }
 
-    fn span(&self, tool: &str, context: &RequestContext<RoleServer>) -> Span {
+    /// Returns the span of a request with this method.
+    pub(super) fn span(
+        &self,
+        method: &'static str,
+        tool: Option<&str>,
+        context: &RequestContext<RoleServer>,
+    ) -> Span {
         let Shared { host, dialect, .. } = &*self.shared;
-        let set_parent = host.set_parent();
-        span_of_call(set_parent, dialect.name, tool, self.transport(), context)
+        let (set_parent, transport) = (host.set_parent(), self.transport());
+        span_of_request(set_parent, dialect.name, method, tool, transport, context)
     }
 }
 
