@@ -1,10 +1,17 @@
 //! The parameters of a request: those of its path and its query, and the fields of a form or of a
 //! JSON object.
 
+use std::fmt;
+
 use axum::extract::RawPathParams;
 use loci_core::{Error, Result};
+use serde::Deserializer;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use serde_path_to_error::Segment;
+
+/// The name of all parameters together, in errors about none of them alone.
+const WHOLE: &str = "parameters";
 
 /// The parameters of a request.
 pub(crate) enum Parameters {
@@ -67,18 +74,99 @@ impl Parameters {
     /// # Errors
     /// `invalid_argument` if a parameter is missing or has another type.
     pub(crate) fn of<Q: DeserializeOwned>(self, kept: &[&str]) -> Result<Q> {
-        let wrong = |error: &dyn std::fmt::Display| {
-            Error::invalid("parameters", format!("are not as expected: {error}"))
-        };
         match self {
             Parameters::Pairs(mut pairs) => {
                 pairs.retain(|(name, value)| !value.is_empty() || kept.contains(&name.as_str()));
-                let text = serde_html_form::to_string(&pairs).map_err(|error| wrong(&error))?;
-                serde_html_form::from_str(&text).map_err(|error| wrong(&error))
+                let text =
+                    serde_html_form::to_string(&pairs).map_err(|error| wrong(WHOLE, &error))?;
+                named(serde_html_form::Deserializer::from_bytes(text.as_bytes()))
             }
-            Parameters::Object(object) => {
-                serde_json::from_value(Value::Object(object)).map_err(|error| wrong(&error))
-            }
+            Parameters::Object(object) => named(Value::Object(object)),
         }
+    }
+}
+
+/// Reads a value, with errors that name the parameter.
+fn named<'de, Q: DeserializeOwned, D>(parameters: D) -> Result<Q>
+where
+    D: Deserializer<'de, Error: fmt::Display>,
+{
+    serde_path_to_error::deserialize(parameters).map_err(|error| {
+        let path = error.path();
+        match path.iter().next() {
+            Some(Segment::Map { .. }) => wrong(&path.to_string(), error.inner()),
+            _ => wrong(WHOLE, error.inner()),
+        }
+    })
+}
+
+fn wrong(parameter: &str, problem: &dyn fmt::Display) -> Error {
+    Error::invalid(parameter, format!("cannot be read: {problem}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Deserialize, Debug, PartialEq)]
+    struct Asked {
+        #[serde(default)]
+        kind: Vec<u8>,
+        offset: usize,
+        #[serde(default)]
+        deep: BTreeMap<String, u8>,
+    }
+
+    fn pairs(pairs: &[(&str, &str)]) -> Parameters {
+        let pairs = pairs
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Parameters::Pairs(pairs.collect())
+    }
+
+    fn object(value: Value) -> Parameters {
+        match value {
+            Value::Object(object) => Parameters::Object(object),
+            _ => panic!("an object"),
+        }
+    }
+
+    #[test]
+    fn an_error_names_its_parameter() {
+        let rows = [
+            (pairs(&[("offset", "-1")]), "`offset` "),
+            (
+                pairs(&[("offset", "1"), ("kind", "2"), ("kind", "x")]),
+                "`kind[1]` ",
+            ),
+            (
+                pairs(&[]),
+                "`parameters` cannot be read: missing field `offset`",
+            ),
+            (object(serde_json::json!({"offset": "one"})), "`offset` "),
+            (
+                object(serde_json::json!({"offset": 1, "deep": {"a": 300}})),
+                "`deep.a` ",
+            ),
+            (
+                object(serde_json::json!({})),
+                "`parameters` cannot be read: missing field `offset`",
+            ),
+        ];
+        for (parameters, expected) in rows {
+            let error = parameters.of::<Asked>(&[]).unwrap_err();
+            assert!(error.message.starts_with(expected), "{error}");
+        }
+        let read = pairs(&[("kind", "1"), ("kind", "2"), ("offset", "3")]).of(&[]);
+        let expected = Asked {
+            kind: vec![1, 2],
+            offset: 3,
+            deep: BTreeMap::new(),
+        };
+        assert_eq!(read, Ok(expected));
     }
 }
