@@ -16,7 +16,7 @@ check:
     #!/usr/bin/env bash
     set -uo pipefail
     passed=0 failed=() timings=()
-    for step in fmt-check tidy packaging deny clippy models test postgres crash doc e2e page conformance hosts-quick fuzz-quick; do
+    for step in fmt-check tidy packaging deny clippy models test postgres-quick crash doc e2e page conformance hosts-quick; do
         echo "== $step"
         begin=$SECONDS
         if {{ just_executable() }} "$step"; then passed=$((passed + 1)) outcome=ok; else failed+=("$step") outcome=FAILED; fi
@@ -72,6 +72,11 @@ postgres *arguments: environment
     LOCI_TEST_PG="${LOCI_TEST_PG:-18}" LOCI_TEST_SEEDS="${LOCI_TEST_SEEDS:-10}" LOCI_TEST_ROW_SECURITY="${LOCI_TEST_ROW_SECURITY:-1}" cargo xtask postgres -- cargo test --workspace --test server --locked --no-fail-fast {{ arguments }}
     LOCI_TEST_PG="${LOCI_TEST_PG:-18}" LOCI_TEST_ROW_SECURITY="${LOCI_TEST_ROW_SECURITY:-1}" cargo xtask postgres -- cargo test --workspace --test it --locked cases_on_postgres
 
+# Of the same, the promises of every store and row security
+[private]
+postgres-quick: environment
+    LOCI_TEST_PG="${LOCI_TEST_PG:-18}" LOCI_TEST_ROW_SECURITY="${LOCI_TEST_ROW_SECURITY:-1}" cargo xtask postgres -- cargo test --workspace --test server --locked --no-fail-fast -- contract:: row_security::
+
 # Kills loci, cuts its power and lets its disk fail, a minute in all; arguments go to the test (crates/loci/tests/crash)
 crash *arguments:
     LOCI_CRASH_SECONDS="${LOCI_CRASH_SECONDS:-20}" cargo test --workspace --test crash --locked -- --nocapture --test-threads=1 {{ arguments }}
@@ -89,9 +94,9 @@ programs:
 environment:
     @test -x .venv/bin/python || { echo "no .venv here: run scripts/setup first" >&2; exit 1; }
 
-# Drives the built binary with the Python MCP SDK over stdio and HTTP
-e2e: environment programs
-    python -m unittest discover --start-directory tests/e2e --verbose
+# Drives the built binary with the Python MCP SDK over stdio and HTTP; arguments, such as `test_views`, are the files to run
+e2e *files: environment programs
+    tests/e2e/run {{ files }}
 
 # Drives the page in Chromium; LOCI_BLESS=1 takes the pictures of docs/page.md again
 page: environment programs
@@ -155,11 +160,6 @@ deny:
 # Runs each fuzz target for a minute, four at once; arguments: seconds, then the targets
 fuzz *arguments:
     fuzz/run {{ arguments }}
-
-# The same for less time each
-[private]
-fuzz-quick:
-    fuzz/run 30
 
 # Starts the server in the optimised build; arguments go to `loci serve`
 serve *arguments:

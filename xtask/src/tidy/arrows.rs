@@ -83,6 +83,7 @@ pub static RULES: Rules = Rules {
         ("loci-page", 5),
         ("loci-server", 5),
         ("loci", 6),
+        ("loci-fuzz", 6),
         ("loci-bench", 7),
     ],
     only_in: &[

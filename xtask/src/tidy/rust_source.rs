@@ -115,7 +115,7 @@ fn mark_tests(sources: &mut BTreeMap<String, RustSource>) {
     for (path, source) in sources {
         source.is_test = path
             .split('/')
-            .any(|part| ["tests", "benches", "loci-testkit"].contains(&part))
+            .any(|part| ["tests", "benches", "loci-fuzz", "loci-testkit"].contains(&part))
             || test_modules.iter().any(|module| {
                 path.strip_prefix(module.as_str())
                     .is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))

@@ -1,13 +1,11 @@
 //! Pages of a damaged database: whatever bytes are in it, salvage ends, and hands out nothing that
 //! was not there.
 
-#![no_main]
-
 use std::path::Path;
 use std::sync::LazyLock;
 
+use crate::{call, engine_over, folder};
 use loci_core::{ArchiveStore, Archived, Clock};
-use loci_fuzz::{call, engine_over, folder};
 use loci_store_sqlite::{Options, SqliteStore, salvage};
 use loci_testkit::FixedClock;
 use serde_json::json;
@@ -51,7 +49,7 @@ static WHOLE: LazyLock<Whole> = LazyLock::new(|| {
     }
 });
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+pub(crate) fn run(data: &[u8]) {
     let Whole { bytes, records } = &*WHOLE;
     let mut bytes = bytes.clone();
     // Each five bytes change one; what is left over cuts the file off.
@@ -73,7 +71,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         bytes,
         "what is damaged is left as it is"
     );
-});
+}
 
 fn check(database: &Path, records: &[Archived]) {
     let mut found = Vec::new();

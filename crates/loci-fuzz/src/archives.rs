@@ -1,14 +1,12 @@
 //! Zip archives: any bytes are refused, or unpacked into a folder of their own that goes with them;
 //! no file is written anywhere else.
 
-#![no_main]
-
 use std::path::Component;
 
-use loci_fuzz::folder;
+use crate::folder;
 use loci_mine::unpacked::Unpacked;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+pub(crate) fn run(data: &[u8]) {
     let root = folder();
     let path = root.path().join("export.zip");
     std::fs::write(&path, data).unwrap();
@@ -31,4 +29,4 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     }
     let entries = std::fs::read_dir(root.path()).unwrap();
     assert_eq!(entries.count(), 1, "nothing is written beside the archive");
-});
+}

@@ -2,13 +2,11 @@
 //! brackets, wildcards. Each answers, or says what is wrong with the question; and a text is found
 //! by all of its own words.
 
-#![no_main]
-
+use crate::{call, engine, text};
 use loci_core::ErrorCode;
-use loci_fuzz::{call, engine, text};
 use serde_json::{Value, json};
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+pub(crate) fn run(data: &[u8]) {
     let Some(query) = text(data) else { return };
     let engine = engine();
     let other = "The harbour crane is yellow AND (old OR \"rusty\") NOT* new^2";
@@ -67,4 +65,4 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         hits.as_array().is_some_and(|hits| hits.iter().any(found)),
         "{query:?} does not find itself"
     );
-});
+}

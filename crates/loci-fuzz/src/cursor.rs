@@ -1,13 +1,11 @@
 //! Cursors of `memory_search`: only those that the server made are taken, and no others say
 //! anything.
 
-#![no_main]
-
 use std::sync::{Arc, LazyLock};
 
+use crate::{call, engine, text};
 use loci_core::ErrorCode;
 use loci_engine::Engine;
-use loci_fuzz::{call, engine, text};
 use serde_json::json;
 
 struct Searched {
@@ -40,7 +38,7 @@ static SEARCHED: LazyLock<Searched> = LazyLock::new(|| {
     Searched { engine, cursor }
 });
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+pub(crate) fn run(data: &[u8]) {
     let Searched { engine, cursor } = &*SEARCHED;
     let search = |cursor: &str| {
         call(
@@ -71,4 +69,4 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             );
         }
     }
-});
+}

@@ -1,17 +1,15 @@
 //! Analysis of texts and questions: ranges at the borders of characters that are together the text,
 //! and terms that do not depend on what stands around them.
 
-#![no_main]
-
 use std::collections::BTreeSet;
 
+use crate::text;
 use loci_core::limits::CONTENT_BYTES_MAX;
-use loci_fuzz::text;
 use loci_search::passages::passages;
 use loci_search::query::Query;
 use loci_search::{analysis, dates, document};
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+pub(crate) fn run(data: &[u8]) {
     let Some(text) = text(data).filter(|text| text.len() <= CONTENT_BYTES_MAX) else {
         return;
     };
@@ -45,4 +43,4 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     for expression in dates::expressions(text, today) {
         let _ = expression;
     }
-});
+}

@@ -1,13 +1,11 @@
 //! Regular expressions of `cache_invalidate`: refused or run, in bounded time, and what is removed
 //! matches.
 
-#![no_main]
-
+use crate::{call, engine, text};
 use loci_core::ErrorCode;
-use loci_fuzz::{call, engine, text};
 use serde_json::json;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+pub(crate) fn run(data: &[u8]) {
     let Some(pattern) = text(data) else { return };
     let engine = engine();
     let cached = [
@@ -33,4 +31,4 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         }
         Err(code) => assert_eq!(code, ErrorCode::InvalidArgument),
     }
-});
+}

@@ -1,9 +1,7 @@
 //! Settings of hosts: an entry that is put into any text is there, and gone after its removal; the
 //! text then means what it meant before. A text that cannot be changed so is refused.
 
-#![no_main]
-
-use loci_fuzz::text;
+use crate::text;
 use loci_hosts::{Form, Slot};
 use serde_json::{Value, json};
 
@@ -16,7 +14,7 @@ fn others(form: Form, text: &str) -> Option<[Option<Value>; 2]> {
     Some([get("other")?, get("loci")?])
 }
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+pub(crate) fn run(data: &[u8]) {
     let Some(text) = text(data) else { return };
     for form in [Form::Json, Form::Toml, Form::Yaml] {
         let slot = Slot {
@@ -41,4 +39,4 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             assert_eq!(slot.get(&back), Ok(Some(before)), "{back}");
         }
     }
-});
+}

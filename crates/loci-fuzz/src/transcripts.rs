@@ -1,16 +1,14 @@
 //! Transcripts of conversations: whole or part by part, what is said comes back, in the text of the
 //! file where that is plain, and reading on from a mark never reads anything twice.
 
-#![no_main]
-
-use loci_fuzz::folder;
+use crate::folder;
 use loci_mine::conversation::{self, Said};
 
 /// Bytes of a part: a few lines.
 const PART_BYTES: u64 = 512;
 const PARTS_MAX: usize = 10_000;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+pub(crate) fn run(data: &[u8]) {
     let root = folder();
     // Slack's form is known by its folders, the others by what is in them.
     let Some((choice, data)) = data.split_first() else {
@@ -65,4 +63,4 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         }
     }
     assert_eq!(parts, said(&whole.transcript), "part by part as in one go");
-});
+}

@@ -1,14 +1,12 @@
 //! Sections of source files: together they are the file, in order, at the borders of characters.
 
-#![no_main]
-
 use std::path::Path;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+pub(crate) fn run(data: &[u8]) {
     let Some((choice, data)) = data.split_first() else {
         return;
     };
-    let Some(text) = loci_fuzz::text(data) else {
+    let Some(text) = crate::text(data) else {
         return;
     };
     let names = [
@@ -25,4 +23,4 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         end = section.bytes.end;
     }
     assert_eq!(end, text.len());
-});
+}

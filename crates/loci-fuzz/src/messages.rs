@@ -1,13 +1,11 @@
 //! Lines on the standard input of a server: whatever comes, every line that goes out is JSON-RPC,
 //! and the end of the input ends the service.
 
-#![no_main]
-
 use std::time::Duration;
 
+use crate::engine;
 use loci_core::Caller;
 use loci_dialects::DIALECTS;
-use loci_fuzz::engine;
 use loci_server::{Host, serve_stdio};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -20,7 +18,7 @@ const HANDSHAKE: &str = concat!(
     "\n"
 );
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+pub(crate) fn run(data: &[u8]) {
     let Some((choice, lines)) = data.split_first() else {
         return;
     };
@@ -86,4 +84,4 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             );
         }
     }
-});
+}

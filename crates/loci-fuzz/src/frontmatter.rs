@@ -1,16 +1,14 @@
 //! Files of notes: what is read of any bytes can be written back changed, and then reads as what
 //! was written, or stays as it is; every byte that the change does not concern stays.
 
-#![no_main]
-
 use std::sync::Arc;
 
+use crate::folder;
 use loci_core::{Error, ErrorCode, Note, NoteFolder};
-use loci_fuzz::folder;
 use loci_testkit::FixedClock;
 use loci_vault::VaultFolder;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+pub(crate) fn run(data: &[u8]) {
     let root = folder();
     let notes = root.path().join("notes");
     std::fs::create_dir(&notes).unwrap();
@@ -73,4 +71,4 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         file.contains('\r') || file.contains(&again.note.body),
         "the body stands in the file"
     );
-});
+}

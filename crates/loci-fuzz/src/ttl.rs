@@ -1,13 +1,11 @@
 //! Times to live: a text is refused, or what is kept by it is over within the longest time there
 //! is.
 
-#![no_main]
-
+use crate::{call, engine, text};
 use loci_core::{ErrorCode, limits::TTL_DAYS_MAX};
-use loci_fuzz::{call, engine, text};
 use serde_json::{Value, json};
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+pub(crate) fn run(data: &[u8]) {
     let Some(ttl) = text(data) else { return };
     let engine = engine();
     match call(
@@ -53,4 +51,4 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             assert!(days >= 1.0 && days <= TTL_DAYS_MAX as f64, "{days}");
         }
     }
-});
+}

@@ -1,4 +1,23 @@
-//! What the fuzz targets share: tools over a store of their own, in memory and without a model.
+//! What holds for any bytes: each target takes an input, and panics if it breaks a promise.
+//!
+//! `just fuzz` draws inputs by what they reach in the code (`fuzz`); the tests of this crate run the
+//! seeds and simple changes of them.
+
+#![allow(clippy::unwrap_used, reason = "a broken promise panics")]
+
+mod archives;
+mod cursor;
+mod frontmatter;
+mod messages;
+mod pages;
+mod patterns;
+mod periods;
+mod query;
+mod searches;
+mod sections;
+mod settings;
+mod transcripts;
+mod ttl;
 
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
@@ -9,13 +28,33 @@ use loci_engine::{Engine, SearchMode};
 use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 use serde_json::{Map, Value};
 
+/// The name of a target, and the target. It panics if a promise does not hold for its input.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All targets.
+pub const TARGETS: &[Target] = &[
+    ("archives", archives::run),
+    ("cursor", cursor::run),
+    ("frontmatter", frontmatter::run),
+    ("messages", messages::run),
+    ("pages", pages::run),
+    ("patterns", patterns::run),
+    ("periods", periods::run),
+    ("query", query::run),
+    ("searches", searches::run),
+    ("sections", sections::run),
+    ("settings", settings::run),
+    ("transcripts", transcripts::run),
+    ("ttl", ttl::run),
+];
+
 /// An engine over nothing, whose time stands still.
-pub fn engine() -> Arc<Engine> {
+fn engine() -> Arc<Engine> {
     engine_over(Arc::new(NaiveStore::new()))
 }
 
 /// The same over a store.
-pub fn engine_over(store: Arc<dyn Store>) -> Arc<Engine> {
+fn engine_over(store: Arc<dyn Store>) -> Arc<Engine> {
     let (embedder, clock) = (
         Arc::new(HashingEmbedder::default()),
         Arc::new(FixedClock::default()),
@@ -28,7 +67,7 @@ pub fn engine_over(store: Arc<dyn Store>) -> Arc<Engine> {
 ///
 /// # Panics
 /// If it fails by a fault of loci's own.
-pub fn call(
+fn call(
     engine: &Engine,
     dialect_name: &str,
     tool: &str,
@@ -59,12 +98,12 @@ pub fn call(
 }
 
 /// The bytes as text, if they are.
-pub fn text(bytes: &[u8]) -> Option<&str> {
+fn text(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok()
 }
 
 /// A folder in memory, where the system has one, for the parsers that read files.
-pub fn folder() -> tempfile::TempDir {
+fn folder() -> tempfile::TempDir {
     static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
         let memory = PathBuf::from("/dev/shm");
         if memory.is_dir() {

@@ -1,12 +1,10 @@
 //! Times of the knowledge graph: refused, or a fact that begins then holds then.
 
-#![no_main]
-
+use crate::{call, engine, text};
 use loci_core::ErrorCode;
-use loci_fuzz::{call, engine, text};
 use serde_json::json;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+pub(crate) fn run(data: &[u8]) {
     let Some(times) = text(data) else { return };
     let (from, to) = times.split_once('\n').unwrap_or((times, times));
     let engine = engine();
@@ -37,4 +35,4 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             );
         }
     }
-});
+}
