@@ -221,7 +221,7 @@ class Traces(unittest.TestCase):
         call(server, "recall", {"query": "kiln"}, {"traceparent": by_meta[2]}, {"traceparent": lost[2]})
         # The flushing end counts as well: nothing waited for a batch.
         seconds = self.stop(server)
-        self.assertLess(seconds, 4)
+        self.assertLess(seconds, 2.5)
         [remember] = got.wait_for("tools/call remember")
         self.assertEqual((remember.trace_id, remember.parent_span_id), by_meta[:2])
         self.assertEqual((remember.trace_state, remember.kind), ("a=b", SERVER_KIND))
@@ -337,7 +337,7 @@ class Traces(unittest.TestCase):
                 for _ in range(5):
                     self.assertFalse(call(server, "recall", {"query": "kiln"})["isError"])
                     time.sleep(0.1)
-                self.assertLess(self.stop(server), 4)
+                self.assertLess(self.stop(server), 2.5)
                 noted = [line for line in server.log if "the collector of traces at" in line]
                 if is_refused:
                     self.assertEqual(len(noted), 1, server.log)

@@ -107,10 +107,6 @@ impl Server {
             format!("unix_socket_directories={}", folder.display()),
             "max_connections=1000".to_owned(),
             "max_wal_size=256MB".to_owned(),
-            // A test is over before either is of use.
-            "autovacuum=off".to_owned(),
-            "max_wal_senders=0".to_owned(),
-            "wal_level=minimal".to_owned(),
         ];
         settings.extend(
             setup
