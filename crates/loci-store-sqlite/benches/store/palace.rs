@@ -101,6 +101,12 @@ fn counts(store: &SqliteStore) {
             &format!("counts of {what}, p50 / p95 ms"),
             quantiles(&times),
         );
+        let times = timed(READS, || {
+            store.count(&filter).unwrap();
+        });
+        report("  their sum alone, p50 / p95 ms", quantiles(&times));
+        let times = timed(READS, || drop(store.collections(&filter).unwrap()));
+        report("  their collections alone, p50 / p95 ms", quantiles(&times));
         let times = timed(READS / 10, || drop(store.count_uncached(&filter).unwrap()));
         report(
             "  by a look at every memory, p50 / p95 ms",
