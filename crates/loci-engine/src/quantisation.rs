@@ -2,7 +2,7 @@
 
 use loci_core::{QueryVector, Vector};
 
-/// Quantizes a vector symmetrically to eight bits: the largest component becomes 127.
+/// Quantises a vector symmetrically to eight bits: the largest component becomes 127.
 pub(crate) fn quantise(vector: &QueryVector) -> Vector {
     let largest = vector
         .values

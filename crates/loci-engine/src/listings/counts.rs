@@ -23,8 +23,8 @@ impl Listings<'_> {
             .count(&self.access.filter(caller, CollectionFilter::Any))
     }
 
-    /// Returns it by location and kind, including unlisted memories of the caller's tool set. The
-    /// cost depends on the number of locations, not of memories.
+    /// Returns that number by location and kind, including unlisted memories of the caller's tool
+    /// set. The cost depends on the number of locations, not of memories.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

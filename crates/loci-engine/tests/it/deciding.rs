@@ -71,6 +71,7 @@ fn pairs_are_compared_by_the_vectors_that_are_stored() {
     let old = said(&engine, &ann, "The API listens on port 8080.");
     let new = said(&engine, &ann, "The API listens on port 9090.");
     let stored = embedder.calls.lock().unwrap().clone();
+    assert!(!stored.is_empty());
     assert_eq!(pairs(&engine, &[old, new]).len(), 1);
     assert_eq!(*embedder.calls.lock().unwrap(), stored);
 }
