@@ -9,7 +9,7 @@ use std::{env, fs};
 #[path = "src/hash.rs"]
 mod hash;
 
-use hash::{EMPTY, SLOTS, first_slot};
+use hash::{EMPTY, ENTRY_BYTES, RANK, SLOTS, place};
 
 fn main() -> Result<(), Box<dyn Error>> {
     writeln!(
@@ -21,13 +21,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     // Special tokens come after a gap, and do not occur in texts.
     let tokens = (0u32..).map_while(|rank| Some((rank, vocabulary.decode_bytes(&[rank]).ok()?)));
     for (rank, token) in tokens {
-        let mut slot = first_slot(&token);
+        let (mut slot, fingerprint) = place(&token);
         while slots[slot] != EMPTY {
             slot = (slot + 1) % SLOTS;
         }
-        slots[slot] = rank;
+        slots[slot] = fingerprint | rank;
         bytes.extend(token);
         ends.push(u32::try_from(bytes.len())?);
+        if rank >= RANK || bytes.len() > EMPTY as usize {
+            return Err("the vocabulary is too large for the entries of the tables".into());
+        }
     }
     let folder = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
     fs::write(folder.join("bytes"), bytes)?;
@@ -39,6 +42,6 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn in_little_endian(numbers: &[u32]) -> Vec<u8> {
     numbers
         .iter()
-        .flat_map(|number| number.to_le_bytes())
+        .flat_map(|number| number.to_le_bytes().into_iter().take(ENTRY_BYTES))
         .collect()
 }

@@ -1,26 +1,27 @@
 //! The tokens and their ranks, from tables that the build script writes.
 
-use crate::hash::{EMPTY, SLOTS, first_slot};
+use crate::hash::{EMPTY, ENTRY_BYTES, RANK, SLOTS, place};
 
 /// The bytes of all tokens, concatenated in the order of ranks.
 static BYTES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/bytes"));
 /// By rank, the end of the token in [`BYTES`].
 static ENDS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ends"));
-/// By hash, the rank of a token, or [`EMPTY`]; collisions use the next free slot.
-static SLOT_RANKS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/slots"));
+/// By hash, the fingerprint and the rank of a token, or [`EMPTY`]; collisions use the next free slot.
+static SLOT_VALUES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/slots"));
 
 /// Returns the rank of the token with these bytes, if there is one. Tokens of lower rank are merged
 /// first.
 pub fn rank(bytes: &[u8]) -> Option<u32> {
     #[cfg(test)]
     tests::LOOKUPS.with(|lookups| lookups.set(lookups.get() + 1));
-    let mut slot = first_slot(bytes);
+    let (mut slot, fingerprint) = place(bytes);
     loop {
-        match number(SLOT_RANKS, slot) {
-            None | Some(EMPTY) => return None,
-            Some(rank) if token(rank) == Some(bytes) => return Some(rank),
-            Some(_) => slot = (slot + 1) % SLOTS,
+        let value = number(SLOT_VALUES, slot).filter(|value| *value != EMPTY)?;
+        let rank = value & RANK;
+        if value == fingerprint | rank && token(rank) == Some(bytes) {
+            return Some(rank);
         }
+        slot = (slot + 1) % SLOTS;
     }
 }
 
@@ -33,11 +34,13 @@ fn token(rank: u32) -> Option<&'static [u8]> {
 }
 
 fn number(table: &[u8], index: usize) -> Option<u32> {
-    table
-        .as_chunks()
-        .0
-        .get(index)
-        .map(|bytes| u32::from_le_bytes(*bytes))
+    let bytes: &[u8; ENTRY_BYTES] = table.as_chunks().0.get(index)?;
+    Some(
+        bytes
+            .iter()
+            .rev()
+            .fold(0, |number, byte| number << 8 | u32::from(*byte)),
+    )
 }
 
 #[cfg(test)]
@@ -53,7 +56,7 @@ pub mod tests {
 
     #[test]
     fn every_token_is_found_under_its_rank() {
-        let count = u32::try_from(ENDS.len() / 4).unwrap();
+        let count = u32::try_from(ENDS.len() / ENTRY_BYTES).unwrap();
         assert_eq!(count, 199_998);
         for wanted in 0..count {
             assert_eq!(rank(token(wanted).unwrap()), Some(wanted));
