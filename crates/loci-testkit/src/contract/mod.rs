@@ -53,8 +53,8 @@ pub trait StoreAndTokens: Store + TokenStore {}
 
 impl<S: Store + TokenStore> StoreAndTokens for S {}
 
-/// Creates an empty store.
-pub type MakeStore<'a> = &'a dyn Fn() -> Box<dyn StoreAndTokens>;
+/// Creates an empty store, on any thread.
+pub type MakeStore<'a> = &'a (dyn Fn() -> Box<dyn StoreAndTokens> + Sync);
 
 /// The test of one promise.
 pub type Promise = fn(MakeStore<'_>);

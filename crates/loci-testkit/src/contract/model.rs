@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
 
 use loci_core::limits::LEASE_SECONDS_MAX;
 use loci_core::{
@@ -23,9 +24,12 @@ const SEEDS: u64 = 6;
 const STEPS: usize = 140;
 
 pub(super) fn random_operations_agree_with_the_naive_store(make: MakeStore<'_>) {
-    for seed in 0..SEEDS {
-        agrees_with_the_naive_store(&*make(), seed, STEPS);
-    }
+    // At once, since a store on a server spends most of the time waiting.
+    thread::scope(|scope| {
+        for seed in 0..SEEDS {
+            scope.spawn(move || agrees_with_the_naive_store(&*make(), seed, STEPS));
+        }
+    });
 }
 
 /// Performs `steps` random operations on the empty `store` and on a naive store, and compares every
