@@ -69,7 +69,7 @@ class Result(unittest.TextTestResult):
 
 
 def run(tests):
-    """Runs the tests, those of two clients at a time; gives the result of each client."""
+    """Runs the tests, those of three clients at a time, since they mostly wait; gives the result of each client."""
     groups = {}
     for test in tests:
         groups.setdefault(getattr(test, "client", None), []).append(test)
@@ -83,7 +83,7 @@ def run(tests):
 
     # The longest first, so that none of them is left alone at the end.
     order = sorted(groups.values(), key=len, reverse=True)
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
         return list(pool.map(attempt, order))
 
 
