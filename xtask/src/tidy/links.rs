@@ -1,10 +1,16 @@
-//! Relative links in Markdown lead to files of the repository.
+//! Relative links in Markdown, and paths that it shows as code, lead to files of the repository.
 
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
 use super::{Fault, Tree};
 
-/// A fault for each link that leads nowhere. Web addresses and anchors are not followed.
+/// The folders whose paths are checked where they are shown as code.
+const FOLDERS: [&str; 5] = ["crates/", "docs/", "packaging/", "scripts/", "xtask/"];
+/// Texts about former states of the repository, whose paths may be gone.
+const HISTORY: [&str; 2] = ["docs/adr/", "CHANGELOG.md"];
+
+/// A fault for each link, and each path shown as code, that leads nowhere. Web addresses and anchors
+/// are not followed.
 pub fn check(tree: &Tree) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (path, text) in tree.texts("md") {
@@ -12,11 +18,16 @@ pub fn check(tree: &Tree) -> Vec<Fault> {
             Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES)
                 .into_offset_iter()
         {
-            let Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) = event
-            else {
-                continue;
+            let message = match event {
+                Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                    broken(tree, path, &dest_url)
+                }
+                Event::Code(code) if !HISTORY.iter().any(|old| path.starts_with(old)) => {
+                    gone(tree, &code)
+                }
+                _ => None,
             };
-            if let Some(message) = broken(tree, path, &dest_url) {
+            if let Some(message) = message {
                 let line = text[..range.start].matches('\n').count() + 1;
                 faults.push(Fault::new(format!("{path}:{line}"), message));
             }
@@ -40,6 +51,25 @@ fn broken(tree: &Tree, path: &str, link: &str) -> Option<String> {
     };
     (!tree.holds(&resolved))
         .then(|| format!("the link {link} leads to no file: correct it, or add {resolved}"))
+}
+
+/// A fault if the code is a path that leads to nothing. Of a pattern, such as `docs/*.md`, the folder
+/// counts.
+fn gone(tree: &Tree, code: &str) -> Option<String> {
+    let is_path = FOLDERS.iter().any(|folder| code.starts_with(folder))
+        && code
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || "/._-*".contains(letter));
+    if !is_path {
+        return None;
+    }
+    let fixed = code.split('*').next().unwrap_or_default();
+    let place = if fixed == code {
+        code.trim_end_matches('/')
+    } else {
+        fixed.rsplit_once('/').map_or("", |(folder, _)| folder)
+    };
+    (!tree.holds(place)).then(|| format!("there is no {place}: correct `{code}`"))
 }
 
 /// The path of `target`, seen from `folder`, relative to the root; `None` above the root.
@@ -82,6 +112,21 @@ mod tests {
                     [e](https://example.org/x) [f](#here) [g](mailto:a@example.org) ![h][ref]\n\n[ref]: ../adr/0001.md\n\
                     `[code](nowhere.md)`\n";
         assert_eq!(faults_of(text), Vec::<String>::new());
+    }
+
+    #[test]
+    fn paths_in_code_that_lead_to_nothing_are_faults() {
+        let text = "`docs/adr/0001.md` `docs/adr/*.md` `docs/` `docs/PAGE.md FILE` `docs/<name>` `tests/gone.rs`\n\
+                    `docs/adr/2.md` `crates/gone/*.rs`\n";
+        assert_eq!(
+            faults_of(text),
+            [
+                "docs/guide/start.md:2: there is no docs/adr/2.md: correct `docs/adr/2.md`",
+                "docs/guide/start.md:2: there is no crates/gone: correct `crates/gone/*.rs`"
+            ]
+        );
+        let tree = Tree::from([("docs/adr/0001.md", "`crates/gone.rs`")]);
+        assert!(check(&tree).is_empty());
     }
 
     #[test]
