@@ -187,8 +187,8 @@ fn everything_is_measured() {
 /// The rank of every needle among few distractors, with the bundled model, is unchanged: the file
 /// holds those that are not first. A worse rank needs a reason before `just bless` records it.
 /// Kinds of processors add floats in different orders (with AVX-512 and without), so that the
-/// rounding of an input to int8 and then a near tie may fall either way: some needles may change
-/// places with a neighbour.
+/// rounding of an input to int8 and then a near tie may fall either way: 16 needles may change
+/// places with a neighbour and two move further, but all together may not get worse.
 #[test]
 fn every_needle_is_found_where_it_was() {
     let place = Place::new().with("LOCI_EMBEDDING_PROVIDER", "bundled");
@@ -242,8 +242,13 @@ fn every_needle_is_found_where_it_was() {
         .filter(|(_, found, expected)| found != expected)
         .collect();
     let is_far = |(_, found, expected): &&(_, u64, u64)| found.abs_diff(*expected) > 1;
+    let [found_sum, expected_sum] = changed.iter().fold([0, 0], |[one, other], change| {
+        [one + change.1, other + change.2]
+    });
     assert!(
-        changed.len() <= 16 && changed.iter().filter(is_far).count() <= 2,
+        changed.len() <= 16
+            && changed.iter().filter(is_far).count() <= 2
+            && found_sum <= expected_sum + 4,
         "found and expected ranks differ: {changed:#?}"
     );
 }
