@@ -34,13 +34,8 @@ fn token(rank: u32) -> Option<&'static [u8]> {
 }
 
 fn number(table: &[u8], index: usize) -> Option<u32> {
-    let bytes: &[u8; ENTRY_BYTES] = table.as_chunks().0.get(index)?;
-    Some(
-        bytes
-            .iter()
-            .rev()
-            .fold(0, |number, byte| number << 8 | u32::from(*byte)),
-    )
+    let [low, middle, high]: [u8; ENTRY_BYTES] = *table.as_chunks().0.get(index)?;
+    Some(u32::from_le_bytes([low, middle, high, 0]))
 }
 
 #[cfg(test)]
