@@ -11,16 +11,26 @@ export LOCI_FIXTURE_BIN := justfile_directory() / "target/debug/examples/conform
 default:
     @{{ just_executable() }} --list --unsorted
 
-# Runs every check, the cheap ones first, and says at the end which failed and how long each took
-check:
+# What CI runs: every promise, the dear ones by a chosen half (docs/building.md says which, and why); says at the end which step failed and what each took
+check: (steps "fmt-check tidy packaging licences models test-linted crash-quick postgres-quick e2e page conformance hosts-quick")
+
+# Runs the whole of what `check` samples: all hosts, PostgreSQL 18 with row security, damages and crashes; takes two hours
+check-all: (steps "fmt-check tidy packaging deny clippy models test-all doc crash postgres e2e page conformance hosts")
+
+[private]
+steps names:
     #!/usr/bin/env bash
     set -uo pipefail
     passed=0 failed=() timings=()
-    for step in fmt-check tidy packaging deny clippy models test postgres-quick crash doc e2e page conformance hosts-quick; do
+    TIMEFORMAT='%R %U %S'
+    for step in {{ names }}; do
         echo "== $step"
-        begin=$SECONDS
-        if {{ just_executable() }} "$step"; then passed=$((passed + 1)) outcome=ok; else failed+=("$step") outcome=FAILED; fi
-        timings+=("== $step: $outcome, $((SECONDS - begin)) s")
+        exec 3>&1 4>&2
+        taken=$({ time {{ just_executable() }} "$step" 1>&3 2>&4; } 2>&1) && outcome=ok || outcome=FAILED
+        exec 3>&- 4>&-
+        if [ "$outcome" = ok ]; then passed=$((passed + 1)); else failed+=("$step"); fi
+        taken=$(awk '{ printf "%.0f s, %.0f s of processor time", $1, $2 + $3 }' <<<"$taken")
+        timings+=("== $step: $outcome, $taken")
         echo "${timings[-1]}"
     done
     echo "== summary"
@@ -47,7 +57,7 @@ clippy:
 
 # Holds the house rules (xtask/src/tidy)
 tidy:
-    cargo xtask tidy
+    scripts/linted cargo xtask tidy
 
 # Holds the recipes of the packages together, without a build
 packaging: environment
@@ -66,6 +76,16 @@ release-check:
 test *arguments:
     cargo test --workspace --locked --no-fail-fast {{ arguments }}
 
+# The same with warnings of the compiler, of clippy and of the documentation as errors, in one pass over each crate
+[private]
+test-linted *arguments:
+    scripts/linted cargo test --workspace --locked --no-fail-fast {{ arguments }}
+
+# The same with every damage of a database
+[private]
+test-all *arguments:
+    LOCI_DAMAGES=all cargo test --workspace --locked --no-fail-fast {{ arguments }}
+
 # Runs the tests of the PostgreSQL store on a newer server than Debian's, with row security and fewer seeds, and the cases of the dialects; LOCI_TEST_PG names another version, or a URL.
 postgres *arguments: environment
     # Of the whole workspace, since a smaller choice of packages builds what it shares with other features.
@@ -75,11 +95,16 @@ postgres *arguments: environment
 # Of the same, the promises of every store and row security
 [private]
 postgres-quick: environment
-    LOCI_TEST_PG="${LOCI_TEST_PG:-18}" LOCI_TEST_ROW_SECURITY="${LOCI_TEST_ROW_SECURITY:-1}" cargo xtask postgres -- cargo test --workspace --test server --locked --no-fail-fast -- contract:: row_security::
+    LOCI_TEST_PG="${LOCI_TEST_PG:-18}" LOCI_TEST_ROW_SECURITY="${LOCI_TEST_ROW_SECURITY:-1}" scripts/linted cargo xtask postgres -- cargo test --workspace --test server --locked --no-fail-fast -- contract:: row_security::
 
 # Kills loci, cuts its power and lets its disk fail, a minute in all; arguments go to the test (crates/loci/tests/crash)
 crash *arguments:
     LOCI_CRASH_SECONDS="${LOCI_CRASH_SECONDS:-20}" cargo test --workspace --test crash --locked -- --nocapture --test-threads=1 {{ arguments }}
+
+# The same for 8 seconds a kind, by the build of the tests
+[private]
+crash-quick *arguments:
+    LOCI_CRASH_SECONDS="${LOCI_CRASH_SECONDS:-8}" scripts/linted cargo test --workspace --test crash --locked -- --nocapture --test-threads=1 {{ arguments }}
 
 # Builds the documentation; a broken link is an error
 doc:
@@ -88,7 +113,7 @@ doc:
 # The binaries that the tests below start. Examples bring in the features of the Rust tests, so nothing builds twice
 [private]
 programs:
-    cargo build --workspace --bins --examples --locked
+    scripts/linted cargo build --workspace --bins --examples --locked
 
 [private]
 environment:
@@ -140,12 +165,18 @@ models: environment
 bless:
     LOCI_BLESS=1 cargo test --workspace --locked
 
+# Holds the licence and the source of every dependency against deny.toml, and the list of notices
+[private]
+licences:
+    scripts/linted cargo xtask licences
+    scripts/linted cargo xtask notices --check
+
 # Checks licences, bans and sources of the dependencies, and where their database can be fetched, advisories
 deny:
     #!/usr/bin/env bash
     set -euo pipefail
     export PATH="$PWD/target/tools/bin:$PATH"
-    command -v cargo-deny >/dev/null || { echo "cargo-deny is missing: run scripts/setup first" >&2; exit 1; }
+    command -v cargo-deny >/dev/null || { echo "cargo-deny is missing: run scripts/setup all first" >&2; exit 1; }
     cargo deny check licenses bans sources
     cargo deny --manifest-path fuzz/Cargo.toml check licenses bans sources
     # Every crate in the binary is named with its licence.

@@ -1,5 +1,5 @@
 //! Tasks of the repository that are no part of the product: `cargo xtask tidy` holds the house
-//! rules, `cargo xtask notices` writes the notices of third parties, `cargo xtask postgres` runs a
+//! rules, `cargo xtask licences` those of `deny.toml`, `cargo xtask notices` writes the notices of third parties, `cargo xtask postgres` runs a
 //! command beside a PostgreSQL server.
 
 use std::process::ExitCode;
@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use cargo_metadata::MetadataCommand;
 
+mod licences;
 mod notices;
 #[cfg(unix)]
 mod postgres;
@@ -25,12 +26,15 @@ fn main() -> Result<ExitCode> {
         .as_slice()
     {
         ["tidy"] => {}
+        ["licences"] => return licences::run().map(|()| ExitCode::SUCCESS),
         ["notices"] => return notices::run(false).map(|()| ExitCode::SUCCESS),
         ["notices", "--check"] => return notices::run(true).map(|()| ExitCode::SUCCESS),
         #[cfg(unix)]
         ["postgres", "--", command @ ..] => return postgres::run(command),
         _ => {
-            eprintln!("usage: cargo xtask tidy | notices [--check] | postgres -- COMMAND");
+            eprintln!(
+                "usage: cargo xtask tidy | licences | notices [--check] | postgres -- COMMAND"
+            );
             return Ok(ExitCode::from(2));
         }
     }
