@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -179,6 +180,17 @@ impl Server {
 
     /// Waits for the end of work on the server.
     pub(crate) fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
+        let mut value = None;
+        self.drive(pin!(async { value = Some(work.await) }));
+        match value {
+            Some(value) => value,
+            None => unreachable!("the work has ended"),
+        }
+    }
+
+    /// Waits for the end of work of any type, because the loop of the runtime would be compiled once for each type of
+    /// work otherwise, which was a third of the code of this crate.
+    fn drive(&self, work: Pin<&mut dyn Future<Output = ()>>) {
         match &self.runtime {
             Some(runtime) => runtime.block_on(work),
             None => unreachable!("the runtime goes with the server"),
