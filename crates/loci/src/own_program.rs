@@ -55,3 +55,14 @@ pub fn file_name() -> Option<String> {
     let name = file.as_deref().and_then(Path::file_name);
     name.and_then(OsStr::to_str).map(str::to_owned)
 }
+
+/// Returns the file of this program if the shell finds no `loci`, or another one, in the folders of `PATH`. `None` also
+/// if the system does not tell the file.
+pub fn outside_path() -> Option<PathBuf> {
+    let file = std::env::current_exe().ok()?;
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&folders)
+        .filter_map(|folder| folder.join("loci").canonicalize().ok())
+        .find(|found| found.is_file());
+    (on_path != file.canonicalize().ok()).then_some(file)
+}

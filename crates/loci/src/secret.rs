@@ -92,8 +92,8 @@ pub fn file_in(data: &Path) -> PathBuf {
 /// The state of the owner's token at the start of a server.
 #[derive(Debug, PartialEq, Eq)]
 pub enum OwnersToken {
-    /// The token was made just now; its secret may be shown this once.
-    New(String),
+    /// The token was made just now and is in its file.
+    New,
     /// The token is in its file since an earlier start.
     InFile,
     /// There is no file, or its token was revoked: clients have other tokens.
@@ -121,7 +121,7 @@ pub fn ensure(data: &Path, store: &dyn TokenStore) -> Result<OwnersToken, Failur
             let secret = new_secret()?;
             write_privately(&file, &secret).map_err(|error| unusable(&file, "written", &error))?;
             add(store, &secret)?;
-            Ok(OwnersToken::New(secret))
+            Ok(OwnersToken::New)
         }
     }
 }

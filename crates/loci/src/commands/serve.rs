@@ -30,6 +30,7 @@ use crate::exit::{Exit, Failure};
 use crate::hook_socket;
 use crate::models::probe;
 use crate::output::{Output, status_line};
+use crate::own_program;
 use crate::own_server::reached;
 use crate::page::page;
 use crate::secret::{self, OwnersToken};
@@ -211,7 +212,8 @@ fn unusable(address: SocketAddr, way: &str, error: &std::io::Error) -> Failure {
     )
 }
 
-/// Prints the address of the server, and the line that connects a host to it.
+/// Prints the address of the server, the line that connects a host to it, and last the way of a person who has just
+/// built loci.
 fn announce(
     settings: &Settings,
     scheme: &str,
@@ -222,10 +224,10 @@ fn announce(
     let base = shown_base(settings, scheme, address);
     let url = format!("{base}/mcp/{}", mememory::DIALECT.name);
     let file = secret::file_in(&settings.data);
+    // The line names the file and not the token, because terminals and the logs of services keep what is printed.
     let bearer = match token {
         None => None,
-        Some(OwnersToken::New(secret)) => Some(secret.clone()),
-        Some(OwnersToken::InFile) => {
+        Some(OwnersToken::New | OwnersToken::InFile) => {
             let quoted = file.display().to_string().replace('\'', r"'\''");
             Some(format!("$(cat '{quoted}')"))
         }
@@ -241,33 +243,40 @@ fn announce(
     status_line(format_args!(
         "the page is at {base}/; `loci page` opens it in a browser"
     ));
-    status_line(format_args!(
-        "run `loci connect` to connect the hosts on this machine without a server and a token, \
-         `loci connect --http {base}` to connect them to this one"
-    ));
     match token {
-        None => status_line("no token is asked for (--no-auth); to connect Claude Code:"),
-        Some(OwnersToken::New(_)) => {
+        None => status_line("no token is asked for (--no-auth); to connect Claude Code over HTTP:"),
+        Some(OwnersToken::New) => {
             status_line(format_args!(
-                "a token was made and is kept in {}; to connect Claude Code:",
+                "a token was made and is kept in {}; to connect Claude Code over HTTP:",
                 file.display()
             ));
         }
         Some(OwnersToken::InFile) => status_line(format_args!(
-            "the token is in {}; to connect Claude Code:",
+            "the token is in {}; to connect Claude Code over HTTP:",
             file.display()
         )),
         Some(OwnersToken::Elsewhere) => {
             status_line(
                 "this store has a token already, in the file `token` of the data folder where it was made; to connect \
-                 Claude Code with it or with another (`loci token create`):",
+                 Claude Code over HTTP with it or with another (`loci token create`):",
             );
         }
     }
-    Ok(output.either(
+    output.either(
         &json!({"url": url, "command": command}),
         format_args!("{command}\n"),
-    )?)
+    )?;
+    if let Some(program) = own_program::outside_path().filter(|_| cfg!(unix)) {
+        status_line(format_args!(
+            "to put loci on your path: `install -D {} ~/.local/bin/loci`",
+            program.display()
+        ));
+    }
+    status_line(format_args!(
+        "to connect the hosts on this machine, without a server and a token: `loci connect`; to this server: \
+         `loci connect --http {base}`"
+    ));
+    Ok(())
 }
 
 /// Returns the URL at which people reach the server. No client can connect to "any address"; from
@@ -301,8 +310,9 @@ fn entrance(
 ) -> Result<String, Failure> {
     let secret = match token {
         None => return Ok(page.entrance_path(None)?),
-        Some(OwnersToken::New(secret)) => secret.clone(),
-        Some(OwnersToken::InFile) => fs::read_to_string(secret::file_in(&settings.data))?,
+        Some(OwnersToken::New | OwnersToken::InFile) => {
+            fs::read_to_string(secret::file_in(&settings.data))?
+        }
         Some(OwnersToken::Elsewhere) => return Ok("/sign-in".to_owned()),
     };
     let credential = HeaderValue::try_from(format!("Bearer {}", secret.trim()));

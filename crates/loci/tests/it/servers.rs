@@ -33,7 +33,7 @@ impl Server {
             .read_line(&mut line)
             .unwrap();
         let mut said = String::new();
-        while !said.contains("connect Claude Code") {
+        while !said.contains("`loci connect --http ") {
             assert!(stderr.read_line(&mut said).unwrap() > 0, "it ended: {said}");
         }
         let address = said
@@ -123,16 +123,20 @@ fn the_first_start_makes_a_token_and_prints_the_line() {
     let file = place.data().join("token");
     let secret = std::fs::read_to_string(&file).unwrap().trim().to_owned();
     let url = format!("http://{}/mcp/mememory", server.address);
-    let header = format!("--header \"Authorization: Bearer {secret}\"");
+    let header = format!(
+        "--header \"Authorization: Bearer $(cat '{}')\"",
+        file.display()
+    );
     assert_eq!(
         server.line,
         format!("claude mcp add --scope user --transport http loci {url} {header}\n")
     );
-    assert!(
-        server.said.contains("run `loci connect`"),
-        "{}",
-        server.said
+    assert!(!server.said.contains(&secret), "{}", server.said);
+    let (path, connect) = (
+        server.said.find("on your path: `install"),
+        server.said.find("`loci connect`"),
     );
+    assert!(path.is_some() && path < connect, "{}", server.said);
     #[cfg(unix)]
     assert_eq!(crate::program::mode(&file), 0o600);
 
