@@ -11,6 +11,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use ureq::http::{Response, StatusCode, Uri, header};
 
+use crate::trust;
+
 /// The longest wait before a retry, without its random part. A service that asks for a longer one
 /// is not called again.
 const WAIT_MAX: Duration = Duration::from_secs(4);
@@ -101,6 +103,7 @@ impl Client {
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
+            .tls_config(trust::tls_for(base_url))
             .user_agent(concat!("loci/", env!("CARGO_PKG_VERSION")));
         if is_loopback(&host) {
             config = config.proxy(None);
@@ -223,6 +226,9 @@ impl Client {
             )),
             ureq::Error::HostNotFound => {
                 Failure::passing(format!("has a host that is not known; see `{section}.url`"))
+            }
+            error if trust::is_distrust(error) => {
+                Failure::lasting(format!("{} ({error})", trust::REMEDY))
             }
             error => Failure::passing(format!(
                 "cannot be reached ({error}); see whether it runs, and `{section}.url`"

@@ -9,6 +9,7 @@ use ureq::http::{Response, StatusCode, Uri, header};
 use ureq::{Body, RequestBuilder};
 
 use crate::client::is_loopback;
+use crate::trust;
 
 /// The longest error code of OAuth that is shown.
 const OAUTH_ERROR_BYTES_MAX: usize = 64;
@@ -85,6 +86,7 @@ impl Documents {
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
+            .tls_config(trust::tls())
             .user_agent(concat!("loci/", env!("CARGO_PKG_VERSION")))
             .timeout_global(Some(timeout));
         Documents {
@@ -217,6 +219,7 @@ impl Documents {
             ureq::Error::Timeout(_) => format!("did not come within {:?}", self.timeout),
             ureq::Error::BodyExceedsLimit(_) => format!("has more than {} bytes", self.bytes_max),
             ureq::Error::HostNotFound => "has a host that is not known".to_owned(),
+            error if trust::is_distrust(error) => trust::REMEDY.to_owned(),
             error => format!("cannot be fetched ({error})"),
         }
     }

@@ -7,6 +7,7 @@ use loci_core::{Error, Result};
 use ureq::http::{StatusCode, Uri};
 
 use crate::client::is_loopback;
+use crate::trust;
 
 /// The timeout of connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -27,6 +28,7 @@ impl Downloads {
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(REDIRECTS_MAX)
+            .tls_config(trust::tls())
             .user_agent(concat!("loci/", env!("CARGO_PKG_VERSION")))
             .timeout_connect(Some(CONNECT_TIMEOUT))
             .timeout_global(Some(timeout));
@@ -97,6 +99,7 @@ impl Downloads {
         match error {
             ureq::Error::Timeout(_) => format!("did not come within {:?}", self.timeout),
             ureq::Error::HostNotFound => "has a host that is not known".to_owned(),
+            error if trust::is_distrust(error) => trust::REMEDY.to_owned(),
             error => format!("cannot be fetched ({error})"),
         }
     }

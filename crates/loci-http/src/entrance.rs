@@ -30,7 +30,7 @@ pub fn entrance_path(url: &str, token: Option<&str>, timeout: Duration) -> Resul
     };
     let uri: Uri = url.parse().map_err(|error| failed(&error))?;
     let host = uri.host().unwrap_or_default();
-    let agent = own_server_agent(is_loopback(host), timeout);
+    let agent = own_server_agent(url, is_loopback(host), timeout);
     let mut request = agent.post(format!("{url}{PATH}"));
     if let Some(token) = token {
         request = request.header("authorization", format!("Bearer {token}"));

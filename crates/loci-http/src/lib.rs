@@ -25,6 +25,7 @@ mod embeddings;
 mod entrance;
 mod posts;
 mod readiness;
+mod trust;
 mod web_search;
 
 pub use chat::{ChatModel, ChatModelOptions};

@@ -6,6 +6,7 @@ use loci_core::{Error, Result};
 use ureq::http::{HeaderMap, HeaderValue, Response, header};
 
 use crate::client::{base_host, is_loopback};
+use crate::trust;
 
 /// Sends bytes by POST to one URL, without redirects and retries.
 #[derive(Debug)]
@@ -38,6 +39,7 @@ impl Posts {
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
+            .tls_config(trust::tls_for(base_url))
             .timeout_global(Some(timeout));
         if is_loopback(&host) {
             config = config.proxy(None);
@@ -88,6 +90,7 @@ impl Posts {
                 format!("gave a reply of more than {} bytes", self.reply_bytes_max)
             }
             ureq::Error::HostNotFound => "has a host that is not known".to_owned(),
+            error if trust::is_distrust(error) => trust::REMEDY.to_owned(),
             error => format!("cannot be reached ({error})"),
         }
     }

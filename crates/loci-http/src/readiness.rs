@@ -6,6 +6,7 @@ use loci_core::{Error, Result};
 use ureq::http::{StatusCode, Uri};
 
 use crate::client::is_loopback;
+use crate::trust;
 
 /// The path that a server of loci answers, with this text if it is ready.
 const PATH: &str = "/readyz";
@@ -43,12 +44,13 @@ pub fn check_ready(argument: &str, url: &str, timeout: Duration) -> Result<()> {
         .map_err(|problem| Error::unavailable(format!("the server at {base} {problem}")))
 }
 
-/// Returns an agent for requests to a server of loci, without redirects and retries.
-pub(crate) fn own_server_agent(is_loopback: bool, timeout: Duration) -> ureq::Agent {
+/// Returns an agent for requests to a server of loci at a URL, without redirects and retries.
+pub(crate) fn own_server_agent(url: &str, is_loopback: bool, timeout: Duration) -> ureq::Agent {
     let mut config = ureq::Agent::config_builder()
         .http_status_as_error(false)
         .max_redirects(0)
         .max_redirects_will_error(false)
+        .tls_config(trust::tls_for(url))
         .user_agent(concat!("loci/", env!("CARGO_PKG_VERSION")))
         .timeout_global(Some(timeout));
     if is_loopback {
@@ -59,10 +61,11 @@ pub(crate) fn own_server_agent(is_loopback: bool, timeout: Duration) -> ureq::Ag
 
 /// Asks; returns the problem in words that follow the server.
 fn ask(url: &str, is_loopback: bool, timeout: Duration) -> std::result::Result<(), String> {
-    let agent = own_server_agent(is_loopback, timeout);
+    let agent = own_server_agent(url, is_loopback, timeout);
     let failed = |error: ureq::Error| match error {
         ureq::Error::Timeout(_) => format!("did not answer within {timeout:?}"),
         ureq::Error::HostNotFound => "has a host that is not known; see its URL".to_owned(),
+        error if trust::is_distrust(&error) => trust::REMEDY.to_owned(),
         error => format!("does not answer ({error}); see whether `loci serve` runs there"),
     };
     let mut response = agent.get(url).call().map_err(failed)?;

@@ -128,7 +128,7 @@ impl fmt::Debug for Options {
 pub(crate) enum Trust {
     /// Not at all; the connection may be encrypted all the same.
     Anyone,
-    /// By its certificate and its name, against these certificate authorities, or those of the web.
+    /// By its certificate and its name, against these certificate authorities, or those of the system.
     Certificate(Option<PathBuf>),
 }
 

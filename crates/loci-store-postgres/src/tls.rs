@@ -29,12 +29,29 @@ pub(crate) fn connector(trust: &Trust) -> Result<MakeRustlsConnect> {
         Trust::Anyone => builder
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(AnyServer(provider))),
-        Trust::Certificate(None) => builder.with_root_certificates(RootCertStore {
-            roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
-        }),
+        Trust::Certificate(None) => builder.with_root_certificates(authorities()),
         Trust::Certificate(Some(file)) => builder.with_root_certificates(roots(file)?),
     };
     Ok(MakeRustlsConnect::new(config.with_no_client_auth()))
+}
+
+/// Returns the certificate authorities that `SSL_CERT_FILE` and `SSL_CERT_DIR` name, or else those of
+/// the system, or else those of the web, as other connections of loci do.
+fn authorities() -> RootCertStore {
+    let read = rustls_native_certs::load_native_certs();
+    let mut roots = RootCertStore::empty();
+    let (added, _) = roots.add_parsable_certificates(read.certs);
+    if added > 0 {
+        return roots;
+    }
+    for error in &read.errors {
+        tracing::warn!(%error, "certificates cannot be read; see SSL_CERT_FILE, SSL_CERT_DIR or the store of the system");
+    }
+    // Whoever names certificates may want to trust no others.
+    if read.errors.is_empty() {
+        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    }
+    roots
 }
 
 /// Reads the certificate authorities in a PEM file.

@@ -1,3 +1,4 @@
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::PathBuf;
@@ -37,7 +38,7 @@ impl Server {
             assert!(stderr.read_line(&mut said).unwrap() > 0, "it ended: {said}");
         }
         let address = said
-            .split("http://")
+            .split("://")
             .nth(1)
             .unwrap()
             .lines()
@@ -586,4 +587,39 @@ fn a_server_is_asked_whether_it_is_ready() {
     other
         .run(&["doctor", "--server", "--fix"])
         .failed(2, "--fix");
+}
+
+#[test]
+fn the_authority_of_a_company_is_trusted_once_it_is_named() {
+    let pair = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let place = Place::new();
+    let certificate = place.write("certificate.pem", pair.cert.pem());
+    let key = place.write("key.pem", pair.signing_key.serialize_pem());
+    let [certificate, key] = [&certificate, &key].map(|path| path.to_str().unwrap().to_owned());
+    let server = Server::start(&place, &["--tls-cert", &certificate, "--tls-key", &key]);
+    let port = server.address.rsplit(':').next().unwrap();
+    let url = format!("https://localhost:{port}");
+    let other = place.write("other.pem", "no certificate\n");
+    let asks = |variables: &[(&str, &str)]| {
+        let asking = variables
+            .iter()
+            .fold(Place::new(), |place, (name, value)| place.with(name, value));
+        asking.run(&["doctor", "--server", &url])
+    };
+    let folder = place.path("authorities");
+    fs::create_dir(&folder).unwrap();
+    fs::copy(&certificate, folder.join("company.crt")).unwrap();
+    asks(&[("SSL_CERT_FILE", &certificate)]).succeeded();
+    asks(&[("SSL_CERT_DIR", folder.to_str().unwrap())]).succeeded();
+    for variables in [
+        &[][..],
+        &[("SSL_CERT_FILE", other.to_str().unwrap())],
+        &[("SSL_CERT_FILE", "missing.pem")],
+    ] {
+        let refused = asks(variables);
+        assert!(
+            refused.code == 1 && refused.stdout.contains("SSL_CERT_FILE"),
+            "{variables:?}: {refused:?}"
+        );
+    }
 }
