@@ -38,7 +38,7 @@ pub(crate) async fn guard(
     next: Next,
 ) -> Response {
     let Some(base_url) = page.gate().base_url(request.extensions()) else {
-        let text = "this server is not known under that name; see the setting `allowed_hosts`\n";
+        let text = "this server is not known under that name; see the settings `public_url` and `allowed_hosts`\n";
         return protected((StatusCode::MISDIRECTED_REQUEST, text).into_response());
     };
     // A nested router does not see its prefix.

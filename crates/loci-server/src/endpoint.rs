@@ -10,7 +10,7 @@ use axum::Json;
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HOST, ORIGIN};
+use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HOST, ORIGIN};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt, Collected};
@@ -35,6 +35,9 @@ use crate::subscription::{Since, is_listen};
 const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 
 type ServiceFuture = Pin<Box<dyn Future<Output = Response> + Send>>;
+
+/// The forms of replies that the protocol has a client accept.
+const REPLY_FORMS: &str = "application/json, text/event-stream";
 
 /// An endpoint for one handler. Cheap to clone.
 #[derive(Clone)]
@@ -75,7 +78,8 @@ impl Endpoint {
     pub(crate) async fn handle(self, request: Request) -> Result<Response, Infallible> {
         if request.method() != Method::POST || !is_json(request.headers()) {
             // Nothing reads the body of such a request.
-            return Ok((self.service)(body::drain(request).await).await);
+            let request = body::drain(request).await;
+            return Ok(self.served(request).await);
         }
         if is_encoded(request.headers()) {
             body::drain(request).await;
@@ -174,22 +178,41 @@ impl Endpoint {
     /// here: its service takes a body of bytes and offers no way to hand over a parsed message.
     async fn pass(&self, parts: Parts, body: Bytes) -> Response {
         let start = body.len() - message::without_mark(&body).len();
-        let (host, origin) = (
-            parts.headers.get(HOST).cloned(),
-            parts.headers.get(ORIGIN).cloned(),
-        );
-        let response =
-            (self.service)(Request::from_parts(parts, Body::from(body.slice(start..)))).await;
-        if response.status() == StatusCode::FORBIDDEN
-            && self.refused_names.are_new(host.as_ref(), origin.as_ref())
-        {
+        self.served(Request::from_parts(parts, Body::from(body.slice(start..))))
+            .await
+    }
+
+    /// Has the SDK answer a request, whatever form of reply the client asks for: there is one form
+    /// for each request, and many clients name a part of the forms that the protocol wants named,
+    /// or none. A refusal because of the host or the web page says what to set.
+    async fn served(&self, mut request: Request) -> Response {
+        let headers = request.headers_mut();
+        headers.insert(ACCEPT, HeaderValue::from_static(REPLY_FORMS));
+        let (host, origin) = (headers.get(HOST).cloned(), headers.get(ORIGIN).cloned());
+        let response = (self.service)(request).await;
+        if response.status() != StatusCode::FORBIDDEN {
+            return response;
+        }
+        if self.refused_names.are_new(host.as_ref(), origin.as_ref()) {
             tracing::warn!(
                 ?host,
                 ?origin,
-                "a request was refused because of the host or the web page it names; if that is one of yours, add it to the setting `allowed_hosts` or `allowed_origins`"
+                "a request was refused because of the host or the web page it names; if that is one of yours, set `public_url`, or add it to the setting `allowed_hosts` or `allowed_origins`"
             );
         }
-        response
+        let said = response
+            .into_body()
+            .collect()
+            .await
+            .map(Collected::to_bytes);
+        let is_of_origin = said.is_ok_and(|said| said.windows(6).any(|word| word == b"Origin"));
+        let message = if is_of_origin {
+            "the request comes from a web page that is not allowed (`Origin`); if it is one of yours, set `public_url` to the URL of this server for clients, or add the page to `allowed_origins`"
+        } else {
+            "the request names a host that this server does not know (`Host`); if clients should reach it under that name, set `public_url` to its URL for them, or add the name to `allowed_hosts`"
+        };
+        let refusal = Refusal::new(None, ErrorCode::INVALID_REQUEST, message);
+        refused(StatusCode::FORBIDDEN, refusal)
     }
 
     /// Serves the elements one after the other.
@@ -212,9 +235,9 @@ impl Endpoint {
             if response.status() == StatusCode::ACCEPTED {
                 continue;
             }
-            if !is_json(response.headers()) {
-                // Refused because of the headers (Host, Origin, Accept), so the other elements are
-                // refused too.
+            if response.status() == StatusCode::FORBIDDEN || !is_json(response.headers()) {
+                // Refused because of the headers (Host, Origin), so the other elements are refused
+                // too.
                 return response;
             }
             let collected = response.into_body().collect().await;

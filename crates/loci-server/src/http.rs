@@ -10,7 +10,7 @@ use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{any, get};
-use http::StatusCode;
+use http::{StatusCode, Uri};
 use ipnet::IpNet;
 use loci_core::Error;
 use loci_core::limits::{CONNECTIONS_MAX, REQUEST_BYTES_MAX};
@@ -20,6 +20,7 @@ use rmcp::ServerHandler;
 use rmcp::transport::StreamableHttpServerConfig;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
 
 use crate::auth::{Authentication, authenticate, metadata_routes, no_provider_routes};
 use crate::body::drain;
@@ -36,7 +37,8 @@ use crate::tls::Tls;
 
 /// The write timeout of [`HttpConfig::new`].
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
-const LOOPBACK_HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+/// With the dot of a full name, which some clients keep.
+const LOOPBACK_HOSTS: [&str; 4] = ["localhost", "localhost.", "127.0.0.1", "::1"];
 const LOOPBACK_ORIGINS: [&str; 6] = [
     "http://localhost:*",
     "http://127.0.0.1:*",
@@ -264,7 +266,7 @@ impl HttpServer {
             trusted_proxies,
         );
         let origins = Arc::new(AllowedOrigins::of(&self.config.origins()));
-        Router::new()
+        let router = Router::new()
             .route("/healthz", get(|| async { "ok\n" }))
             .route("/readyz", get(move || ready(Arc::clone(&host))))
             .merge(metadata_routes(&self.config.authentication, &self.paths))
@@ -272,8 +274,10 @@ impl HttpServer {
             .method_not_allowed_fallback(method_not_allowed)
             .merge(mcp)
             .layer(middleware::from_fn_with_state(origins, answer_cors))
-            .merge(self.pages.clone())
-            .fallback(not_found)
+            .merge(self.pages.clone());
+        let known = router.clone().fallback(not_found);
+        router
+            .fallback(move |request| elsewhere(known.clone(), request))
             .layer(middleware::from_fn_with_state(
                 Arc::new(entrance),
                 set_request_origin,
@@ -337,6 +341,33 @@ async fn ready(host: Arc<Host>) -> (StatusCode, &'static str) {
 async fn method_not_allowed(request: Request) -> StatusCode {
     drain(request).await;
     StatusCode::METHOD_NOT_ALLOWED
+}
+
+/// Answers a request for a path that is no route: as if it had one slash where it has several, and
+/// none at its end, because people join the URL of the server and a path in every way.
+async fn elsewhere(known: Router, mut request: Request) -> Response {
+    let Some(uri) = without_extra_slashes(request.uri()) else {
+        return not_found(request).await;
+    };
+    *request.uri_mut() = uri;
+    match known.oneshot(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
+}
+
+/// Returns the URI with one slash between the parts of its path and none at the end; `None` if it
+/// is so already.
+fn without_extra_slashes(uri: &Uri) -> Option<Uri> {
+    let parts = uri.path().split('/').filter(|part| !part.is_empty());
+    let path = parts.fold(String::new(), |path, part| path + "/" + part);
+    if path.is_empty() || path == uri.path() {
+        return None;
+    }
+    let query = uri.query().map(|query| format!("?{query}"));
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some((path + &query.unwrap_or_default()).parse().ok()?);
+    Uri::from_parts(parts).ok()
 }
 
 async fn not_found(request: Request) -> Response {

@@ -393,6 +393,92 @@ async fn foreign_origins_and_hosts_are_refused() {
 }
 
 #[tokio::test]
+async fn a_refused_name_is_told_with_the_setting_that_admits_it() {
+    let server = Server::start(&World::new(), Authentication::Anonymous).await;
+    let body = request(1, "ping", json!({})).to_string();
+    for (header, setting) in [
+        (("host", "gateway.docker.internal:7821"), "allowed_hosts"),
+        (("origin", "https://elsewhere.example"), "allowed_origins"),
+    ] {
+        let batch = format!("[{body}]");
+        for (head, body) in [
+            ("POST /mcp/test", &body),
+            ("POST /mcp/test", &batch),
+            ("GET /mcp/test", &String::new()),
+        ] {
+            let json = ("content-type", "application/json");
+            let reply = server.send(head, &[json, header], body.as_bytes()).await;
+            let message = reply.json()["error"]["message"].to_string();
+            assert!(
+                reply.status == 403 && message.contains("public_url") && message.contains(setting),
+                "{head} {header:?}: {reply:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_client_gets_json_whatever_it_accepts() {
+    let server = Server::start(&World::new(), Authentication::Anonymous).await;
+    let body = request(1, "ping", json!({})).to_string();
+    let json = ("content-type", "application/json");
+    for accept in [
+        None,
+        Some("application/json"),
+        Some("text/event-stream"),
+        Some("*/*"),
+        Some("application/*;q=0.5"),
+        Some("text/html, image/png"),
+        Some(""),
+    ] {
+        let headers: Vec<_> = accept
+            .map(|value| ("accept", value))
+            .into_iter()
+            .chain([json])
+            .collect();
+        let reply = server
+            .send("POST /mcp/test", &headers, body.as_bytes())
+            .await;
+        assert!(
+            reply.status == 200 && reply.json()["id"] == 1,
+            "{accept:?}: {reply:?}"
+        );
+        // A client that finds no stream goes on without one.
+        let stream = server.send("GET /mcp/test", &headers, b"").await;
+        assert_eq!(stream.status, 405, "{accept:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_path_may_have_more_slashes_than_it_needs() {
+    let (_, authentication) = tokens();
+    let server = Server::start(&World::new(), authentication).await;
+    let body = request(1, "ping", json!({})).to_string();
+    let token = ("authorization", "Bearer secret-of-writer");
+    for (path, status) in [
+        ("/mcp/test/", 200),
+        ("//mcp/test", 200),
+        ("/mcp//test///", 200),
+        ("/mcp/test/?key=1", 200),
+        ("/mcp/test/more", 404),
+        ("/mcp/", 404),
+        ("//", 404),
+    ] {
+        let head = format!("POST {path}");
+        let json = ("content-type", "application/json");
+        let reply = server.send(&head, &[json, token], body.as_bytes()).await;
+        assert_eq!(reply.status, status, "{path}: {reply:?}");
+        let unknown = server.send(&head, &[json], body.as_bytes()).await;
+        assert_eq!(
+            unknown.status,
+            if status == 200 { 401 } else { 404 },
+            "{path}"
+        );
+    }
+    assert_eq!(server.send("GET /healthz/", &[], b"").await.status, 200);
+}
+
+#[tokio::test]
 async fn health_is_open_and_other_paths_are_not_there() {
     let (_, authentication) = tokens();
     let server = Server::start(&World::new(), authentication).await;
