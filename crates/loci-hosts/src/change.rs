@@ -193,6 +193,12 @@ impl Change {
         self.before.is_some() && self.after.is_none()
     }
 
+    /// Returns true if a copy from before the addition comes back.
+    pub fn restores_copy(&self) -> bool {
+        let has_copy = matches!(&self.copies, Copies::Remove(used, _) if !used.is_empty());
+        has_copy && self.after.is_some()
+    }
+
     /// Returns the difference in the unified format; empty if nothing changes.
     pub fn difference(&self) -> String {
         if !self.has_changed() {

@@ -56,14 +56,15 @@ impl Hooks<'_> {
         self.plan_install(options)?.apply()
     }
 
-    /// Removes every command of loci for that host.
+    /// Removes every command of loci for that host. If nothing else has changed since the hooks were
+    /// added, the file is as it was before.
     ///
     /// # Errors
     /// The file cannot be changed.
     pub fn uninstall(&self) -> Result<Edited, EditError> {
-        if self.module().is_some() {
-            let folder = self.file.parent().unwrap_or(self.file);
-            return self.plan_uninstall(folder)?.apply();
+        let undo = self.plan_uninstall(self.file.parent().unwrap_or(self.file))?;
+        if self.module().is_some() || undo.restores_copy() {
+            return undo.apply();
         }
         Change::plan(self.file, |text| Addition::remove(self, text))?.apply()
     }

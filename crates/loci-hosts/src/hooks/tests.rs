@@ -214,6 +214,19 @@ fn a_file_is_made_and_emptied_again() {
 }
 
 #[test]
+fn empty_lists_of_the_settings_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.json");
+    let text = "{\"hooks\": {}, \"version\": 1}";
+    fs::write(&file, text).unwrap();
+    assert!(install(&file).unwrap());
+    uninstall(&file);
+    assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    let files = fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(files, 1, "the copy is gone with what it was made for");
+}
+
+#[test]
 fn every_other_byte_of_the_settings_stays() {
     let text =
         "// of mine\n{\n\t\"a\": 12345678901234567890123, // long\n\t\"b\": 1, \"b\": 0.10,\n}\n";
