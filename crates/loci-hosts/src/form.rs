@@ -12,7 +12,7 @@ use serde_json::Value;
 pub use json::{FORM as JSON_FORM, input as json_input};
 
 /// The mark at the beginning of a file that some editors on Windows write.
-const BYTE_ORDER_MARK: char = '\u{feff}';
+pub const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The form of a settings file. In each of them a key at the top holds a map of entries by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Slot<'_> {
             }
             entries.insert(self.name.to_owned(), entry.clone());
         }
-        let new = edited(text, |text| match self.form {
+        let new = behind_mark(text, |text| match self.form {
             Form::Json => json::put(text, self, entry),
             Form::Toml => toml::put(text, self, entry),
             Form::Yaml => yaml::put(text, self, entry),
@@ -102,7 +102,7 @@ impl Slot<'_> {
         if entries.is_empty() {
             whole.shift_remove(self.key);
         }
-        let new = edited(text, |text| match self.form {
+        let new = behind_mark(text, |text| match self.form {
             Form::Json => json::remove(text, self),
             Form::Toml => toml::remove(text, self),
             Form::Yaml => yaml::remove(text, self),
@@ -150,7 +150,10 @@ impl Slot<'_> {
 }
 
 /// Changes the text behind a byte order mark.
-fn edited(text: &str, edit: impl FnOnce(&str) -> Result<String, String>) -> Result<String, String> {
+pub fn behind_mark(
+    text: &str,
+    edit: impl FnOnce(&str) -> Result<String, String>,
+) -> Result<String, String> {
     match text.strip_prefix(BYTE_ORDER_MARK) {
         Some(rest) => Ok(format!("{BYTE_ORDER_MARK}{}", edit(rest)?)),
         None => edit(text),

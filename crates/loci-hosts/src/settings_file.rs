@@ -8,7 +8,7 @@ use std::{fmt, fs};
 use jsonc_parser::cst::{CstObject, CstRootNode};
 use loci_mine::plain_file::{self, Links};
 
-use crate::form::JSON_FORM;
+use crate::form::{BYTE_ORDER_MARK, JSON_FORM, behind_mark};
 
 /// The largest size of a settings file, in bytes.
 const FILE_BYTES_MAX: u64 = 8 << 20;
@@ -73,18 +73,20 @@ pub fn edited(
     text: &str,
     change: impl FnOnce(&CstObject) -> Result<(), String>,
 ) -> Result<String, String> {
-    let root = parsed(text)?;
-    let whole = root.object_value().ok_or("it holds no JSON object")?;
-    let before = root.to_string();
-    change(&whole)?;
-    let mut new = root.to_string();
-    if new == before {
-        return Ok(text.to_owned());
-    }
-    if !new.ends_with('\n') {
-        new.push('\n');
-    }
-    Ok(new)
+    behind_mark(text, |text| {
+        let root = parsed(text)?;
+        let whole = root.object_value().ok_or("it holds no JSON object")?;
+        let before = root.to_string();
+        change(&whole)?;
+        let mut new = root.to_string();
+        if new == before {
+            return Ok(text.to_owned());
+        }
+        if !new.ends_with('\n') {
+            new.push('\n');
+        }
+        Ok(new)
+    })
 }
 
 /// Parses a text of settings; an empty text is an empty object.
@@ -92,6 +94,7 @@ pub fn edited(
 /// # Errors
 /// A problem of the text: it is no JSON.
 pub fn parsed(text: &str) -> Result<CstRootNode, String> {
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let text = if text.trim().is_empty() { "{}" } else { text };
     CstRootNode::parse(text, &JSON_FORM).map_err(|error| format!("it is no JSON ({error})"))
 }

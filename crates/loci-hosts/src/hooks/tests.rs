@@ -227,6 +227,21 @@ fn empty_lists_of_the_settings_come_back() {
 }
 
 #[test]
+fn a_byte_order_mark_stays_before_the_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.json");
+    for text in ["\u{feff}{\r\n  \"a\": 1\r\n}\r\n", "\u{feff}"] {
+        fs::write(&file, text).unwrap();
+        assert!(install(&file).unwrap());
+        assert!(!install(&file).unwrap(), "twice is once");
+        let installed = fs::read_to_string(&file).unwrap();
+        assert!(installed.starts_with("\u{feff}{") && installed.matches('\u{feff}').count() == 1);
+        uninstall(&file);
+        assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    }
+}
+
+#[test]
 fn every_other_byte_of_the_settings_stays() {
     let text =
         "// of mine\n{\n\t\"a\": 12345678901234567890123, // long\n\t\"b\": 1, \"b\": 0.10,\n}\n";

@@ -9,6 +9,9 @@ use toml::de::{DeTable, DeValue};
 use crate::exit::{Exit, Failure};
 use crate::settings::{Origin, ResolvedValue, SETTINGS, Setting, ValueType};
 
+/// The mark at the beginning of a file that some editors on Windows write.
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+
 /// Returns the values in the file, by key. An optional file that does not exist sets nothing.
 ///
 /// # Errors
@@ -31,8 +34,9 @@ pub fn read(
             return Err(Failure::new(Exit::Usage, message));
         }
     };
-    let file = File { path, text: &text };
-    let table = DeTable::parse(&text)
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&text);
+    let file = File { path, text };
+    let table = DeTable::parse(text)
         .map_err(|error| file.wrong(error.span().map_or(0, |span| span.start), error.message()))?;
     let mut values = BTreeMap::new();
     file.add(table.get_ref(), "", &mut values)?;
@@ -54,9 +58,13 @@ pub fn set(path: &Path, setting: &Setting, value: &str) -> Result<(), Failure> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         text => text.map_err(|error| wrong(&format_args!("cannot be read: {error}")))?,
     };
-    let table = DeTable::parse(&text)
+    let (mark, text) = match text.strip_prefix(BYTE_ORDER_MARK) {
+        Some(text) => (BYTE_ORDER_MARK, text),
+        None => ("", text.as_str()),
+    };
+    let table = DeTable::parse(text)
         .map_err(|error| wrong(&format_args!("is not TOML: {}", error.message())))?;
-    let edited = edited(&text, table.get_ref(), setting.key, &format!("\"{value}\""));
+    let edited = edited(text, table.get_ref(), setting.key, &format!("\"{value}\""));
     let sets = |edited: &str| {
         let table = DeTable::parse(edited).ok()?;
         let mut values = BTreeMap::new();
@@ -76,7 +84,7 @@ pub fn set(path: &Path, setting: &Setting, value: &str) -> Result<(), Failure> {
     }
     // A link to the file stays a link.
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    loci_hosts::replace_file(&real, &edited)
+    loci_hosts::replace_file(&real, &format!("{mark}{edited}"))
         .map_err(|error| wrong(&format_args!("cannot be written: {error}")))
 }
 
@@ -265,6 +273,10 @@ mod tests {
                 "embedding = { provider = \"http\" }\n",
                 "embedding = { provider = \"none\" }\n",
             ),
+            (
+                "\u{feff}bind = \"x\"\r\n",
+                "\u{feff}embedding.provider = \"none\"\nbind = \"x\"\r\n",
+            ),
         ];
         let setting = SETTINGS.iter().find(|setting| setting.key == key).unwrap();
         for (before, after) in rows {
@@ -276,6 +288,7 @@ mod tests {
             }
             set(&path, setting, value).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), after);
+            assert_eq!(read(&path, true).unwrap()[key].text, value);
         }
         for (before, words) in [
             ("embedding = { url = \"x\" }\n", "yourself"),

@@ -116,6 +116,8 @@ impl Values {
                 format!("is `{file}`, which cannot be read: {error}"),
             )
         })?;
+        // Some editors on Windows write a byte order mark first.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         Ok(Some(text.lines().next().unwrap_or_default().to_owned()))
     }
 }
