@@ -50,6 +50,8 @@ pub struct Servers {
     pub key: &'static str,
     /// The folder of the user's file, if it is not the folder of the settings.
     pub folder: Option<Folder>,
+    /// The environment variable that names the user's file by its absolute path, if there is one.
+    pub file_variable: Option<&'static str>,
     /// The names of the user's file, in the order in which the host prefers them. The first is made
     /// if there is none.
     pub user: &'static [&'static str],
@@ -246,6 +248,10 @@ impl Host {
     pub fn servers_file(&self, machine: &Machine, scope: Scope, project: &Path) -> Option<PathBuf> {
         let (folder, names) = match scope {
             Scope::User => {
+                let variable = self.servers.file_variable;
+                if let Some(file) = variable.and_then(|name| machine.path_in(name)) {
+                    return Some(file);
+                }
                 let folder = self.servers.folder.as_ref().unwrap_or(&self.folder);
                 (machine.folder(folder), self.servers.user)
             }

@@ -134,7 +134,7 @@ impl Machine {
     }
 
     /// Returns the absolute path that an environment variable holds.
-    fn path_in(&self, variable: &str) -> Option<PathBuf> {
+    pub fn path_in(&self, variable: &str) -> Option<PathBuf> {
         (self.variable)(variable)
             .map(PathBuf::from)
             .filter(|path| path.is_absolute())

@@ -287,6 +287,37 @@ fn the_file_that_is_there_is_changed() {
     assert_eq!(connection.file().unwrap(), plain);
 }
 
+#[cfg(unix)]
+#[test]
+fn variables_of_a_host_name_its_folder_or_its_file() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = Machine {
+        variable: |name| (name == "OPENCODE_CONFIG_DIR").then(|| "/team".into()),
+        ..machine(home.path())
+    };
+    let file = Machine {
+        variable: |name| {
+            let named = [
+                ("OPENCODE_CONFIG_DIR", "/team"),
+                ("OPENCODE_CONFIG", "/my.json"),
+            ];
+            let (_, path) = named.into_iter().find(|(variable, _)| *variable == name)?;
+            Some(path.into())
+        },
+        ..machine(home.path())
+    };
+    for (machine, servers) in [(&folder, "/team/opencode.jsonc"), (&file, "/my.json")] {
+        let found = connection(&OPENCODE, machine, Scope::User).file().unwrap();
+        assert_eq!(found, Path::new(servers));
+        assert_eq!(
+            OPENCODE.hooks_file_on(machine).unwrap(),
+            Path::new("/team/plugins/loci.js")
+        );
+    }
+    let project = connection(&OPENCODE, &file, Scope::Project);
+    assert_eq!(project.file().unwrap(), home.path().join("opencode.jsonc"));
+}
+
 #[test]
 fn hosts_are_found_by_what_they_leave() {
     let home = tempfile::tempdir().unwrap();

@@ -20,6 +20,7 @@ pub static CLAUDE_CODE: Host = Host {
         form: Form::Json,
         key: "mcpServers",
         folder: Some(Folder::home("").or_variable("CLAUDE_CONFIG_DIR")),
+        file_variable: None,
         user: &[".claude.json"],
         project: &[".mcp.json"],
         // It holds tools back until the model looks for them, unless a server is always loaded.

@@ -21,6 +21,7 @@ pub static CLAUDE_DESKTOP: Host = Host {
         form: Form::Json,
         key: "mcpServers",
         folder: None,
+        file_variable: None,
         user: &["claude_desktop_config.json"],
         project: &[],
         stdio: entry::command_and_args,

@@ -17,6 +17,7 @@ pub static CLINE: Host = Host {
         form: Form::Json,
         key: "mcpServers",
         folder: None,
+        file_variable: None,
         user: &["data/settings/cline_mcp_settings.json"],
         project: &[],
         stdio: |_, program, arguments| json!({"transport": {"type": "stdio", "command": program, "args": arguments}}),

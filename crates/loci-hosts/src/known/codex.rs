@@ -21,6 +21,7 @@ pub static CODEX: Host = Host {
         form: Form::Toml,
         key: "mcp_servers",
         folder: None,
+        file_variable: None,
         user: &["config.toml"],
         project: &[".codex/config.toml"],
         stdio: entry::command_and_args,

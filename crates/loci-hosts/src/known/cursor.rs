@@ -21,6 +21,7 @@ pub static CURSOR: Host = Host {
         form: Form::Json,
         key: "mcpServers",
         folder: None,
+        file_variable: None,
         user: &["mcp.json"],
         project: &[".cursor/mcp.json"],
         stdio: entry::command_and_args,

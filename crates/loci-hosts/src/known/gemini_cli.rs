@@ -30,6 +30,7 @@ pub static GEMINI_CLI: Host = Host {
         form: Form::Json,
         key: "mcpServers",
         folder: None,
+        file_variable: None,
         user: &["settings.json"],
         project: &[".gemini/settings.json"],
         stdio: entry::command_and_args,

@@ -26,6 +26,7 @@ pub static GOOSE: Host = Host {
         form: Form::Yaml,
         key: "extensions",
         folder: None,
+        file_variable: None,
         user: &["config.yaml"],
         project: &[],
         stdio: |name, program, arguments| {

@@ -14,7 +14,7 @@ pub static OPENCODE: Host = Host {
     title: "opencode",
     client: "opencode",
     folder: Folder {
-        variable: None,
+        variable: Some("OPENCODE_CONFIG_DIR"),
         linux: Base::Config("opencode"),
         macos: Base::Config("opencode"),
         windows: Base::Config("opencode"),
@@ -24,6 +24,8 @@ pub static OPENCODE: Host = Host {
         form: Form::Json,
         key: "mcp",
         folder: None,
+        // It comes after all other files of the user.
+        file_variable: Some("OPENCODE_CONFIG"),
         // Of both files, opencode lets the one with comments win.
         user: &["opencode.jsonc", "opencode.json"],
         project: &["opencode.jsonc", "opencode.json"],

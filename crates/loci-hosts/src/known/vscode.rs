@@ -23,6 +23,7 @@ pub static VSCODE: Host = Host {
         form: Form::Json,
         key: "servers",
         folder: None,
+        file_variable: None,
         user: &["mcp.json"],
         project: &[".vscode/mcp.json"],
         stdio: |_, program, arguments| json!({"type": "stdio", "command": program, "args": arguments}),

@@ -18,6 +18,7 @@ pub static WINDSURF: Host = Host {
         form: Form::Json,
         key: "mcpServers",
         folder: None,
+        file_variable: None,
         user: &["mcp_config.json"],
         project: &[],
         stdio: entry::command_and_args,

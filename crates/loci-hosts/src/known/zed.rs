@@ -22,6 +22,7 @@ pub static ZED: Host = Host {
         form: Form::Json,
         key: "context_servers",
         folder: None,
+        file_variable: None,
         user: &["settings.json"],
         project: &[".zed/settings.json"],
         stdio: |_, program, arguments| json!({"source": "custom", "command": program, "args": arguments, "env": {}}),
