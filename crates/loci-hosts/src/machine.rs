@@ -74,7 +74,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Returns this machine; `None` if the user has no home folder.
+    /// Returns this machine; `None` if the user has no home folder, or its path is relative.
     pub fn here() -> Option<Self> {
         let system = if cfg!(windows) {
             System::Windows
@@ -85,7 +85,9 @@ impl Machine {
         };
         Some(Machine {
             system,
-            home: directories::BaseDirs::new()?.home_dir().to_owned(),
+            home: directories::BaseDirs::new()
+                .map(|folders| folders.home_dir().to_owned())
+                .filter(|home| home.is_absolute())?,
             variable: |name| std::env::var_os(name),
         })
     }

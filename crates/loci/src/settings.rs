@@ -339,7 +339,8 @@ impl Settings {
                 .filter(|value| !value.is_empty())
                 .cloned()
         };
-        let folders = ProjectDirs::from("", "", "loci");
+        // A relative home would make another folder below each current one.
+        let folders = ProjectDirs::from("", "", "loci").filter(|it| it.data_dir().is_absolute());
         let config_file = config_file(flags, &environment, folders.as_ref())?;
         let is_named = config_file.origin != Origin::Default;
         let mut values = file::read(Path::new(&config_file.text), is_named)?;
@@ -407,7 +408,9 @@ fn config_file(
 fn no_home(flag: &str) -> Failure {
     Failure::new(
         Exit::Usage,
-        format!("this user has no home folder, so there is no default place; name one with {flag}"),
+        format!(
+            "this user has no home folder with an absolute path, so there is no default place; name one with {flag}"
+        ),
     )
 }
 

@@ -590,6 +590,13 @@ fn a_server_is_asked_whether_it_is_ready() {
 }
 
 #[test]
+fn a_relative_home_makes_no_folders() {
+    let place = Place::new().with("HOME", "somewhere").with("LOCI_DATA", "");
+    place.run(&["list"]).failed(2, "--config FILE");
+    assert!(!place.path("somewhere").exists());
+}
+
+#[test]
 fn the_authority_of_a_company_is_trusted_once_it_is_named() {
     let pair = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let place = Place::new();
