@@ -12,10 +12,14 @@ pub(crate) mod marks;
 mod tokens;
 
 use std::ops::{Range, RangeInclusive};
+use std::sync::OnceLock;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
-use jiff::tz::Offset;
+use jiff::tz::{Offset, TimeZone};
+
+/// The zone whose days count; UTC if none is set.
+static ZONE: OnceLock<TimeZone> = OnceLock::new();
 
 /// The names of the months, folded.
 pub(crate) const MONTHS: [&str; 12] = [
@@ -133,17 +137,28 @@ pub fn iso_date(text: &str) -> Option<Date> {
     .ok()
 }
 
-/// Returns the day (UTC) of a moment in microseconds since 1970. A moment beyond the calendar maps
-/// to its first or last day.
+/// Sets the zone in which [`day`] finds the day of a moment, so that "yesterday" is the one of the
+/// people who read and write here. Only the first call of a process has an effect; without one,
+/// days are those of UTC.
+pub fn set_zone(zone: TimeZone) {
+    // A second zone would give moments two days.
+    _ = ZONE.set(zone);
+}
+
+/// Returns the day of a moment in microseconds since 1970, in the [zone](set_zone) of the process.
+/// A moment beyond the calendar maps to its first or last day.
 pub fn day(microseconds: i64) -> Date {
     let beyond = if microseconds < 0 {
         Timestamp::MIN
     } else {
         Timestamp::MAX
     };
-    Offset::UTC
-        .to_datetime(Timestamp::from_microsecond(microseconds).unwrap_or(beyond))
-        .date()
+    let moment = Timestamp::from_microsecond(microseconds).unwrap_or(beyond);
+    let there = match ZONE.get() {
+        Some(zone) => zone.to_datetime(moment),
+        None => Offset::UTC.to_datetime(moment),
+    };
+    there.date()
 }
 
 #[cfg(test)]
