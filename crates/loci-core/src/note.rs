@@ -64,13 +64,17 @@ pub enum FileProblemKind {
     DuplicateUid,
     /// It is a conflict copy that a sync client made of two versions of a note. It is not indexed.
     ConflictCopy,
+    /// Its name and its text may be another version of a note. It is indexed.
+    PossibleConflict,
+    /// A merge left both sides of a conflict in it. It is indexed with them.
+    ConflictMarks,
     /// It became empty. Only its title is indexed.
     Emptied,
 }
 
 impl FileProblemKind {
     /// Every kind.
-    pub const ALL: [FileProblemKind; 8] = [
+    pub const ALL: [FileProblemKind; 10] = [
         FileProblemKind::TooLarge,
         FileProblemKind::NotText,
         FileProblemKind::NotAFile,
@@ -78,8 +82,18 @@ impl FileProblemKind {
         FileProblemKind::BrokenFrontmatter,
         FileProblemKind::DuplicateUid,
         FileProblemKind::ConflictCopy,
+        FileProblemKind::PossibleConflict,
+        FileProblemKind::ConflictMarks,
         FileProblemKind::Emptied,
     ];
+
+    /// Returns true if a file with such a problem is indexed by what was read of it.
+    pub const fn leaves_text(self) -> bool {
+        matches!(
+            self,
+            FileProblemKind::BrokenFrontmatter | FileProblemKind::ConflictMarks
+        )
+    }
 
     /// Returns the name of the kind in reports and stores.
     pub const fn name(self) -> &'static str {
@@ -91,6 +105,8 @@ impl FileProblemKind {
             FileProblemKind::BrokenFrontmatter => "broken_frontmatter",
             FileProblemKind::DuplicateUid => "duplicate_uid",
             FileProblemKind::ConflictCopy => "conflict_copy",
+            FileProblemKind::PossibleConflict => "possible_conflict",
+            FileProblemKind::ConflictMarks => "conflict_marks",
             FileProblemKind::Emptied => "emptied",
         }
     }
@@ -241,6 +257,13 @@ pub trait NoteFolder: Send + Sync {
     /// As for [`scan`](NoteFolder::scan).
     fn identity(&self) -> Result<Option<String>> {
         Ok(self.scan()?.identity)
+    }
+
+    /// Returns the paths of the notes that the file at this path may be another version of, by
+    /// their names. They need not exist.
+    fn other_versions(&self, path: &str) -> Vec<String> {
+        _ = path;
+        Vec::new()
     }
 
     /// Reads a file; returns `None` if it does not exist.

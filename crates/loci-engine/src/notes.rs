@@ -5,6 +5,7 @@ mod change;
 mod index;
 mod keeper;
 mod names;
+mod possible_conflicts;
 pub mod reconcile;
 mod reconciliation;
 
@@ -29,6 +30,9 @@ pub(crate) use index::{Embedded, Reading, in_parallel, memory_of, note_body};
 pub(crate) use keeper::Keeper;
 pub(crate) use reconciliation::Extent;
 
+/// What follows the recorded identity of the folder: how its files were read. It changes when loci
+/// finds more in a file than before, so that all of them are read once more.
+const READING: &str = " 2";
 /// Files that are read to determine whether another folder contains the known notes.
 const COMPARED_MAX: usize = 64;
 
@@ -321,7 +325,7 @@ impl<'a> Notes<'a> {
         let folder = self.folder.ok_or_else(|| self.no_folder())?;
         let rows = self.store.note_files(&Space::default())?;
         let scan = folder.files.scan()?;
-        let noted = self.store.note_folder(&Space::default())?;
+        let (noted, _) = self.noted_folder()?;
         let all = self.store.notes_among(&everything(), usize::MAX)?.len();
         let found = Filter {
             forgotten: Forgotten::Hide,
@@ -353,6 +357,7 @@ impl<'a> Notes<'a> {
                            not allow it, its name may be no UTF-8, it may lie too deep, or there may be too many files";
             (path.clone(), FileProblem { kind: FileProblemKind::Unreadable, message: message.to_owned() })
         }));
+        problems.extend(self.possible_conflicts(folder, &rows)?);
         problems.sort_by(|left, right| left.0.cmp(&right.0));
         let away = folder.away(&rows, &scan, noted.as_ref());
         Ok(NoteStatus {
@@ -363,6 +368,17 @@ impl<'a> Notes<'a> {
             problems,
             away,
         })
+    }
+
+    /// Returns the recorded identity of the folder, and true if its files are to be read once more.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn noted_folder(&self) -> Result<(Option<String>, bool)> {
+        let noted = self.store.note_folder(&Space::default())?;
+        let identity = noted.as_ref().and_then(|noted| noted.strip_suffix(READING));
+        let is_read_anew = noted.is_some() && identity.is_none();
+        Ok((identity.map(str::to_owned).or(noted), is_read_anew))
     }
 
     /// Returns the notes whose files are empty and were not always: their text changed after they

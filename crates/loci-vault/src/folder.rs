@@ -10,6 +10,7 @@ use loci_core::{
     FileStamp, FolderScan, Note, NoteFolder, NoteLock, Result,
 };
 
+use crate::conflict;
 use crate::create::{Names, made_before};
 use crate::disk::{Folder, make_folder_at, stamp};
 use crate::frontmatter;
@@ -99,6 +100,19 @@ impl NoteFolder for VaultFolder {
 
     fn identity(&self) -> Result<Option<String>> {
         which(&self.site.root)
+    }
+
+    fn other_versions(&self, path: &str) -> Vec<String> {
+        let (parents, name) = split(path);
+        let inside = |name: String| {
+            if parents.is_empty() {
+                name
+            } else {
+                format!("{parents}/{name}")
+            }
+        };
+        let names = conflict::possible_originals(name);
+        names.into_iter().map(inside).collect()
     }
 
     fn read(&self, path: &str) -> Result<Option<FileRead>> {

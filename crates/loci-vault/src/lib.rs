@@ -18,6 +18,7 @@ mod displaced;
 mod folder;
 mod frontmatter;
 mod lock;
+mod merge;
 mod read;
 mod scan;
 mod site;

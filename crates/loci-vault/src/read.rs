@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use crate::conflict;
 use crate::disk::{Folder, stamp};
 use crate::frontmatter::{self, FRONTMATTER_BYTES_MAX};
+use crate::merge;
 use crate::text::{Mentions, mentions};
 
 /// The number of bytes of a hash in a file name.
@@ -161,17 +162,9 @@ fn attempt(
         .iter()
         .find(|name| folder.is_file(name).unwrap_or(false))
     {
-        let message = format!(
-            "a sync client made it of another version of `{original}`; merge the two and delete this one"
-        );
         // Not settled, so that it is read again: without the other file, it is a note.
-        return Ok(Some(unread(
-            before,
-            FileProblem {
-                kind: FileProblemKind::ConflictCopy,
-                message,
-            },
-        )));
+        let problem = conflict_copy(&format!("`{original}`"));
+        return Ok(Some(unread(before, problem)));
     }
     let bytes = bytes_of(file, metadata.len())?;
     if stamp(&file.metadata()?) != before || bytes.len() as u64 != before.bytes {
@@ -186,7 +179,8 @@ fn attempt(
 }
 
 fn content(bytes: &[u8]) -> Result<(NoteContent, Option<FileProblem>), FileProblem> {
-    let (note, problem) = frontmatter::read(text(bytes)?);
+    let text = text(bytes)?;
+    let (note, problem) = frontmatter::read(text);
     if note.body.len() > CONTENT_BYTES_MAX {
         return Err(too_large());
     }
@@ -197,8 +191,22 @@ fn content(bytes: &[u8]) -> Result<(NoteContent, Option<FileProblem>), FileProbl
             text_tags: tags,
             links,
         },
-        problem,
+        marked(text, problem),
     ))
+}
+
+/// Returns the problem of a text in which a merge left its marks: that the frontmatter is broken
+/// says less.
+fn marked(text: &str, problem: Option<FileProblem>) -> Option<FileProblem> {
+    let Some(line) = merge::conflict(text) else {
+        return problem;
+    };
+    let message = format!(
+        "line {line}: a merge left both sides of a conflict here; keep what is right and remove the marks"
+    );
+    // A broken frontmatter stays one, because its text must not bring a forgotten note back.
+    let kind = problem.map_or(FileProblemKind::ConflictMarks, |problem| problem.kind);
+    Some(FileProblem { kind, message })
 }
 
 /// Returns the result for a file that cannot be opened.
@@ -227,6 +235,17 @@ pub(crate) fn unread(stamp: FileStamp, problem: FileProblem) -> FileRead {
         hash: UNREAD,
         content: None,
         problem: Some(problem),
+    }
+}
+
+/// Returns the problem of another version of a note, which a sync client has made.
+pub(crate) fn conflict_copy(of: &str) -> FileProblem {
+    let message = format!(
+        "a sync client made it of another version of {of}; merge the two and delete this one"
+    );
+    FileProblem {
+        kind: FileProblemKind::ConflictCopy,
+        message,
     }
 }
 

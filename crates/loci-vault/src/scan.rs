@@ -6,8 +6,9 @@ use std::path::Path;
 
 use loci_core::{Error, FolderScan, Result};
 
+use crate::conflict;
 use crate::disk::{identity, stamp};
-use crate::read::{not_a_file, reason, unnamable, unreadable};
+use crate::read::{conflict_copy, not_a_file, reason, unnamable, unreadable};
 
 /// The maximum number of files of one folder of notes.
 const FILES_MAX: usize = 1_000_000;
@@ -43,7 +44,12 @@ pub(crate) fn scan(root: &Path) -> Result<FolderScan> {
         ..
     } = &mut scan;
     let walked = walk(root, unreadable_folders, &mut |path, entry, kind| {
-        if !is_note_name(&entry.file_name().to_string_lossy()) {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if !is_note_name(&name) {
+            if conflict::is_beside_note(&name) && !name.starts_with('.') {
+                skipped.push((path, conflict_copy("a note")));
+            }
             return;
         }
         if !kind.is_file() || entry.file_name().to_str().is_none() {

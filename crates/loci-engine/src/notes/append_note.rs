@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use uuid::{Builder, Uuid};
 
 use crate::memories::remember::{distinct, not_wiped};
-use crate::notes::{Embedded, Extent, FolderState, Notes, memory_of, note_body};
+use crate::notes::{Embedded, Extent, FolderState, Notes, READING, memory_of, note_body};
 use crate::{Embedding, KeyedRequest, check};
 
 /// A note to write.
@@ -95,7 +95,11 @@ impl Notes<'_> {
         let mut changes = Vec::new();
         if is_other_folder {
             let identity = folder.files.identity().ok().flatten();
-            changes.extend(identity.map(|identity| Change::PutNoteFolder { identity }));
+            let (_, is_read_anew) = self.noted_folder()?;
+            let reading = if is_read_anew { "" } else { READING };
+            changes.extend(identity.map(|identity| Change::PutNoteFolder {
+                identity: identity + reading,
+            }));
         }
         let written = Written::of(folder, path, read, changes)?;
         // The reply contains only the caller's own text, so it depends on no memory.
@@ -209,7 +213,7 @@ impl Notes<'_> {
     /// `unavailable` if it is away: a note written now would be in another place when it is back.
     fn is_other_folder(&self, folder: &FolderState) -> Result<bool> {
         let (space, identity) = (Space::default(), folder.files.identity()?);
-        let noted = self.store.note_folder(&space)?;
+        let (noted, _) = self.noted_folder()?;
         if identity.is_some() && identity == noted {
             return Ok(false);
         }

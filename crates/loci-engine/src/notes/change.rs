@@ -167,6 +167,8 @@ impl Notes<'_> {
                     problem.message
                 )));
             }
+            // The change does not concern the lines of the merge, or has its own text for them.
+            Some(problem) if problem.kind == FileProblemKind::ConflictMarks => {}
             Some(problem) => return Err(cannot_change(&problem.message)),
             None => {}
         }

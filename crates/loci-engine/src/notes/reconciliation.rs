@@ -11,7 +11,7 @@ use loci_core::{
 };
 
 use super::index::duplicate_uid;
-use super::{FolderState, Notes, Reading, everything, row_at};
+use super::{FolderState, Notes, READING, Reading, everything, row_at};
 use crate::Reconciled;
 use identity::Identity;
 
@@ -43,6 +43,8 @@ pub(super) struct Reconciliation<'a> {
     pub(super) notes: Notes<'a>,
     pub(super) folder: &'a FolderState,
     extent: Extent,
+    /// True if the files were last read by a version of loci that found less in them.
+    is_read_anew: bool,
     now: Timestamp,
     scan: FolderScan,
     /// The rows at the beginning, in the order of paths.
@@ -88,7 +90,7 @@ impl Notes<'_> {
         let space = Space::default();
         let before = self.store.note_files(&space)?;
         let scan = folder.files.scan()?;
-        let noted = self.store.note_folder(&space)?;
+        let (noted, is_read_anew) = self.noted_folder()?;
         let away = folder
             .away(&before, &scan, noted.as_ref())
             .filter(|_| extent != Extent::AcceptingMissing);
@@ -102,11 +104,12 @@ impl Notes<'_> {
         let identity = scan
             .identity
             .clone()
-            .filter(|identity| Some(identity) != noted.as_ref());
+            .filter(|identity| is_read_anew || Some(identity) != noted.as_ref());
         let mut look = Reconciliation {
             notes: *self,
             folder,
             extent,
+            is_read_anew,
             now: self.clock.now(),
             scan,
             before,
@@ -136,7 +139,9 @@ impl Notes<'_> {
         look.remove(gone)?;
         self.commit_notes(
             identity
-                .map(|identity| Change::PutNoteFolder { identity })
+                .map(|identity| Change::PutNoteFolder {
+                    identity: identity + READING,
+                })
                 .into_iter()
                 .collect(),
         )?;
@@ -236,7 +241,7 @@ impl Reconciliation<'_> {
                 Some(FileProblemKind::ConflictCopy | FileProblemKind::DuplicateUid) => !are_others,
                 _ => true,
             };
-            is_found && is_certain && suspect != Some(path)
+            is_found && is_certain && suspect != Some(path) && !self.is_read_anew
         };
         let changed = self
             .scan
@@ -262,7 +267,7 @@ impl Reconciliation<'_> {
             .is_some_and(|problem| problem.kind == FileProblemKind::Unreadable);
         let is_plain = problem
             .as_ref()
-            .is_none_or(|problem| problem.kind == FileProblemKind::BrokenFrontmatter);
+            .is_none_or(|problem| problem.kind.leaves_text());
         let content = content.filter(|_| is_plain);
         let before = self.row(&path).cloned();
         let blank = NoteFile {
@@ -279,7 +284,7 @@ impl Reconciliation<'_> {
             missing_since: None,
         };
         if let Some(row) = &before
-            && (is_unreadable || is_same(row, &blank, content.is_some()))
+            && (is_unreadable || !self.is_read_anew && is_same(row, &blank, content.is_some()))
             && row.memory.as_ref().is_none_or(|id| self.found.contains(id))
         {
             self.add(Reading::of(NoteFile {

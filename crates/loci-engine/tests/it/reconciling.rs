@@ -897,7 +897,7 @@ fn another_folder_is_told_by_what_is_in_it() {
                 .note_folder(&Space::default())
                 .unwrap()
                 .as_deref(),
-            Some("place"),
+            Some("place 2"),
             "{what}"
         );
         assert_sound(&vault);

@@ -253,6 +253,66 @@ fn a_person_and_callers_work_on_one_folder() {
 }
 
 #[test]
+fn notes_that_may_be_versions_of_one_are_told_and_found() {
+    let disk = Disk::new();
+    let engine = disk.engine();
+    fs::create_dir_all(disk.path("sub")).unwrap();
+    let minutes = "We meet on Tuesdays in the small room and bring the list of open orders";
+    for (path, text) in [
+        (
+            "Depot.md",
+            "---\ntitle: The depot\n---\nOpen on Mondays".to_owned(),
+        ),
+        (
+            "Depot-TOWER-31.md",
+            "---\ntitle: The depot\n---\nClosed for good".to_owned(),
+        ),
+        ("Depot 2.md", "Another depot, of another firm".to_owned()),
+        ("sub/Minutes.md", minutes.to_owned()),
+        ("sub/Minutes (1).md", format!("{minutes}, and tea")),
+        ("Minutes (1).md", format!("{minutes}, and tea")),
+        (
+            "Orders.md",
+            "---\nuid: o1\ntitle: Orders\n---\nOrders".to_owned(),
+        ),
+        (
+            "Orders-2.md",
+            "---\nuid: o2\ntitle: Orders\n---\nOrders".to_owned(),
+        ),
+        (
+            "Merge.md",
+            "Left\n<<<<<<< HEAD\nherons\n=======\nstorks\n>>>>>>> theirs\n".to_owned(),
+        ),
+    ] {
+        fs::write(disk.path(path), text).unwrap();
+    }
+    engine.notes().reconcile().unwrap();
+    let status = engine.notes().status().unwrap();
+    let problems: Vec<_> = status
+        .problems
+        .iter()
+        .map(|(path, problem)| (path.as_str(), problem.kind.name()))
+        .collect();
+    assert_eq!(
+        problems,
+        [
+            ("Depot-TOWER-31.md", "possible_conflict"),
+            ("Merge.md", "conflict_marks"),
+            ("sub/Minutes (1).md", "possible_conflict"),
+        ]
+    );
+    assert_eq!(status.notes, 9);
+    let ann = caller("ann", &WRITER);
+    assert!(!found(&engine, &ann, "closed for good").is_empty());
+    // A note with the marks of a merge can still be forgotten, and keeps its text.
+    let merged = found(&engine, &ann, "herons and storks")[0].clone();
+    engine.memories().forget(&ann, &merged).unwrap();
+    let text = disk.text("Merge.md");
+    assert!(text.contains("status: deleted") && text.contains("=======\nstorks\n>>>>>>> theirs"));
+    disk.assert_settled(&engine);
+}
+
+#[test]
 fn processes_write_at_once_and_lose_nothing() {
     const WRITERS: usize = 4;
     let disk = Arc::new(Disk::new());

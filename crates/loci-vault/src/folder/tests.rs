@@ -677,6 +677,21 @@ fn copies_of_sync_clients_are_told_while_the_note_is_there() {
         (read.problem.unwrap().kind, read.content, read.is_settled),
         (FileProblemKind::ConflictCopy, None, false)
     );
+    place.put("sub/tea.md.conflict1", b"white");
+    let scan = place.folder.scan().unwrap();
+    let skipped: Vec<_> = scan
+        .skipped
+        .iter()
+        .map(|(path, problem)| (path.as_str(), problem.kind))
+        .collect();
+    assert_eq!(
+        skipped,
+        [("sub/tea.md.conflict1", FileProblemKind::ConflictCopy)]
+    );
+    assert_eq!(
+        place.folder.other_versions("sub/tea (1).md"),
+        ["sub/tea.md"]
+    );
     let alone = place.read("cups (conflicted copy).md");
     assert_eq!(alone.problem, None);
     assert_eq!(place.read("tea (1).md").problem, None);
