@@ -86,8 +86,8 @@ pub use memory::{
     Thread, Tier, Visibility,
 };
 pub use note::{
-    ContentHash, Created, FileProblem, FileProblemKind, FileRead, FileStamp, FolderScan, Note,
-    NoteContent, NoteFile, NoteFolder, NoteLock, NoteStore,
+    ContentHash, Created, FRONTMATTER, FileProblem, FileProblemKind, FileRead, FileStamp,
+    FolderScan, Note, NoteContent, NoteFile, NoteFolder, NoteLock, NoteStore,
 };
 pub use passage::{Passage, Term, Vector};
 pub use principal::{

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Caller, Citation, Error, MemoryId, Principal, Result, SOURCE_MACHINE, SOURCE_PATH, Scope,
-    Space, Timestamp, limits,
+    Caller, Citation, Error, FRONTMATTER, MemoryId, Principal, Result, SOURCE_MACHINE, SOURCE_PATH,
+    Scope, Space, Timestamp, limits,
 };
 
 /// The weight of a memory if its writer gives none.
@@ -260,7 +260,9 @@ impl Memory {
     }
 
     /// Returns the words that are indexed in addition to its text: title, tags, the references of
-    /// its citations, and the name of its source file without the extension. Each is truncated to
+    /// its citations, the name of its source file without the extension, and the other
+    /// [values](FRONTMATTER) of a note's frontmatter, which its reader limits. Each reference and
+    /// name is truncated to
     /// [`limits::REFERENCE_INDEXED_BYTES_MAX`], since every passage carries them. Folder names are
     /// left out, since otherwise a query with the name of a folder would match every file in it.
     pub fn metadata(&self) -> Vec<String> {
@@ -280,6 +282,7 @@ impl Memory {
             .cloned()
             .chain(references)
             .chain(stem)
+            .chain(self.attributes.get(FRONTMATTER).cloned())
             .collect()
     }
 }
@@ -607,6 +610,15 @@ mod tests {
             title: Some("d\u{e9}j\u{e0} vu".to_owned()),
             ..untitled.clone()
         };
+        let values = BTreeMap::from([(
+            FRONTMATTER.to_owned(),
+            "d\u{e9}j\u{e0}\n2026-01-02\n".to_owned(),
+        )]);
+        let note = Memory {
+            attributes: values,
+            ..untitled.clone()
+        };
+        assert_eq!(note.metadata(), ["tag", "d\u{e9}j\u{e0}\n2026-01-02\n"]);
         assert_eq!(untitled.metadata(), ["tag"]);
         assert_eq!(titled.metadata(), ["d\u{e9}j\u{e0} vu", "tag"]);
         assert_eq!((untitled.text_bytes(), titled.text_bytes()), (7, 16));

@@ -5,6 +5,9 @@ use std::fmt;
 
 use crate::{Batch, Filter, MemoryId, Result, Space, Timestamp};
 
+/// The attribute of the memory of a note that holds [`NoteContent::values`], each with a line end.
+pub const FRONTMATTER: &str = "frontmatter";
+
 /// The frontmatter and the body of a file. Fields that the file does not have are `None`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Note {
@@ -197,6 +200,9 @@ pub struct NoteContent {
     pub text_tags: Vec<String>,
     /// Its links, as in [`NoteFile::links`].
     pub links: Vec<String>,
+    /// The words of its frontmatter under keys that no field of [`Note`] has: other names of the
+    /// note first, then other values, in order. Of limited length and number.
+    pub values: Vec<String>,
 }
 
 /// A listing of all files in a folder that may be notes. No file is read.

@@ -7,10 +7,13 @@ mod scalar;
 #[cfg(test)]
 mod tests;
 mod value;
+mod values;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
+#[cfg(doc)]
+use loci_core::NoteContent;
 use loci_core::limits::TAGS_MAX;
 use loci_core::{Error, ErrorCode, FileProblem, FileProblemKind, Note, Result};
 
@@ -66,11 +69,15 @@ struct Parsed<'a> {
     note: Note,
 }
 
-/// Parses a text as a note. A text with a broken frontmatter is plain text from its beginning, and
-/// marked as deleted if a line of the frontmatter says so.
-pub(crate) fn read(text: &str) -> (Note, Option<FileProblem>) {
+/// Parses a text as a note; returns it with its other [values](NoteContent::values). A text with a
+/// broken frontmatter is plain text from its beginning, and marked as deleted if a line of the
+/// frontmatter says so.
+pub(crate) fn read(text: &str) -> (Note, Vec<String>, Option<FileProblem>) {
     match parse(text) {
-        Ok(parsed) => (parsed.note, None),
+        Ok(parsed) => {
+            let values = values::of(&parsed.entries);
+            (parsed.note, values, None)
+        }
         Err(broken) => {
             let problem = FileProblem {
                 kind: FileProblemKind::BrokenFrontmatter,
@@ -81,6 +88,7 @@ pub(crate) fn read(text: &str) -> (Note, Option<FileProblem>) {
                     is_deleted: says_deleted(text),
                     ..plain(text)
                 },
+                Vec::new(),
                 Some(problem),
             )
         }
@@ -185,13 +193,13 @@ pub(crate) fn normal_body(text: &str) -> String {
 
 impl Parsed<'_> {
     fn entry(&self, key: Key) -> Option<&Entry> {
-        self.entries.iter().find(|entry| entry.name == key.name())
+        self.entries.iter().find(|entry| entry.key == Some(key))
     }
 
     /// Returns the names of the foreign keys.
     fn foreign(self) -> Vec<String> {
-        let names = self.entries.into_iter().map(|entry| entry.name);
-        names.filter(|name| Key::named(name).is_none()).collect()
+        let foreign = self.entries.into_iter().filter(|entry| entry.key.is_none());
+        foreign.map(|entry| entry.name).collect()
     }
 }
 
@@ -225,7 +233,7 @@ fn parse(text: &str) -> Result<Parsed<'_>, Broken> {
         ..Note::default()
     };
     for entry in &entries {
-        if let Some(key) = Key::named(&entry.name) {
+        if let Some(key) = entry.key {
             note.take(key, &entry.value).map_err(|problem| {
                 Broken::new(entry.lines.start + 1, format!("`{}` {problem}", key.name()))
             })?;

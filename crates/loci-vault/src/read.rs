@@ -14,7 +14,7 @@ use crate::conflict;
 use crate::disk::{Folder, stamp};
 use crate::frontmatter::{self, FRONTMATTER_BYTES_MAX};
 use crate::merge;
-use crate::text::{Mentions, mentions};
+use crate::text::{LINKS_MAX, Mentions, mentions};
 
 /// The number of bytes of a hash in a file name.
 pub(crate) const NAMED_BYTES: usize = 8;
@@ -180,16 +180,22 @@ fn attempt(
 
 fn content(bytes: &[u8]) -> Result<(NoteContent, Option<FileProblem>), FileProblem> {
     let text = text(bytes)?;
-    let (note, problem) = frontmatter::read(text);
+    let (note, values, problem) = frontmatter::read(text);
     if note.body.len() > CONTENT_BYTES_MAX {
         return Err(too_large());
     }
-    let Mentions { tags, links } = mentions(&note.body);
+    let Mentions { tags, mut links } = mentions(&note.body);
+    for link in values.iter().flat_map(|value| mentions(value).links) {
+        if links.len() < LINKS_MAX && !links.contains(&link) {
+            links.push(link);
+        }
+    }
     Ok((
         NoteContent {
             note,
             text_tags: tags,
             links,
+            values,
         },
         marked(text, problem),
     ))

@@ -7,7 +7,7 @@ use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 use unicode_normalization::char::is_combining_mark;
 
 /// The maximum number of links of one note; further ones are ignored.
-const LINKS_MAX: usize = 256;
+pub(crate) const LINKS_MAX: usize = 256;
 /// The maximum bytes of UTF-8 in one link; longer ones are ignored.
 const LINK_BYTES_MAX: usize = 512;
 

@@ -1,12 +1,12 @@
 //! The conversion of note files to memories, and the update of their index.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::{slice, thread};
 
 use loci_core::{
-    Batch, Caller, Change, Delivery, Error, ErrorCode, Expect, FileProblem, FileProblemKind,
-    FileStamp, LOCAL, Link, Memory, MemoryId, Note, NoteContent, NoteFile, Passage, Relation,
-    Result, Space, Tier, Timestamp, Vector, Visibility, limits,
+    Batch, Caller, Change, Delivery, Error, ErrorCode, Expect, FRONTMATTER, FileProblem,
+    FileProblemKind, FileStamp, LOCAL, Link, Memory, MemoryId, Note, NoteContent, NoteFile,
+    Passage, Relation, Result, Space, Tier, Timestamp, Vector, Visibility, limits,
 };
 use loci_search::indexed;
 use uuid::Uuid;
@@ -134,10 +134,9 @@ pub(crate) fn memory_of(
     };
     let is_same_text = known.is_some_and(|known| known.content == text);
     let said = past(note.updated_at);
-    let earliest = said.map_or(modified, |said| said.min(modified));
     let created_at = past(note.created_at)
         .or(known.map(|known| known.created_at))
-        .unwrap_or(earliest);
+        .unwrap_or_else(|| said.map_or(modified, |said| said.min(modified)));
     // People who edit a text by hand seldom update `updated_at`.
     let updated_at = match (said, known) {
         (said, None) => said.unwrap_or(modified),
@@ -176,6 +175,7 @@ pub(crate) fn memory_of(
         },
         visibility: Visibility::Common,
         summary: base.summary.filter(|_| is_same_text),
+        attributes: with_values(base.attributes, content),
         forgotten_at,
         created_at,
         updated_at: updated_at.max(created_at),
@@ -269,6 +269,22 @@ fn tags(content: &NoteContent) -> Vec<String> {
         }
     }
     tags
+}
+
+/// Returns the attributes with the other values of the frontmatter, each with a line end: without
+/// one, a date would be taken for that of the note.
+fn with_values(
+    mut attributes: BTreeMap<String, String>,
+    content: &NoteContent,
+) -> BTreeMap<String, String> {
+    let lines = content.values.iter().map(|value| format!("{value}\n"));
+    let values: String = lines.collect();
+    if values.is_empty() {
+        attributes.remove(FRONTMATTER);
+    } else {
+        attributes.insert(FRONTMATTER.to_owned(), values);
+    }
+    attributes
 }
 
 impl Notes<'_> {

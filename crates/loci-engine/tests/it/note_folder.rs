@@ -189,6 +189,7 @@ impl MemoryFolder {
                 note,
                 text_tags,
                 links,
+                values: Vec::new(),
             });
         }
         Some(read)

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use loci_core::{NoteStore, Space, Store};
+use loci_core::{Batch, Change, Expect, NoteStore, Space, Store};
 use loci_engine::{AppendNote, Appended, Reconciled};
 use loci_vault::VaultFolder;
 use tempfile::TempDir;
@@ -310,6 +310,50 @@ fn notes_that_may_be_versions_of_one_are_told_and_found() {
     let text = disk.text("Merge.md");
     assert!(text.contains("status: deleted") && text.contains("=======\nstorks\n>>>>>>> theirs"));
     disk.assert_settled(&engine);
+}
+
+#[test]
+fn a_note_is_found_by_the_values_of_its_frontmatter() {
+    let disk = Disk::new();
+    let engine = disk.engine();
+    let ann = caller("ann", &WRITER);
+    fs::create_dir_all(disk.path("")).unwrap();
+    fs::write(disk.path("Glossary.md"), "---\naliases: [Begriffsheft]\nauthor: Ottilie\nup: \"[[Shelf]]\"\ndue: 2026-01-02\n---\nWhat short forms mean.\n").unwrap();
+    fs::write(disk.path("Shelf.md"), "Books stand here.\n").unwrap();
+    engine.notes().reconcile().unwrap();
+    let id = found(&engine, &ann, "short forms")[0].clone();
+    for query in ["Begriffsheft", "ottilie", "\"Begriffsheft\""] {
+        assert_eq!(found(&engine, &ann, query).first(), Some(&id), "{query}");
+    }
+    assert_eq!(disk.stored(&id).links.len(), 1, "a link in a value is one");
+    // An earlier version of loci left the values out.
+    let Some(known) = disk.store.note_folder(&Space::default()).unwrap() else {
+        panic!("the folder is known");
+    };
+    let identity = known.rsplit_once(' ').unwrap().0.to_owned();
+    let before = disk.stored(&id);
+    let memory = Memory {
+        attributes: std::collections::BTreeMap::new(),
+        revision: before.revision + 1,
+        ..before.clone()
+    };
+    let passages = Some(loci_search::indexed::passages(&memory));
+    let put = Change::Put {
+        memory: Box::new(memory),
+        passages,
+        expect: Expect::Revision(before.revision),
+    };
+    let changes = vec![put, Change::PutNoteFolder { identity }];
+    let space = Space::default();
+    disk.store.commit(Batch { space, changes }).unwrap();
+    assert!(!found(&engine, &ann, "Begriffsheft").contains(&id));
+    engine.notes().reconcile().unwrap();
+    assert!(found(&engine, &ann, "Begriffsheft").contains(&id));
+    assert_eq!(disk.stored(&id).updated_at, before.updated_at);
+    disk.assert_settled(&engine);
+    disk.replace("Glossary.md", "aliases: [Begriffsheft]\n", "");
+    engine.notes().reconcile().unwrap();
+    assert!(!found(&engine, &ann, "Begriffsheft").contains(&id));
 }
 
 #[test]

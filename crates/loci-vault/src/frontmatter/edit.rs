@@ -19,7 +19,9 @@ pub(super) fn lines(key: Key, note: &Note, end: &str) -> String {
     let name = key.name();
     match note.scalar(key) {
         Some(value) => format!("{name}: {value}{end}"),
-        None if key == Key::Tags && !note.tags.is_empty() => block_list("", "", &note.tags, end),
+        None if key == Key::Tags && !note.tags.is_empty() => {
+            block_list("", name, "", &note.tags, end)
+        }
         None => String::new(),
     }
 }
@@ -79,7 +81,7 @@ fn pieces(parsed: &Parsed<'_>) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut next = 0;
     for entry in &parsed.entries {
-        let Some(key) = Key::named(&entry.name) else {
+        let Some(key) = entry.key else {
             continue;
         };
         pieces.push(Piece {
@@ -109,7 +111,7 @@ fn changed(
     end: &str,
 ) -> String {
     let lines = &parsed.lines[entry.lines.clone()];
-    let (name, comment) = (key.name(), &entry.comment);
+    let (name, comment) = (&entry.name, &entry.comment);
     if let Some(value) = note.scalar(key) {
         return format!("{indent}{name}: {value}{comment}{end}");
     }
@@ -139,11 +141,11 @@ fn changed(
             .collect();
         return format!("{indent}{name}: [{}]{comment}{end}", tags.join(", "));
     }
-    block_list(indent, comment, &note.tags, end) + &remarks
+    block_list(indent, name, comment, &note.tags, end) + &remarks
 }
 
-fn block_list(indent: &str, comment: &str, tags: &[String], end: &str) -> String {
-    let mut text = format!("{indent}{}:{comment}{end}", Key::Tags.name());
+fn block_list(indent: &str, name: &str, comment: &str, tags: &[String], end: &str) -> String {
+    let mut text = format!("{indent}{name}:{comment}{end}");
     for tag in tags {
         text += &format!("{indent}  - {}{end}", scalar::written(tag, false));
     }

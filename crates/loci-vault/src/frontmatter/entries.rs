@@ -12,15 +12,21 @@ use super::{Broken, FRONTMATTER_BYTES_MAX};
 
 /// The maximum depth of nesting.
 const DEPTH_MAX: usize = 32;
+/// The most texts that are taken from one foreign value.
+const TEXTS_MAX: usize = 64;
 
 /// A key at the top level of a frontmatter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     pub name: String,
+    /// The key of loci that it is, if any.
+    pub key: Option<Key>,
     /// The lines, from 0, of the key and its value, without the comments and blank lines that
     /// follow.
     pub lines: Range<usize>,
     pub value: Value,
+    /// The texts of a foreign value with several, in order.
+    pub texts: Vec<String>,
     /// A comment at the end of the line, with the white space before it.
     pub comment: String,
     /// True if the value is a block scalar, in which indented lines are text, even if they begin
@@ -82,6 +88,18 @@ pub(super) fn entries(yaml: &str, lines: &[&str]) -> Result<Option<Vec<Entry>>, 
     reader.finish()?;
     for entry in &mut entries {
         trim(entry, lines);
+    }
+    for key in Key::ALL {
+        // The name that loci writes comes before another that people mean by it.
+        let named = entries.iter().position(|entry| entry.name == key.name());
+        let meant = || {
+            entries
+                .iter()
+                .position(|entry| Key::meant(&entry.name) == Some(key))
+        };
+        if let Some(index) = named.or_else(meant) {
+            entries[index].key = Some(key);
+        }
     }
     Ok(Some(entries))
 }
@@ -218,8 +236,10 @@ impl<'a> Reader<'a> {
         let line = key.start.line().saturating_sub(1);
         let mut entry = Entry {
             name,
+            key: None,
             lines: line..self.lines.len(),
             value: Value::Other,
+            texts: Vec::new(),
             comment: String::new(),
             is_block_text: false,
         };
@@ -237,14 +257,14 @@ impl<'a> Reader<'a> {
                 entry.value = scalar(text.into_owned(), style);
                 end
             }
-            Event::SequenceStart(..) if Key::named(&entry.name).is_some() => {
+            Event::SequenceStart(..) if Key::meant(&entry.name).is_some() => {
                 let (value, end) = self.list(key, span)?;
                 entry.value = value;
                 end
             }
             Event::Alias(_) => return Ok(entry),
-            _ => {
-                self.skip()?;
+            begin => {
+                self.collect(&begin, &mut entry.texts)?;
                 return Ok(entry);
             }
         };
@@ -291,34 +311,42 @@ impl<'a> Reader<'a> {
                     items.push(Item { text, line });
                 }
                 Event::Alias(_) => is_flat = false,
-                _ => {
+                begin => {
                     is_flat = false;
-                    self.skip()?;
+                    self.collect(&begin, &mut Vec::new())?;
                 }
             }
         }
     }
 
-    /// Skips the rest of a collection that has begun.
-    fn skip(&mut self) -> Result<(), Broken> {
-        let mut depth = 1;
-        loop {
+    /// Reads the rest of a collection that has begun with this event, and collects the texts in it,
+    /// but for the keys of its mappings.
+    fn collect(&mut self, begin: &Event<'_>, texts: &mut Vec<String>) -> Result<(), Broken> {
+        // For each open collection: whether it is a mapping, and whether a key is next in it.
+        let mut open = vec![(matches!(begin, Event::MappingStart(..)), true)];
+        while let Some((is_mapping, is_key)) = open.last_mut() {
+            let is_value = !*is_mapping || !*is_key;
+            *is_key = !*is_key;
             let (event, span) = self.next()?;
             match event {
-                Event::SequenceStart(..) | Event::MappingStart(..) => depth += 1,
-                Event::SequenceEnd | Event::MappingEnd => depth -= 1,
+                Event::SequenceStart(..) => open.push((false, true)),
+                Event::MappingStart(..) => open.push((true, true)),
+                Event::SequenceEnd | Event::MappingEnd => drop(open.pop()),
+                Event::Scalar(text, style, ..) if is_value && texts.len() < TEXTS_MAX => {
+                    if let Value::Text(text) = scalar(text.into_owned(), style) {
+                        texts.push(text);
+                    }
+                }
                 _ => {}
             }
-            if depth == 0 {
-                return Ok(());
-            }
-            if depth > DEPTH_MAX {
+            if open.len() > DEPTH_MAX {
                 return Err(Broken::new(
                     span.start.line(),
                     format!("it is nested in more than {DEPTH_MAX} levels"),
                 ));
             }
         }
+        Ok(())
     }
 
     /// Returns the line of an item of a block list, if nothing else is on it and the item ends

@@ -10,6 +10,8 @@ use super::value::Value;
 
 /// The status of a deleted note; any other status is that of an active one.
 pub(super) const DELETED: &str = "deleted";
+/// The status of an active note, as loci writes it.
+pub(super) const ACTIVE: &str = "active";
 
 /// A key that loci uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +60,19 @@ impl Key {
 
     pub fn named(name: &str) -> Option<Key> {
         Key::ALL.into_iter().find(|key| key.name() == name)
+    }
+
+    /// Returns the key that people mean by a name. Note tools take `Tags` and `tag` for `tags`; the
+    /// other keys say too much in loci to be guessed.
+    pub fn meant(name: &str) -> Option<Key> {
+        let is = |other: &str| name.eq_ignore_ascii_case(other);
+        Key::named(name).or_else(|| {
+            if is("tags") || is("tag") {
+                Some(Key::Tags)
+            } else {
+                is("title").then_some(Key::Title)
+            }
+        })
     }
 }
 
@@ -125,7 +140,7 @@ impl NoteKeys for Note {
         match key {
             Key::Uid => self.id.as_ref().map(|id| scalar::written_id(id.as_str())),
             Key::Title => text(&self.title),
-            Key::Status => Some(if self.is_deleted { DELETED } else { "active" }.to_owned()),
+            Key::Status => Some(if self.is_deleted { DELETED } else { ACTIVE }.to_owned()),
             Key::CreatedAt => moment(self.created_at),
             Key::UpdatedAt => moment(self.updated_at),
             Key::DeletedAt => moment(self.deleted_at),

@@ -9,6 +9,15 @@ fn moment(microseconds: i64) -> Timestamp {
     Timestamp::from_microseconds(microseconds)
 }
 
+fn read(text: &str) -> (Note, Option<FileProblem>) {
+    let (note, _, problem) = super::read(text);
+    (note, problem)
+}
+
+fn values(text: &str) -> Vec<String> {
+    super::read(text).1
+}
+
 fn note(text: &str) -> Note {
     let (note, problem) = read(text);
     assert_eq!(problem, None, "{text:?}");
@@ -33,6 +42,103 @@ fn changed(text: &str, change: impl FnOnce(&mut Note)) -> String {
     rewrite(text, &note)
         .unwrap()
         .unwrap_or_else(|| text.to_owned())
+}
+
+#[test]
+fn values_under_other_keys_are_words_of_the_note() {
+    let rows: [(&str, &[&str]); 12] = [
+        (
+            "author: Mira  Holt\naliases: [GBD, The green book]\n",
+            &["GBD", "The green book", "Mira Holt"],
+        ),
+        ("Alias: GBD\n", &["GBD"]),
+        (
+            "aliases:\n  - \"GBD\"\n  - 'Green: book'\n",
+            &["GBD", "Green: book"],
+        ),
+        (
+            "up: [[Index]]\nnext: \"[[Other note]]\"\n",
+            &["Index", "[[Other note]]"],
+        ),
+        (
+            "source:\n  name: Gazette\n  pages: [12, 14]\n",
+            &["Gazette", "12", "14"],
+        ),
+        ("summary: >-\n  folded\n  lines\n", &["folded lines"]),
+        (
+            "year: 1984\ndone: true\nnothing: ~\nempty:\ndash: '-'\n",
+            &["1984"],
+        ),
+        ("status: archived\n", &["archived"]),
+        (
+            "status: Active\ntitle: T\ntags: [a]\nwing: w\nroom: r\nuid: u\n",
+            &[],
+        ),
+        ("cssclasses: [wide]\npublish: yes\n", &[]),
+        ("a: same\nb: same\n", &["same"]),
+        ("tags: [a]\nTags: [other]\n", &["other"]),
+    ];
+    for (yaml, expected) in rows {
+        for end in ["\n", "\r\n"] {
+            let text = format!("---\n{yaml}---\nText\n").replace('\n', end);
+            assert_eq!(values(&text), expected, "{yaml:?}");
+        }
+    }
+    let long = format!("---\nlong: {}\n---\n", "é".repeat(300));
+    assert_eq!(values(&long), ["é".repeat(128)]);
+    let many: String = (0..400)
+        .map(|number| format!("k{number}: value {number}\n"))
+        .collect();
+    let values = values(&format!("---\n{many}---\n"));
+    assert!(values.join("\n").len() <= 1_024 && values.len() > 50);
+    assert!(
+        super::read("---\ntitle: [\nauthor: Mira\n---\nText")
+            .1
+            .is_empty()
+    );
+}
+
+#[test]
+fn tags_and_titles_are_read_and_changed_under_the_names_that_people_give_them() {
+    for (text, expected) in [
+        (
+            "---\nTags: [a]\nTitle: One\n---\n",
+            "---\nTags: [a, b]\nTitle: Two\n---\n",
+        ),
+        (
+            "---\ntag: a\nTITLE: One # x\n---\n",
+            "---\ntag: [a, b]\nTITLE: Two # x\n---\n",
+        ),
+        (
+            "---\nTAGS:\n  - a\ntitle: One\n---\n",
+            "---\nTAGS:\n  - a\n  - b\ntitle: Two\n---\n",
+        ),
+        (
+            "---\nTags:\nTitle: x\ntitle: One\ntags: a\n---\n",
+            "---\nTags:\nTitle: x\ntitle: Two\ntags: [a, b]\n---\n",
+        ),
+    ] {
+        let before = note(text);
+        assert_eq!(
+            (before.title.as_deref(), before.tags),
+            (Some("One"), vec!["a".to_owned()]),
+            "{text:?}"
+        );
+        let after = changed(text, |note| {
+            note.title = Some("Two".to_owned());
+            note.tags.push("b".to_owned());
+        });
+        assert_eq!(after, expected);
+    }
+    // What loci would act on is read under its own name alone.
+    let note = note("---\nStatus: deleted\nUID: x\nAlways_Load: yes\nWing: w\n---\nText");
+    assert_eq!(
+        note,
+        Note {
+            body: "Text".to_owned(),
+            ..Note::default()
+        }
+    );
 }
 
 #[test]
