@@ -62,6 +62,7 @@ pub static RULES: Rules = Rules {
     levels: &[
         ("xtask", 0),
         ("loci-core", 0),
+        ("loci-json", 0),
         ("loci-search", 1),
         ("loci-embed", 1),
         ("loci-http", 1),
