@@ -396,7 +396,7 @@ class Conversations(AsyncTestCase):
             self.assertEqual({(one["wing"], one["room"]) for one in drawers(data)}, {("checkout", "conversations"), ("projects", "conversations")})
             # In a wing of its own it is filed once more, and what no drawer may hold is told of.
             mined = mine_conversations(data, root / "one.jsonl", "--wing", "apart")
-            self.assertEqual((mined["wings"], mined["drawers"]["added"], mined["broken"]), (["apart"], 1, 1))
+            self.assertEqual((mined["wings"], mined["drawers"]["added"], mined["broken"], mined["repairs"]), (["apart"], 2, 0, 1))
             # Renamed and gone on with.
             (root / "one.jsonl").rename(root / "renamed.jsonl")
             append(root / "renamed.jsonl", event("assistant", "It lacks an index.", 2))

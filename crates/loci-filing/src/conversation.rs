@@ -1,28 +1,32 @@
 //! Files the messages of conversations as drawers, one for each message.
 
+mod counts;
 mod found;
 mod parts;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::mem;
 use std::path::Path;
 use std::time::Instant;
 
-use loci_core::{Caller, Error, ErrorCode, FileStamp, Redactions, SourceFile, Visibility};
+use loci_core::{
+    Caller, Error, ErrorCode, FileStamp, MemoryId, Redactions, SourceFile, Visibility,
+};
 use loci_dialects::{Context, mempalace};
-use loci_engine::{Engine, ReadSource, SourceFiled, SourcePart};
-use loci_mine::conversation::{self, Conversation, Format, Mark, Reading, Transcript};
+use loci_engine::{Engine, ReadSource, SourcePart};
+use loci_mine::conversation::{self, Conversation, Format, LeftOut, Mark, Reading, Transcript};
 use loci_mine::project;
 
+pub use counts::Told;
 use found::{NO_TRANSCRIPT, Place, found};
 pub use parts::ROOM;
-use parts::{bytes_said, parts_of};
+use parts::{bytes_said, id_of, is_known_by_time, parts_of};
 
 use crate::left_unread::{self, SHARED, VERBATIM};
 use crate::project::FORMAT;
 use crate::trust::Trust;
-use crate::{ATTEMPTS_MAX, Progress, Report, id_of, is_gone, settled, unreadable};
+use crate::{ATTEMPTS_MAX, Progress, Report, is_gone, settled, unreadable};
 
 /// The bytes of a growing transcript that are read and filed at a time, in the background and while
 /// a caller waits: some ten milliseconds.
@@ -68,23 +72,6 @@ pub struct Transcripts<'a> {
     pub until: Option<Instant>,
     /// True if secrets stay in the texts.
     pub is_verbatim: bool,
-}
-
-/// The outcome for one transcript.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Told {
-    /// The numbers of its drawers.
-    pub filed: SourceFiled,
-    /// The number of invalid lines or messages.
-    pub broken: u64,
-    /// The secrets that were redacted in it.
-    pub redacted: Redactions,
-    /// True if there was anything new to read.
-    pub was_read: bool,
-    /// True if it was moved since it was filed.
-    pub is_moved: bool,
-    /// True if there is more to read, which another process can do.
-    pub is_pending: bool,
 }
 
 /// Returns the wing of a transcript: where it was filed before, or that of the first folder that it
@@ -176,6 +163,10 @@ pub fn mine(
                 report.wings.insert(wing);
                 report.add(told.filed);
                 report.broken += told.broken;
+                report.repairs += told.repairs;
+                for (kind, count) in told.left_out {
+                    *report.left_out.entry(kind).or_default() += count;
+                }
                 report.redacted.add_all(&told.redacted);
                 report.moved += u64::from(told.is_moved);
                 if told.was_read {
@@ -305,11 +296,9 @@ struct Read {
     file: SourceFile,
     before: Option<SourceFile>,
     moved_from: Option<String>,
-    conversations: Vec<Conversation>,
+    transcript: Transcript,
     /// The number of parts before these.
     counted: u64,
-    /// The number of lines or messages of another form.
-    broken: u64,
 }
 
 impl<'a> Reader<'a> {
@@ -424,17 +413,12 @@ impl<'a> Reader<'a> {
                 mark,
                 has_more: true,
                 broken: 0,
+                repairs: 0,
+                left_out: LeftOut::default(),
                 ..transcript
             };
         }
-        let Transcript {
-            format,
-            conversations,
-            stamp,
-            mark: now,
-            has_more,
-            broken,
-        } = transcript;
+        let (now, has_more) = (transcript.mark, transcript.has_more);
         told.was_read |= before.is_none() || mark != Some(now);
         told.is_moved |= moved.is_some();
         let file = SourceFile {
@@ -442,11 +426,11 @@ impl<'a> Reader<'a> {
             collection: self.collection.clone(),
             path: path.to_owned(),
             root: transcripts.root.to_owned(),
-            format: format.name().to_owned(),
+            format: transcript.format.name().to_owned(),
             stamp: if has_more {
                 NEVER
             } else {
-                settled(stamp, self.engine.now())
+                settled(transcript.stamp, self.engine.now())
             },
             bytes_read: now.bytes,
             hash: now.hash,
@@ -461,9 +445,8 @@ impl<'a> Reader<'a> {
             file,
             before,
             moved_from,
-            conversations,
+            transcript,
             counted,
-            broken,
         };
         if has_more && !transcripts.is_dry {
             left_unread::name(self.engine, SHARED, path, transcripts.is_shared)?;
@@ -493,14 +476,16 @@ impl<'a> Reader<'a> {
             mut file,
             before,
             moved_from,
-            conversations,
+            transcript,
             counted,
-            mut broken,
         } = read;
+        told.count(&transcript);
         let redact = |text: &str| super::redacted(self.engine, text, is_verbatim).into_owned();
         let mut redacted = Redactions::default();
         let mut waiting: Vec<SourcePart> = Vec::new();
-        let put = |file: &SourceFile, parts, has_more| {
+        let mut seen = HashSet::new();
+        let mut put = |file: &SourceFile, mut parts: Vec<SourcePart>, has_more| {
+            self.keep_new(file, &mut parts, &mut seen)?;
             let (before, moved_from) = (before.clone(), moved_from.clone());
             let read = ReadSource {
                 file: file.clone(),
@@ -521,7 +506,7 @@ impl<'a> Reader<'a> {
             };
             Ok::<u64, Error>(filed.added)
         };
-        for conversation in conversations {
+        for conversation in transcript.conversations {
             let made = parts_of(&file, counted, conversation, &redact);
             redacted.add_all(&made.redacted);
             let bytes: usize = waiting.iter().map(|part| part.content.len()).sum();
@@ -534,13 +519,38 @@ impl<'a> Reader<'a> {
             if is_known || waiting.len() >= TOGETHER_PARTS || bytes >= TOGETHER_BYTES {
                 told.filed.added += put(&file, mem::take(&mut waiting), true)?;
             }
-            (file.parts, broken) = (file.parts + made.parts.len() as u64, broken + made.broken);
+            file.parts += made.parts.len() as u64;
+            told.repairs += made.repairs;
             waiting.extend(made.parts);
         }
         told.filed.added += put(&file, waiting, false)?;
-        told.broken += broken;
         told.redacted.add_all(&redacted);
         Ok(file)
+    }
+
+    /// Removes the parts that are filed already, from whichever transcript: one that goes on from
+    /// another begins with a copy of that.
+    fn keep_new(
+        &self,
+        file: &SourceFile,
+        parts: &mut Vec<SourcePart>,
+        seen: &mut HashSet<MemoryId>,
+    ) -> loci_core::Result<()> {
+        let known_by_time = |part: &SourcePart| is_known_by_time(file, part);
+        let ids = parts.iter().filter(|part| known_by_time(part));
+        let ids: Vec<MemoryId> = ids.map(|part| id_of(file, part, part.position)).collect();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let known = self.engine.sources().known_ids(&self.caller, &ids)?;
+        parts.retain(|part| {
+            if !known_by_time(part) {
+                return true;
+            }
+            let id = id_of(file, part, part.position);
+            !known.contains(&id) && seen.insert(id)
+        });
+        Ok(())
     }
 
     /// Returns the state of a deleted transcript whose bytes this file has or begins with.
@@ -720,6 +730,40 @@ mod tests {
                 (2, seen),
                 "{is_shared}"
             );
+        }
+    }
+
+    /// A fork begins with a copy of what was said before, under another name.
+    #[test]
+    fn what_two_transcripts_have_is_filed_once() {
+        let (engine, folder) = (engine(), tempfile::tempdir().unwrap());
+        let root = folder.path().to_str().unwrap();
+        let at = |second: u64, text: &str| {
+            let time = format!("2025-03-01T08:00:{second:02}Z");
+            event(text).replace("}\n", &format!(",\"timestamp\":\"{time}\"}}\n"))
+        };
+        let copied = at(1, "sow") + &at(2, "yes");
+        let transcripts = Transcripts {
+            wing: "global",
+            root,
+            is_dry: false,
+            is_shared: false,
+            until: None,
+            is_verbatim: false,
+        };
+        for (name, text, added) in [
+            ("first", copied.clone() + &at(3, "reap"), 3),
+            ("fork", copied.clone() + &at(9, "yes"), 1),
+            ("fork", copied.clone() + &at(9, "yes") + &at(10, "no"), 1),
+            ("again", copied.clone() + &at(3, "reap"), 0),
+            // Without a time, the file tells messages from others.
+            ("timeless", event("sow"), 1),
+            ("other", event("sow"), 1),
+        ] {
+            let path = format!("{root}/{name}");
+            fs::write(&path, text).unwrap();
+            let told = file(&engine, &transcripts, &path).unwrap().unwrap();
+            assert_eq!(told.filed.added, added, "{name}");
         }
     }
 

@@ -76,6 +76,8 @@ pub struct Report {
     pub unchanged: u64,
     /// Files that were passed over, by reason.
     pub passed_over: BTreeMap<&'static str, u64>,
+    /// The first of these files that are in another character set than UTF-8 or UTF-16.
+    pub other_charset: Vec<String>,
     /// Files that were filed before and are deleted.
     pub gone: u64,
     /// Files that were filed before and that git ignores now.
@@ -84,6 +86,10 @@ pub struct Report {
     pub drawers: SourceFiled,
     /// Invalid lines or messages of transcripts, which were left out.
     pub broken: u64,
+    /// Characters and values of transcripts that were no valid JSON, and were repaired.
+    pub repairs: u64,
+    /// What is in transcripts beside the messages, by kind.
+    pub left_out: BTreeMap<&'static str, u64>,
     /// The secrets that were redacted in the texts.
     pub redacted: Redactions,
     /// Files that could not be filed.
@@ -116,9 +122,12 @@ impl Report {
             "moved": moved,
             "unchanged": unchanged,
             "passed_over": passed_over,
+            "other_charset": self.other_charset,
             "gone": gone,
             "ignored": ignored,
             "broken": self.broken,
+            "repairs": self.repairs,
+            "left_out": self.left_out,
             "redacted": self.redacted.iter().collect::<BTreeMap<_, _>>(),
             "drawers": {"added": drawers.added, "kept": drawers.kept, "removed": drawers.removed},
             "failures": self.failures,
@@ -155,6 +164,7 @@ fn reason(unread: Unread) -> &'static str {
     match unread {
         Unread::TooLarge => "too_large",
         Unread::NotText => "not_text",
+        Unread::OtherCharset => "other_charset",
         Unread::Empty => "empty",
         Unread::Generated => "generated",
         Unread::NotAFile => "not_a_file",

@@ -12,7 +12,10 @@ use loci_dialects::mempalace;
 use loci_engine::{Engine, ReadSource, SourceFiled, SourcePart, check};
 use loci_mine::project::{self, Plan, TextFile, Unread};
 
-use crate::{ATTEMPTS_MAX, Progress, Report, id_of, is_gone, reason, settled, unreadable};
+use crate::{
+    ATTEMPTS_MAX, FAILURES_LISTED_MAX, Progress, Report, id_of, is_gone, reason, settled,
+    unreadable,
+};
 
 /// The format name of project files.
 pub const FORMAT: &str = "project";
@@ -196,6 +199,11 @@ impl Work<'_> {
             }
             Ok(Err(why)) => {
                 self.report.pass_over(reason(why));
+                if why == Unread::OtherCharset
+                    && self.report.other_charset.len() < FAILURES_LISTED_MAX
+                {
+                    self.report.other_charset.push(path);
+                }
                 let may_be_text = matches!(why, Unread::NotAFile | Unread::Unreadable);
                 before
                     .filter(|_| !may_be_text)

@@ -16,6 +16,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 
 pub mod conversation;
+mod decoded;
 pub mod plain_file;
 pub mod project;
 mod tree;

@@ -16,6 +16,7 @@ use loci_core::limits::SOURCE_FILE_BYTES_MAX;
 use loci_core::{ContentHash, FileStamp};
 use sha2::{Digest, Sha256};
 
+use crate::decoded::utf_16;
 use crate::plain_file::{self, Links, Refusal};
 use rules::{Folder, users_excludes};
 
@@ -79,8 +80,10 @@ pub struct Walked {
 pub enum Unread {
     /// It is larger than [`SOURCE_FILE_BYTES_MAX`].
     TooLarge,
-    /// It is no text in UTF-8, or holds NUL.
+    /// It is no text.
     NotText,
+    /// It may be a text, in another character set than UTF-8, or UTF-16 with a byte order mark.
+    OtherCharset,
     /// It has nothing but white space.
     Empty,
     /// It is made by a program for programs: a lock file of a package manager, a minified script, a
@@ -216,7 +219,7 @@ fn read_with(
         let before = stamp_of(&file.metadata()?);
         let mut bytes = Vec::new();
         file.by_ref().take(SAMPLE_BYTES).read_to_end(&mut bytes)?;
-        if bytes.contains(&0) {
+        if bytes.contains(&0) && utf_16(&bytes).is_none() {
             return Ok(Err(Unread::NotText));
         }
         file.take(SOURCE_FILE_BYTES_MAX).read_to_end(&mut bytes)?;
@@ -248,7 +251,10 @@ fn unread(path: &Path, metadata: &Metadata) -> Option<Unread> {
 
 fn understood(bytes: Vec<u8>, stamp: FileStamp) -> Result<TextFile, Unread> {
     let hash = ContentHash(Sha256::digest(&bytes).into());
-    let text = String::from_utf8(bytes).map_err(|_| Unread::NotText)?;
+    let text = match utf_16(&bytes) {
+        Some(text) => text,
+        None => String::from_utf8(bytes).map_err(|error| other_than_utf_8(error.as_bytes()))?,
+    };
     if text.contains('\0') {
         Err(Unread::NotText)
     } else if text.trim_start_matches('\u{feff}').trim().is_empty() {
@@ -257,6 +263,16 @@ fn understood(bytes: Vec<u8>, stamp: FileStamp) -> Result<TextFile, Unread> {
         Err(Unread::Generated)
     } else {
         Ok(TextFile { text, stamp, hash })
+    }
+}
+
+/// What bytes are that are no UTF-8: a text has no control characters but those of texts.
+fn other_than_utf_8(bytes: &[u8]) -> Unread {
+    let is_of_text = |byte: &u8| !matches!(byte, 0..=0x08 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
+    if bytes.iter().all(is_of_text) {
+        Unread::OtherCharset
+    } else {
+        Unread::NotText
     }
 }
 

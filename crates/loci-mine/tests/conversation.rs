@@ -200,7 +200,7 @@ fn marks_and_line_ends_of_other_systems_are_read() {
 }
 
 #[test]
-fn bytes_that_are_no_text_spoil_their_line_alone() {
+fn bytes_that_are_no_text_spoil_nothing_around_them() {
     let line = |text: &str| {
         format!(r#"{{"type":"user","message":{{"content":"{text}"}},"sessionId":"s"}}"#)
     };
@@ -211,21 +211,21 @@ fn bytes_that_are_no_text_spoil_their_line_alone() {
     bytes.extend(line("two").into_bytes());
     let reading = reading_of(&bytes).unwrap();
     assert_eq!(
-        (texts(&reading), reading.transcript.broken),
-        (vec!["one", "two"], 1)
+        (texts(&reading), reading.transcript.repairs),
+        (vec!["one", "cut \u{fffd}", "two"], 1)
     );
 
     let reading = reading_of(b"User: one\ncut \xf0\x9f\nAssistant: two\n").unwrap();
     assert_eq!(
-        (texts(&reading), reading.transcript.broken),
-        (vec!["one", "two"], 1)
+        (texts(&reading), reading.transcript.repairs),
+        (vec!["one\ncut \u{fffd}", "two"], 1)
     );
 
     let array = b"[{\"chat_messages\":[{\"sender\":\"human\",\"text\":\"\xff\"}]},{\"chat_messages\":[{\"sender\":\"human\",\"text\":\"kept\"}]}]";
     let reading = reading_of(array).unwrap();
     assert_eq!(
-        (texts(&reading), reading.transcript.broken),
-        (vec!["kept"], 1)
+        (texts(&reading), reading.transcript.repairs),
+        (vec!["\u{fffd}", "kept"], 1)
     );
 }
 

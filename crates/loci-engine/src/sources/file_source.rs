@@ -3,10 +3,11 @@
 mod filing;
 mod plan;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use loci_core::{
-    Batch, Caller, Change, Error, MemoryId, Result, SourceFile, Timestamp, Visibility,
+    Batch, Caller, Change, CollectionFilter, Error, Filter, Forgotten, MemoryId, Result,
+    SourceFile, Timestamp, Visibility,
 };
 
 use crate::Sources;
@@ -202,6 +203,19 @@ impl Sources<'_> {
     ) -> Result<SourceFiled> {
         read.check(self.machine)?;
         Ok(Filing::new(self, caller, id_of)?.plan(read, 0)?.filed(read))
+    }
+
+    /// Returns those of the ids that memories have which the caller may read, forgotten ones too.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn known_ids(&self, caller: &Caller, ids: &[MemoryId]) -> Result<HashSet<MemoryId>> {
+        let filter = Filter {
+            forgotten: Forgotten::Show,
+            ..self.access.filter(caller, CollectionFilter::Any)
+        };
+        let known = self.store.locations_of(&filter, ids)?;
+        Ok(known.into_iter().map(|(id, _)| id).collect())
     }
 
     /// Records the new state of a file, such as another modification time; its memories stay as

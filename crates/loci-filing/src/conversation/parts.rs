@@ -1,8 +1,9 @@
 //! The parts of a conversation, one for each message.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use loci_core::{Redacted, Redactions, SPEAKER, SourceFile, limits};
+use loci_core::{MemoryId, Redacted, Redactions, SPEAKER, SourceFile, limits};
 use loci_dialects::mempalace;
 use loci_engine::{SourcePart, check, kind_of};
 use loci_mine::conversation::{Conversation, Said};
@@ -11,6 +12,8 @@ use loci_mine::conversation::{Conversation, Said};
 pub const ROOM: &str = mempalace::CONVERSATIONS;
 /// The attribute with the title of the conversation.
 const CONVERSATION: &str = "conversation";
+/// What takes the place of NUL, which no drawer may have.
+const REPLACEMENT: &str = "\u{fffd}";
 /// The speakers in every conversation with a model; only others become a title.
 const USUAL_SPEAKERS: [&str; 2] = ["user", "assistant"];
 
@@ -26,8 +29,8 @@ pub(super) fn bytes_said(conversations: &[Conversation]) -> usize {
 /// The parts of a conversation.
 pub(super) struct Made {
     pub(super) parts: Vec<SourcePart>,
-    /// The number of pieces with characters that no drawer may have.
-    pub(super) broken: u64,
+    /// The number of messages with characters that no drawer may have, which were replaced.
+    pub(super) repairs: u64,
     /// The secrets that were redacted in the messages.
     pub(super) redacted: Redactions,
 }
@@ -56,11 +59,17 @@ pub(super) fn parts_of(
     let first = if id.is_empty() { counted } else { 0 };
     let mut made = Made {
         parts: Vec::new(),
-        broken: 0,
+        repairs: 0,
         redacted: Redactions::default(),
     };
     for Said { speaker, at, text } in messages {
         let Redacted { text, removed } = redact(&text);
+        let text = if text.contains('\0') {
+            made.repairs += 1;
+            Cow::Owned(text.replace('\0', REPLACEMENT))
+        } else {
+            text
+        };
         let found = Redactions::of(&removed);
         made.redacted.add_all(&found);
         let known = [(SPEAKER, Some(&speaker)), (CONVERSATION, title.as_ref())];
@@ -73,10 +82,6 @@ pub(super) fn parts_of(
             .collect();
         found.write_to(&mut attributes);
         for content in pieces(&text) {
-            if content.contains('\0') {
-                made.broken += 1;
-                continue;
-            }
             made.parts.push(SourcePart {
                 thread: thread.clone(),
                 position: first + made.parts.len() as u64,
@@ -92,6 +97,34 @@ pub(super) fn parts_of(
         }
     }
     made
+}
+
+/// Returns true if a message is the same in every transcript: what one speaker said at one moment. Of
+/// a message in an export, the conversation tells that; a piece of a long one may be like another.
+pub(super) fn is_known_by_time(file: &SourceFile, part: &SourcePart) -> bool {
+    let is_piece = part.content.len() > limits::CONTENT_BYTES_MAX - char::MAX.len_utf8();
+    part.created_at.is_some() && part.thread == file.thread() && !is_piece
+}
+
+/// Returns the id of a part. That of a message which is [known by its
+/// time](is_known_by_time) does not tell in which transcript it stands, so that a fork and what it
+/// was forked from have it once.
+pub(super) fn id_of(file: &SourceFile, part: &SourcePart, number: u64) -> MemoryId {
+    let at = part.created_at.filter(|_| is_known_by_time(file, part));
+    let Some(at) = at else {
+        return crate::id_of(file, part, number);
+    };
+    let wing = file.collection.as_deref().unwrap_or(mempalace::GLOBAL_WING);
+    let speaker = part.attributes.get(SPEAKER).map_or("", String::as_str);
+    let said = format!("said by {speaker} at {}", at.microseconds());
+    // The upper half counts the attempts at an id that is taken, the lower one is the position.
+    mempalace::mined_drawer_id(
+        wing,
+        &part.section,
+        &said,
+        &part.content,
+        number >> u32::BITS,
+    )
 }
 
 /// Returns true if the name of a speaker is worth searching for.
@@ -170,7 +203,7 @@ mod tests {
                 folder: None,
                 messages: texts.iter().map(said).collect(),
             };
-            let Made { parts, broken, .. } = parts_of(&file(machine), 7, conversation, &|text| {
+            let Made { parts, repairs, .. } = parts_of(&file(machine), 7, conversation, &|text| {
                 Redacted::unchanged(text).into_owned()
             });
             let found: Vec<(&str, u64)> = parts
@@ -181,11 +214,12 @@ mod tests {
                 found,
                 [
                     ("one", first),
-                    (long.as_str(), first + 1),
-                    ("two\n", first + 2)
+                    ("a\u{fffd}b", first + 1),
+                    (long.as_str(), first + 2),
+                    ("two\n", first + 3)
                 ]
             );
-            assert_eq!(broken, 1);
+            assert_eq!(repairs, 1);
             for SourcePart {
                 thread: of,
                 title,

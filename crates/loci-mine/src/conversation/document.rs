@@ -5,10 +5,12 @@
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use loci_json::Records;
 use serde_json::Value;
 
 use super::chat_gpt::{self, ChatGpt};
 use super::claude_ai::{self, ClaudeAi};
+use super::codex::{self, Codex};
 use super::gemini_cli::{self, GeminiCli, Log};
 use super::slack::{self, Slack};
 use super::{BYTE_ORDER_MARK, Format, Gather, Source, VALUE_BYTES_MAX, WHOLE_BYTES_MAX, Whole};
@@ -27,30 +29,34 @@ pub(super) fn read(source: &mut Source<'_>) -> io::Result<Option<Whole>> {
     };
     size?;
     let mut form: Option<(Format, Box<dyn Gather>)> = None;
-    let mut broken = 0;
+    let (mut broken, mut repairs) = (0, 0);
     while let Some(element) = elements.next()? {
-        let value = element.ok();
-        if form.is_none() {
-            form = value.as_ref().and_then(|value| form_of(value, path));
+        broken += u64::from(element.is_broken);
+        repairs += element.repairs;
+        for value in &element.values {
+            if form.is_none() {
+                form = form_of(value, path);
+            }
+            match &mut form {
+                Some((_, gather)) => gather.take(value),
+                None => broken += 1,
+            }
         }
-        broken += match (&mut form, value) {
-            (Some((_, gather)), Some(value)) => gather.take(&value),
-            _ => 1,
-        };
-        if form.is_none() && broken == HEAD_ELEMENTS_MAX {
+        if form.is_none() && broken >= HEAD_ELEMENTS_MAX {
             return Ok(None);
         }
     }
     Ok(form.map(|(format, gather)| {
-        let conversations = gather
-            .conversations()
-            .into_iter()
-            .filter(|found| !found.messages.is_empty())
-            .collect();
+        let (conversations, mut tally) = gather.finish();
+        tally.broken += broken;
         Whole {
             format,
-            conversations,
-            broken,
+            conversations: conversations
+                .into_iter()
+                .filter(|found| !found.messages.is_empty())
+                .collect(),
+            repairs,
+            tally,
         }
     }))
 }
@@ -63,6 +69,8 @@ fn form_of(value: &Value, path: &Path) -> Option<(Format, Box<dyn Gather>)> {
         Some((Format::ClaudeAi, Box::new(ClaudeAi::default())))
     } else if slack::tells(value) {
         Some((Format::Slack, Box::new(Slack::new(path))))
+    } else if codex::tells_document(value) {
+        Some((Format::Codex, Box::new(Codex::default())))
     } else if gemini_cli::tells(value) {
         Some((Format::GeminiCli, Box::new(GeminiCli::default())))
     } else if gemini_cli::tells_log(value) {
@@ -109,8 +117,8 @@ impl<R: BufRead> Elements<R> {
         }
     }
 
-    /// The next one; an error, if it is no JSON, or too long.
-    fn next(&mut self) -> io::Result<Option<serde_json::Result<Value>>> {
+    /// What is in the next one: a value, or those in it if it is broken. The last one may be cut off.
+    fn next(&mut self) -> io::Result<Option<Records>> {
         self.element.clear();
         let (mut depth, mut is_string, mut is_escaped) = (0_u64, false, false);
         let mut end = None;
@@ -142,10 +150,37 @@ impl<R: BufRead> Elements<R> {
             return Ok(None);
         }
         let is_too_long = self.element.len() as u64 > VALUE_BYTES_MAX;
-        Ok(Some(serde_json::from_slice(if is_too_long {
-            b""
+        Ok(Some(if is_too_long {
+            Records {
+                is_broken: true,
+                ..Records::default()
+            }
         } else {
-            &self.element
-        })))
+            self.records()
+        }))
+    }
+
+    fn records(&self) -> Records {
+        let read = if self.is_at_end {
+            loci_json::from_cut_slice(&self.element)
+        } else {
+            loci_json::from_slice(&self.element)
+        };
+        match read {
+            Ok((value, repairs)) => Records {
+                values: vec![value],
+                repairs,
+                is_broken: false,
+            },
+            // A quotation mark that is missing joins it with those that follow.
+            Err(_) => {
+                let (values, repairs) = loci_json::among(&self.element);
+                Records {
+                    values,
+                    repairs,
+                    is_broken: true,
+                }
+            }
+        }
     }
 }

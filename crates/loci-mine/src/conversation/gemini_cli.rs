@@ -8,12 +8,11 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::value::{Threads, moment, spoken, texts, title};
+use super::marks::GEMINI_CLI;
+use super::value::{Tally, Threads, answers, kinds, moment, title};
 use super::{Conversation, Gather, Said};
 use crate::plain_file;
 
-/// Elements in what the program or a hook, not the person, says to the model.
-const PROGRAM: &[&str] = &["session_context", "hook_context"];
 /// Bytes of a file that names the folder of a project.
 const PROJECT_FILE_BYTES_MAX: u64 = 1 << 20;
 /// Where the text of files begins that a message refers to.
@@ -42,28 +41,29 @@ pub(super) struct GeminiCli {
     messages: Vec<Vec<Said>>,
     /// Where those are, by id.
     places: HashMap<String, usize>,
+    tally: Tally,
 }
 
 impl GeminiCli {
-    /// Takes a head, a message or a change.
-    fn record(&mut self, record: &Value) -> u64 {
+    /// Takes a head, a message or a change; none if it is broken.
+    fn record(&mut self, record: &Value) -> Option<()> {
         if let Some(change) = record.get("$set") {
             return self.head(change);
         }
         // Who goes back behind something has said it nevertheless.
         if record.get("$rewindTo").is_some() {
-            return 0;
+            return Some(());
         }
         if record["id"].is_string() {
-            u64::from(self.message(record).is_none())
+            self.message(record)
         } else {
             self.head(record)
         }
     }
 
-    fn head(&mut self, head: &Value) -> u64 {
+    fn head(&mut self, head: &Value) -> Option<()> {
         if !head.is_object() {
-            return 1;
+            return None;
         }
         self.title = title(&head["summary"]).or(self.title.take());
         self.folder = self
@@ -72,13 +72,16 @@ impl GeminiCli {
             .or_else(|| title(&head["directories"][0]));
         self.is_helper |= head["kind"] == "subagent";
         match &head["messages"] {
-            Value::Null => 0,
-            Value::Array(messages) => messages
-                .iter()
-                .filter(|message| self.message(message).is_none())
-                .count() as u64,
-            _ => 1,
+            Value::Null => {}
+            Value::Array(messages) => {
+                for message in messages {
+                    let taken = self.message(message);
+                    self.tally.check(taken);
+                }
+            }
+            _ => return None,
         }
+        Some(())
     }
 
     fn message(&mut self, message: &Value) -> Option<()> {
@@ -86,8 +89,10 @@ impl GeminiCli {
         let speaker = match message["type"].as_str()? {
             "user" => "user",
             "gemini" => "assistant",
-            // Words of the program.
-            _ => return Some(()),
+            _ => {
+                self.tally.leave(kinds::PROGRAM);
+                return Some(());
+            }
         };
         let shown = &message["displayContent"];
         let content = if shown.is_null() {
@@ -97,7 +102,7 @@ impl GeminiCli {
         };
         let at = moment(&message["timestamp"]);
         let mut said = Conversation::default();
-        for text in parts(content)?
+        for text in parts(content, &mut self.tally)?
             .into_iter()
             .take_while(|text| !text.trim_start().starts_with(FILES_BEGIN))
         {
@@ -106,8 +111,18 @@ impl GeminiCli {
             } else {
                 Some(text)
             };
-            if let Some(text) = by_speaker {
-                said.say(speaker, at, text);
+            match by_speaker {
+                Some(text) => said.say(speaker, at, text),
+                None if text.trim().is_empty() => {}
+                None => self.tally.leave(kinds::PROGRAM),
+            }
+        }
+        for _ in message["thoughts"].as_array().into_iter().flatten() {
+            self.tally.leave(kinds::REASONING);
+        }
+        for call in message["toolCalls"].as_array().into_iter().flatten() {
+            if asked(call, &mut said).is_none() {
+                self.tally.leave(kinds::TOOL_CALL);
             }
         }
         let place = *self
@@ -122,9 +137,31 @@ impl GeminiCli {
     }
 }
 
+/// Adds what the model asks a person by calling a tool, and what the person answers; none if it is
+/// another tool.
+fn asked(call: &Value, said: &mut Conversation) -> Option<()> {
+    if call["name"] != "ask_user" {
+        return None;
+    }
+    let at = moment(&call["timestamp"]);
+    let questions = call["args"]["questions"].as_array().into_iter().flatten();
+    for question in questions.filter_map(|one| one["question"].as_str()) {
+        said.say("assistant", at, question);
+    }
+    let output = &call["result"][0]["functionResponse"]["response"]["output"];
+    if let Some(output) = output.as_str()
+        && let Ok((given, _)) = loci_json::from_slice::<Value>(output.as_bytes())
+    {
+        for answer in answers(&given["answers"]) {
+            said.say("user", at, answer);
+        }
+    }
+    Some(())
+}
+
 /// What a person said of a prompt as the program gives it to hooks and to the model.
 pub(super) fn prompt(text: &str) -> Option<&str> {
-    spoken(text, PROGRAM)
+    GEMINI_CLI.spoken(text, false)
 }
 
 /// The folder of the project that a file in `~/.gemini/tmp/<project>/chats` is about: the program
@@ -138,7 +175,7 @@ pub(super) fn project_folder(path: &Path) -> Option<String> {
     let noted = small_file(&project.join(".project_root")).map(|text| text.trim().to_owned());
     let listed = || {
         let projects = small_file(&project.parent()?.parent()?.join("projects.json"))?;
-        let projects: Value = serde_json::from_str(&projects).ok()?;
+        let (projects, _) = loci_json::from_slice::<Value>(projects.as_bytes()).ok()?;
         let name = project.file_name()?.to_str()?;
         let folders = projects["projects"].as_object()?;
         folders
@@ -156,67 +193,82 @@ fn small_file(path: &Path) -> Option<String> {
 }
 
 impl Gather for GeminiCli {
-    fn take(&mut self, value: &Value) -> u64 {
-        self.record(value)
+    fn take(&mut self, value: &Value) {
+        let taken = self.record(value);
+        self.tally.check(taken);
     }
 
     fn folder(&self) -> Option<&str> {
         self.folder.as_deref()
     }
 
-    fn conversations(self: Box<Self>) -> Vec<Conversation> {
-        let messages = if self.is_helper {
-            Vec::new()
-        } else {
-            self.messages
-        };
-        let messages = messages.into_iter().flatten().collect();
-        vec![Conversation {
+    fn finish(mut self: Box<Self>) -> (Vec<Conversation>, Tally) {
+        if self.is_helper {
+            let said = self.messages.drain(..).flatten();
+            said.for_each(|_| self.tally.leave(kinds::HELPER));
+        }
+        let messages = self.messages.into_iter().flatten().collect();
+        let conversation = Conversation {
             id: String::new(),
             title: self.title,
             folder: self.folder,
             messages,
-        }]
+        };
+        (vec![conversation], self.tally)
     }
 }
 
 /// What was gathered of `logs.json`: a conversation for each session.
 #[derive(Default)]
-pub(super) struct Log(Threads);
+pub(super) struct Log(Threads, Tally);
 
 impl Gather for Log {
-    fn take(&mut self, value: &Value) -> u64 {
+    fn take(&mut self, value: &Value) {
         let (Some(session), Some(text)) = (value["sessionId"].as_str(), value["message"].as_str())
         else {
-            return 1;
+            self.1.broken += 1;
+            return;
         };
         if value["type"] == "user" {
             self.0
                 .get(session)
                 .say("user", moment(&value["timestamp"]), text);
+        } else {
+            self.1.leave(kinds::PROGRAM);
         }
-        0
     }
 
-    fn conversations(self: Box<Self>) -> Vec<Conversation> {
-        self.0.conversations
+    fn finish(self: Box<Self>) -> (Vec<Conversation>, Tally) {
+        (self.0.conversations, self.1)
     }
 }
 
 /// The texts of what is a string, a part, or an array of both. Parts that hold a thought, a call or
 /// data have none.
-fn parts(content: &Value) -> Option<Vec<&str>> {
-    match content {
-        Value::Array(parts) => Some(parts.iter().filter_map(part).collect()),
-        Value::Object(_) => Some(part(content).into_iter().collect()),
-        _ => texts(content, &[]),
-    }
+fn parts<'a>(content: &'a Value, tally: &mut Tally) -> Option<Vec<&'a str>> {
+    let parts = match content {
+        Value::Array(parts) => parts.as_slice(),
+        Value::Object(_) | Value::String(_) => std::slice::from_ref(content),
+        _ => return None,
+    };
+    Some(parts.iter().filter_map(|one| part(one, tally)).collect())
 }
 
-fn part(part: &Value) -> Option<&str> {
+fn part<'a>(part: &'a Value, tally: &mut Tally) -> Option<&'a str> {
+    let text = part.as_str().or_else(|| part["text"].as_str());
     if part["thought"] == true {
-        None
-    } else {
-        part.as_str().or_else(|| part["text"].as_str())
+        tally.leave(kinds::REASONING);
+        return None;
     }
+    if text.is_none() && !part.is_null() {
+        let has = |key| !part[key].is_null();
+        tally.leave(if has("functionCall") {
+            kinds::TOOL_CALL
+        } else if has("functionResponse") {
+            kinds::TOOL_RESULT
+        } else {
+            kinds::FILE
+        });
+    }
+    text
 }

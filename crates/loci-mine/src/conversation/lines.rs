@@ -3,10 +3,12 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
+use loci_json::Records;
 use serde_json::Value;
 
 use super::claude_code::{self, ClaudeCode};
 use super::codex::{self, Codex};
+use super::codex_fork::Fork;
 use super::gemini_cli::{self, GeminiCli};
 use super::{
     BYTE_ORDER_MARK, Conversation, Format, GROWING_BYTES_MAX, Gather, Mark, Reading, Said, Source,
@@ -16,7 +18,7 @@ use super::{
 /// Lines at the beginning of a file of which one must tell the form.
 const HEAD_LINES_MAX: usize = 64;
 /// Lines before that one which may be broken.
-const HEAD_BROKEN_MAX: usize = 8;
+const HEAD_BROKEN_MAX: usize = 32;
 /// Bytes at the beginning of a file within which it names a folder, if it names one.
 const FOLDER_BYTES_MAX: u64 = 1 << 20;
 
@@ -29,7 +31,26 @@ pub(super) fn read(
     mark: Option<Mark>,
     bytes_max: u64,
 ) -> io::Result<Option<Reading>> {
-    let Some((format, mut gather)) = head(source)? else {
+    read_with(source, mark, bytes_max, Fork::of)
+}
+
+/// Reads all of such a file, with the copy at the beginning of a fork.
+pub(super) fn read_all(source: &mut Source<'_>) -> io::Result<Option<Reading>> {
+    read_with(source, None, u64::MAX, |_| None)
+}
+
+fn read_with(
+    source: &mut Source<'_>,
+    mark: Option<Mark>,
+    bytes_max: u64,
+    fork_of: fn(&Value) -> Option<Fork>,
+) -> io::Result<Option<Reading>> {
+    let Some(Head {
+        format,
+        mut gather,
+        value: first,
+    }) = head(source)?
+    else {
         return Ok(None);
     };
     source.check_size(if format.grows() {
@@ -41,42 +62,38 @@ pub(super) fn read(
         Some(mark) if format.grows() && source.begins_with(mark)? => mark.bytes,
         _ => 0,
     };
-    let bytes_max = if format.grows() { bytes_max } else { u64::MAX };
-    let (mut end, mut broken, mut has_more) = (start, 0, false);
-    let mut lines = Lines {
-        input: BufReader::new(source.from(start)?),
-        line: Vec::new(),
+    let fork = Some(&first)
+        .filter(|_| start == 0 && format == Format::Codex)
+        .and_then(fork_of);
+    // A copy at the beginning is told from the rest in one reading.
+    let bytes_max = if format.grows() && fork.is_none() {
+        bytes_max
+    } else {
+        u64::MAX
     };
-    while let Some(line) = lines.next()? {
-        let (objects, is_broken) = line.objects();
-        // What is still being written is read when it is whole.
-        if !line.is_ended && is_broken {
-            break;
-        }
-        if end > start && end - start + line.bytes > bytes_max {
-            has_more = true;
-            break;
-        }
-        end += line.bytes;
-        broken += u64::from(is_broken)
-            + objects
-                .iter()
-                .map(|object| gather.take(object))
-                .sum::<u64>();
+    if start > 0 {
+        gather.resume(&first);
     }
-    let conversations = gather
-        .conversations()
+    let taken = take_lines(source, start, bytes_max, gather.as_mut())?;
+    let (mut conversations, tally) = gather.finish();
+    if let Some(fork) = fork {
+        for conversation in &mut conversations {
+            fork.remove_copy(source.path, conversation)?;
+        }
+    }
+    let conversations = conversations
         .into_iter()
         .filter(|found| *found != Conversation::default())
         .collect();
-    let (stamp, mark) = (source.stamp, source.mark(end)?);
     let transcript = Transcript {
         format,
         conversations,
-        stamp,
-        mark,
-        has_more,
-        broken,
+        stamp: source.stamp,
+        mark: source.mark(taken.end)?,
+        has_more: taken.has_more,
+        broken: taken.broken + tally.broken,
+        repairs: taken.repairs,
+        left_out: tally.left_out,
     };
     Ok(Some(Reading {
         transcript,
@@ -84,9 +101,52 @@ pub(super) fn read(
     }))
 }
 
+/// How far lines were taken.
+struct Taken {
+    end: u64,
+    has_more: bool,
+    broken: u64,
+    repairs: u64,
+}
+
+/// Takes the lines from `start` on, of about `bytes_max` bytes.
+fn take_lines(
+    source: &mut Source<'_>,
+    start: u64,
+    bytes_max: u64,
+    gather: &mut dyn Gather,
+) -> io::Result<Taken> {
+    let mut taken = Taken {
+        end: start,
+        has_more: false,
+        broken: 0,
+        repairs: 0,
+    };
+    let mut lines = Lines {
+        input: BufReader::new(source.from(start)?),
+        line: Vec::new(),
+    };
+    while let Some(line) = lines.next()? {
+        let found = line.records();
+        // What is still being written is read when it is whole.
+        if !line.is_ended && found.is_broken {
+            break;
+        }
+        if taken.end > start && taken.end - start + line.bytes > bytes_max {
+            taken.has_more = true;
+            break;
+        }
+        taken.end += line.bytes;
+        taken.broken += u64::from(found.is_broken);
+        taken.repairs += found.repairs;
+        found.values.iter().for_each(|value| gather.take(value));
+    }
+    Ok(taken)
+}
+
 /// The first folder that such a file names at its beginning.
 pub(super) fn folder(source: &mut Source<'_>) -> io::Result<Option<String>> {
-    let Some((_, mut gather)) = head(source)? else {
+    let Some(Head { mut gather, .. }) = head(source)? else {
         return Ok(None);
     };
     let mut lines = Lines {
@@ -96,8 +156,8 @@ pub(super) fn folder(source: &mut Source<'_>) -> io::Result<Option<String>> {
     while gather.folder().is_none()
         && let Some(line) = lines.next()?
     {
-        for object in line.objects().0 {
-            gather.take(&object);
+        for value in line.records().values {
+            gather.take(&value);
         }
     }
     Ok(gather.folder().map(str::to_owned))
@@ -106,42 +166,68 @@ pub(super) fn folder(source: &mut Source<'_>) -> io::Result<Option<String>> {
 /// The last message in the last part of such a file, behind its first `from` bytes.
 pub(super) fn last_said(source: &mut Source<'_>, from: u64) -> io::Result<Option<Said>> {
     // Its messages alone do not tell the form.
-    let is_of_gemini_cli = matches!(head(source)?, Some((Format::GeminiCli, _)));
-    let start = source.stamp.bytes.saturating_sub(TAIL_BYTES_MAX).max(from);
+    let is_of_gemini_cli = head(source)?.is_some_and(|head| head.format == Format::GeminiCli);
+    let start = source.bytes.saturating_sub(TAIL_BYTES_MAX).max(from);
     let mut tail = Vec::new();
     source.from(start)?.read_to_end(&mut tail)?;
     Ok(tail.rsplit(|byte| *byte == b'\n').find_map(|line| {
         // The first line may begin before this part, and the last may not be whole yet.
-        let value = serde_json::from_slice(trimmed(line)).ok()?;
+        let (value, _) = loci_json::from_slice(trimmed(line)).ok()?;
         let mut gather: Box<dyn Gather> = if is_of_gemini_cli {
             Box::new(GeminiCli::default())
         } else {
             form_of(&value)?.1
         };
         gather.take(&value);
-        gather.conversations().pop()?.messages.pop()
+        gather.finish().0.pop()?.messages.pop()
     }))
 }
 
-/// The form of the file, and what gathers it.
-fn head(source: &mut Source<'_>) -> io::Result<Option<(Format, Box<dyn Gather>)>> {
+/// The beginning of a file.
+struct Head {
+    format: Format,
+    gather: Box<dyn Gather>,
+    /// The value that tells the form.
+    value: Value,
+}
+
+/// The form of the file, what gathers it, and the first value that tells the form. A file whose lines
+/// are all broken is of the form that its first line would be of if it were whole.
+fn head(source: &mut Source<'_>) -> io::Result<Option<Head>> {
     let mut lines = Lines {
         input: BufReader::new(source.from(0)?.take(VALUE_BYTES_MAX)),
         line: Vec::new(),
     };
-    let mut broken = 0;
-    for _ in 0..HEAD_LINES_MAX {
+    let (mut broken, mut cut) = (0, None);
+    for number in 0..HEAD_LINES_MAX {
         let Some(line) = lines.next()? else { break };
-        let (objects, is_broken) = line.objects();
-        if let Some(form) = objects.iter().find_map(form_of) {
-            return Ok(Some(form));
+        let found = line.records();
+        for value in found.values {
+            if let Some((format, gather)) = form_of(&value) {
+                return Ok(Some(Head {
+                    format,
+                    gather,
+                    value,
+                }));
+            }
         }
-        broken += usize::from(is_broken);
+        if found.is_broken && number == 0 && line.text.first() == Some(&b'{') {
+            cut = loci_json::from_cut_slice::<Value>(line.text).ok();
+        }
+        broken += usize::from(found.is_broken);
         if broken > HEAD_BROKEN_MAX {
             break;
         }
     }
-    Ok(None)
+    // A document is read as one, also if it was cut off.
+    let cut = cut.and_then(|(value, _)| Some((form_of(&value)?, value)));
+    Ok(cut
+        .filter(|((format, _), _)| format.grows())
+        .map(|((format, gather), value)| Head {
+            format,
+            gather,
+            value,
+        }))
 }
 
 /// The form that has such a line, and what gathers it.
@@ -201,22 +287,15 @@ impl<R: BufRead> Lines<R> {
 }
 
 impl Line<'_> {
-    /// The objects in it: one, or several if two programs wrote at the same time. And whether
-    /// anything follows, or stands there instead, that is none.
-    fn objects(&self) -> (Vec<Value>, bool) {
-        let (mut objects, mut rest) = (Vec::new(), self.text);
+    /// The objects in it.
+    fn records(&self) -> Records {
         if self.bytes > VALUE_BYTES_MAX {
-            return (objects, true);
-        }
-        while rest.first() == Some(&b'{') {
-            let mut values = serde_json::Deserializer::from_slice(rest).into_iter();
-            let Some(Ok(value)) = values.next() else {
-                break;
+            return Records {
+                is_broken: true,
+                ..Records::default()
             };
-            objects.push(value);
-            rest = trimmed(&rest[values.byte_offset()..]);
         }
-        (objects, !rest.is_empty())
+        loci_json::records(self.text)
     }
 }
 

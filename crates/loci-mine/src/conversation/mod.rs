@@ -1,14 +1,18 @@
 //! Transcripts of conversations, as the programs in which they took place keep or export them.
 
 mod chat_gpt;
+mod citations;
 mod claude_ai;
 mod claude_code;
 mod codex;
+mod codex_fork;
 mod document;
 mod gemini_cli;
 mod lines;
+mod marks;
 mod plain;
 mod slack;
+mod slack_text;
 mod value;
 
 use std::fs::File;
@@ -20,8 +24,12 @@ use loci_core::{ContentHash, FileStamp, Timestamp};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::decoded::decoded;
 use crate::plain_file::{self, Links, Refusal};
 use crate::project::stamp_of;
+
+pub use value::LeftOut;
+use value::Tally;
 
 /// Bytes of a line, or of an element of a document, beyond which it is broken.
 const VALUE_BYTES_MAX: u64 = 64 << 20;
@@ -39,7 +47,7 @@ const MARK_BYTES: u64 = 4096;
 pub enum Format {
     /// Claude Code: a line of JSON for each event.
     ClaudeCode,
-    /// Codex: the same, in another form.
+    /// Codex: the same, in another form, or until 2025 one JSON document of a session.
     Codex,
     /// Gemini CLI: lines of JSON, or one JSON document of a session.
     GeminiCli,
@@ -96,6 +104,10 @@ pub struct Transcript {
     pub has_more: bool,
     /// Lines or messages that are none of the form, and were passed over.
     pub broken: u64,
+    /// Characters and values that are no valid JSON, and were [repaired](loci_json::repair).
+    pub repairs: u64,
+    /// What is in it beside the messages, by kind.
+    pub left_out: LeftOut,
 }
 
 /// How far a file was read.
@@ -187,15 +199,20 @@ pub fn read(path: &Path, mark: Option<Mark>, bytes_max: u64) -> io::Result<Optio
     let Some(Whole {
         format,
         conversations,
-        broken,
+        repairs,
+        tally,
     }) = whole
     else {
         return Ok(None);
     };
-    let bytes = source.stamp.bytes;
-    let mark = Mark {
-        bytes,
-        hash: source.hash(0..bytes)?,
+    let bytes = source.bytes;
+    let mark = if format.grows() {
+        source.mark(bytes)?
+    } else {
+        Mark {
+            bytes,
+            hash: source.hash(0..bytes)?,
+        }
     };
     let transcript = Transcript {
         format,
@@ -203,7 +220,9 @@ pub fn read(path: &Path, mark: Option<Mark>, bytes_max: u64) -> io::Result<Optio
         stamp: source.stamp,
         mark,
         has_more: false,
-        broken,
+        broken: tally.broken,
+        repairs,
+        left_out: tally.left_out,
     };
     Ok(Some(Reading {
         transcript,
@@ -259,13 +278,16 @@ pub fn goes_on(path: &Path, format: Format, mark: Mark) -> io::Result<bool> {
     if format.grows() {
         return source.begins_with(mark);
     }
-    Ok(source.stamp.bytes == mark.bytes
+    Ok(source.bytes == mark.bytes
         && (source.mark(mark.bytes)? == mark || source.hash(0..mark.bytes)? == mark.hash))
 }
 
 /// A file as it was when its reading began: what is added meanwhile is not seen.
 struct Source<'a> {
+    /// In UTF-8.
     file: File,
+    /// How many bytes that has.
+    bytes: u64,
     path: &'a Path,
     stamp: FileStamp,
 }
@@ -278,13 +300,19 @@ impl<'a> Source<'a> {
             opened => opened?,
         };
         let stamp = stamp_of(&file.metadata()?);
-        Ok(Some(Source { file, path, stamp }))
+        let (file, bytes) = decoded(file, stamp.bytes)?;
+        Ok(Some(Source {
+            file,
+            bytes,
+            path,
+            stamp,
+        }))
     }
 
     /// # Errors
     /// [`Refusal::TooLarge`] if it has more bytes.
     fn check_size(&self, bytes_max: u64) -> io::Result<()> {
-        if self.stamp.bytes > bytes_max {
+        if self.bytes > bytes_max {
             Err(Refusal::TooLarge(bytes_max).into())
         } else {
             Ok(())
@@ -294,7 +322,7 @@ impl<'a> Source<'a> {
     /// What is in it from there on.
     fn from(&mut self, start: u64) -> io::Result<io::Take<&mut File>> {
         self.file.seek(SeekFrom::Start(start))?;
-        Ok((&mut self.file).take(self.stamp.bytes.saturating_sub(start)))
+        Ok((&mut self.file).take(self.bytes.saturating_sub(start)))
     }
 
     /// SHA-256 of a part of it.
@@ -312,7 +340,7 @@ impl<'a> Source<'a> {
 
     /// Whether it still begins with what was read.
     fn begins_with(&mut self, mark: Mark) -> io::Result<bool> {
-        Ok(mark.bytes <= self.stamp.bytes && self.mark(mark.bytes)? == mark)
+        Ok(mark.bytes <= self.bytes && self.mark(mark.bytes)? == mark)
     }
 
     /// The mark of what was read up to there.
@@ -328,20 +356,24 @@ impl<'a> Source<'a> {
 struct Whole {
     format: Format,
     conversations: Vec<Conversation>,
-    broken: u64,
+    repairs: u64,
+    tally: Tally,
 }
 
 /// Takes the JSON values of a file, which are its lines or the elements of its array, one after
 /// another.
 trait Gather {
-    /// Takes one; how many messages in it, or whether it itself, were none of the form.
-    fn take(&mut self, value: &Value) -> u64;
+    /// Takes one.
+    fn take(&mut self, value: &Value);
+
+    /// Takes what an earlier reading began with, where this one goes on.
+    fn resume(&mut self, _head: &Value) {}
 
     /// The first folder that they name, of a form whose files are about one.
     fn folder(&self) -> Option<&str> {
         None
     }
 
-    /// The conversations in all of them.
-    fn conversations(self: Box<Self>) -> Vec<Conversation>;
+    /// The conversations in all of them, and what was counted.
+    fn finish(self: Box<Self>) -> (Vec<Conversation>, Tally);
 }

@@ -7,6 +7,7 @@ use std::io::{self, Read};
 
 use loci_core::limits::SOURCE_FILE_BYTES_MAX;
 
+use super::value::Tally;
 use super::{BYTE_ORDER_MARK, Conversation, Format, Source, Whole};
 
 /// Names of a person that speaks with a model, in lower case.
@@ -69,7 +70,7 @@ pub(super) fn read(source: &mut Source<'_>) -> io::Result<Option<Whole>> {
         .take(SOURCE_FILE_BYTES_MAX)
         .read_to_end(&mut bytes)?;
     let found = gather(&bytes);
-    if found.is_some() && source.stamp.bytes > SOURCE_FILE_BYTES_MAX {
+    if found.is_some() && source.bytes > SOURCE_FILE_BYTES_MAX {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
     Ok(found)
@@ -80,13 +81,12 @@ fn gather(bytes: &[u8]) -> Option<Whole> {
         return None;
     }
     let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
-    let (mut lines, mut broken) = (Vec::new(), 0);
-    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        match str::from_utf8(line) {
-            Ok(line) => lines.push(line),
-            Err(_) => broken += 1,
-        }
-    }
+    let repairs = bytes
+        .utf8_chunks()
+        .filter(|chunk| !chunk.invalid().is_empty())
+        .count();
+    let text = String::from_utf8_lossy(bytes);
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let is_code = fenced(&lines);
     let messages = by_speakers(&lines, &is_code).or_else(|| by_questions(&lines, &is_code))?;
     let mut conversation = Conversation::default();
@@ -96,7 +96,8 @@ fn gather(bytes: &[u8]) -> Option<Whole> {
     Some(Whole {
         format: Format::Plain,
         conversations: vec![conversation],
-        broken,
+        repairs: repairs as u64,
+        tally: Tally::default(),
     })
 }
 

@@ -1,6 +1,7 @@
 //! The export of Slack: a folder for each channel, in it an array of messages for each day, and
 //! beside the folders `users.json` with the names of people. What is said in a thread on one day is
-//! a conversation of its own; the message that it answers stays where it was said.
+//! a conversation of its own; the message that it answers stays where it was said. Programs speak in
+//! attachments and blocks, people in snippets and in messages of others that they share.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -8,16 +9,18 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::value::{Threads, moment, title};
+use super::slack_text::{Names, of_block, of_markup};
+use super::value::{Tally, Threads, kinds, moment, title};
 use super::{Conversation, Gather, VALUE_BYTES_MAX};
 use crate::plain_file::{self, Links};
 
 /// Kinds of messages that somebody said. The others tell what became of the channel.
-const SAID: [&str; 5] = [
+const SAID: [&str; 6] = [
     "bot_message",
     "file_comment",
     "file_share",
     "me_message",
+    "reply_broadcast",
     "thread_broadcast",
 ];
 
@@ -33,8 +36,9 @@ pub(super) fn tells(value: &Value) -> bool {
 pub(super) struct Slack {
     channel: String,
     day: String,
-    names: HashMap<String, String>,
+    names: Names,
     threads: Threads,
+    tally: Tally,
 }
 
 impl Slack {
@@ -46,40 +50,169 @@ impl Slack {
             name(folder.and_then(Path::file_name)),
             name(path.file_stem()),
         );
-        let around = folder.and_then(Path::parent);
-        let names = around
+        let around: Vec<&Path> = folder
+            .and_then(Path::parent)
             .into_iter()
             .chain(folder)
-            .find_map(|folder| names(&folder.join("users.json")));
+            .collect();
+        let listed = |files: &[&str], name: &dyn Fn(&Value) -> Option<String>| {
+            let mut found = HashMap::new();
+            for file in files {
+                let known = around
+                    .iter()
+                    .find_map(|folder| names(&folder.join(file), name));
+                found.extend(known.unwrap_or_default());
+            }
+            found
+        };
         Slack {
             channel,
             day,
-            names: names.unwrap_or_default(),
+            names: Names {
+                people: listed(&["users.json"], &name_of_person),
+                channels: listed(&["channels.json", "groups.json"], &|one| {
+                    title(&one["name"])
+                }),
+            },
             threads: Threads::default(),
+            tally: Tally::default(),
         }
     }
 
     /// Takes a message; none if it is broken.
     fn message(&mut self, message: &Value) -> Option<()> {
-        let time = message["ts"].as_str()?;
-        let at = moment(&Value::from(time.parse::<f64>().ok()?));
+        let at = moment(&message["ts"]);
+        let time = match &message["ts"] {
+            Value::String(time) => time.clone(),
+            Value::Number(time) => time.to_string(),
+            _ => return None,
+        };
+        at?;
         if message["type"].as_str()? != "message" || !is_said(message) {
+            self.tally.leave(kinds::EVENT);
             return Some(());
         }
-        let text = message["text"].as_str()?;
+        let texts = self.texts(message);
+        if texts.is_empty() && message["text"].as_str().is_none() {
+            return None;
+        }
         let speaker = self.speaker(message)?;
         let thread = message["thread_ts"]
             .as_str()
             .filter(|thread| *thread != time)
             .unwrap_or_default();
-        self.threads.get(thread).say(&speaker, at, text);
+        let conversation = self.threads.get(thread);
+        for (other, text) in texts {
+            conversation.say(other.as_ref().unwrap_or(&speaker), at, &text);
+        }
         Some(())
+    }
+
+    /// What is said in a message, in words as people read them, each with its speaker if that is
+    /// another one than that of the message.
+    fn texts(&mut self, message: &Value) -> Vec<(Option<String>, String)> {
+        let mut texts = Vec::new();
+        let text = of_markup(message["text"].as_str().unwrap_or_default(), &self.names);
+        let blocks = self.blocks(&message["blocks"]);
+        // The blocks repeat the text of a person; that of a program may be a short form of them.
+        let is_of_program = message["bot_id"].is_string();
+        let is_longer = is_of_program && blocks.len() > text.len();
+        if !text.trim().is_empty() && !(is_longer && blocks.contains(text.trim())) {
+            texts.push((None, text.clone()));
+        }
+        if !blocks.is_empty() && (text.trim().is_empty() || is_longer) {
+            texts.push((None, blocks));
+        }
+        for attachment in message["attachments"].as_array().into_iter().flatten() {
+            let is_shared = attachment["is_msg_unfurl"] == true || attachment["is_share"] == true;
+            let is_preview = attachment["from_url"].is_string() && !is_shared;
+            let text = self.attachment(attachment);
+            if is_preview {
+                self.tally.leave(kinds::PREVIEW);
+            } else if !text.is_empty() {
+                let author = attachment["author_id"]
+                    .as_str()
+                    .and_then(|id| self.names.people.get(id).cloned())
+                    .or_else(|| title(&attachment["author_name"]));
+                texts.push((author.filter(|_| is_shared), text));
+            }
+        }
+        let files = message["files"].as_array().map_or(&[][..], Vec::as_slice);
+        let file = Some(&message["file"]).filter(|file| file.is_object());
+        for file in files.iter().chain(file) {
+            match snippet(file) {
+                Some(text) => texts.push((None, text.to_owned())),
+                None if file["mimetype"]
+                    .as_str()
+                    .is_some_and(|kind| kind.starts_with("image")) =>
+                {
+                    self.tally.leave(kinds::IMAGE);
+                }
+                None => self.tally.leave(kinds::FILE),
+            }
+            for comment in [
+                &file["initial_comment"]["comment"],
+                &message["comment"]["comment"],
+            ] {
+                let comment = of_markup(comment.as_str().unwrap_or_default(), &self.names);
+                if !comment.trim().is_empty() {
+                    texts.push((None, comment));
+                }
+            }
+        }
+        texts
+    }
+
+    /// The texts of a list of blocks, a line for each.
+    fn blocks(&self, blocks: &Value) -> String {
+        let blocks = blocks.as_array().into_iter().flatten();
+        let lines = blocks.map(|block| of_block(block, &self.names));
+        let lines: Vec<String> = lines.filter(|line| !line.trim().is_empty()).collect();
+        lines.join("\n")
+    }
+
+    /// The text of an attachment: its parts, or what stands for them where a program shows none.
+    fn attachment(&self, attachment: &Value) -> String {
+        let mut lines: Vec<String> = Vec::new();
+        let mut add = |text: &Value| {
+            let text = of_markup(text.as_str().unwrap_or_default(), &self.names);
+            if !text.trim().is_empty() {
+                lines.push(text);
+            }
+        };
+        for name in ["pretext", "title", "text"] {
+            add(&attachment[name]);
+        }
+        for field in attachment["fields"].as_array().into_iter().flatten() {
+            add(&field["title"]);
+            add(&field["value"]);
+        }
+        let blocks = self.blocks(&attachment["blocks"]);
+        if lines.is_empty() && !blocks.is_empty() {
+            lines.push(blocks);
+        } else if lines.is_empty() {
+            for shared in attachment["message_blocks"]
+                .as_array()
+                .into_iter()
+                .flatten()
+            {
+                lines.push(self.blocks(&shared["message"]["blocks"]));
+            }
+        }
+        lines.retain(|line| !line.trim().is_empty());
+        if lines.is_empty() {
+            return of_markup(
+                attachment["fallback"].as_str().unwrap_or_default(),
+                &self.names,
+            );
+        }
+        lines.join("\n")
     }
 
     /// What they are called, else their id.
     fn speaker(&self, message: &Value) -> Option<String> {
         let id = message["user"].as_str();
-        let known = id.and_then(|id| self.names.get(id).cloned());
+        let known = id.and_then(|id| self.names.people.get(id).cloned());
         known
             .or_else(|| name(&message["user_profile"]))
             .or_else(|| title(&message["username"]))
@@ -90,15 +223,17 @@ impl Slack {
 }
 
 impl Gather for Slack {
-    fn take(&mut self, value: &Value) -> u64 {
-        u64::from(self.message(value).is_none())
+    fn take(&mut self, value: &Value) {
+        let taken = self.message(value);
+        self.tally.check(taken);
     }
 
-    fn conversations(self: Box<Self>) -> Vec<Conversation> {
+    fn finish(self: Box<Self>) -> (Vec<Conversation>, Tally) {
         let Slack {
             channel,
             day,
             threads,
+            tally,
             ..
         } = *self;
         let named = |conversation: Conversation| {
@@ -114,7 +249,8 @@ impl Gather for Slack {
                 ..conversation
             }
         };
-        threads.conversations.into_iter().map(named).collect()
+        let conversations = threads.conversations.into_iter().map(named).collect();
+        (conversations, tally)
     }
 }
 
@@ -125,17 +261,28 @@ fn is_said(message: &Value) -> bool {
             .is_some_and(|kind| SAID.contains(&kind))
 }
 
-/// The names of people by their ids; none if there is no such list.
-fn names(path: &Path) -> Option<HashMap<String, String>> {
+/// The text of a file that a person wrote into Slack. Slack keeps only the beginning of a long one
+/// as `preview`.
+fn snippet(file: &Value) -> Option<&str> {
+    let texts = ["plain_text", "preview_plain_text", "preview"];
+    let mut texts = texts.iter().filter_map(|name| file[*name].as_str());
+    texts.find(|text| !text.trim().is_empty())
+}
+
+/// Names by ids in a list that stands beside the channels; none if there is no such list.
+fn names(path: &Path, name: &dyn Fn(&Value) -> Option<String>) -> Option<HashMap<String, String>> {
     let bytes = plain_file::read(path, Links::Refused, VALUE_BYTES_MAX).ok()?;
-    let users: Vec<Value> = serde_json::from_slice(&bytes).ok()?;
-    let names = users.iter().filter_map(|user| {
-        let name = name(&user["profile"])
-            .or_else(|| title(&user["real_name"]))
-            .or_else(|| title(&user["name"]))?;
-        Some((user["id"].as_str()?.to_owned(), name))
-    });
+    let (listed, _) = loci_json::from_cut_slice::<Vec<Value>>(&bytes).ok()?;
+    let names = listed
+        .iter()
+        .filter_map(|one| Some((one["id"].as_str()?.to_owned(), name(one)?)));
     Some(names.collect())
+}
+
+fn name_of_person(user: &Value) -> Option<String> {
+    name(&user["profile"])
+        .or_else(|| title(&user["real_name"]))
+        .or_else(|| title(&user["name"]))
 }
 
 /// The name that a person chose to be shown with, or has.

@@ -89,7 +89,10 @@ fn only_text_that_people_write_is_read() {
         ("b", "\u{feff}text".as_bytes(), None),
         ("c", b"a\0b", Some(Unread::NotText)),
         ("d", &late, Some(Unread::NotText)),
-        ("e", b"\xff", Some(Unread::NotText)),
+        ("e", b"\xff\x01", Some(Unread::NotText)),
+        ("latin", b"K\xfcche", Some(Unread::OtherCharset)),
+        ("utf-16", b"\xff\xfeT\0e\0e\0", None),
+        ("utf-16-blank", b"\xfe\xff\0 ", Some(Unread::Empty)),
         ("f", b"", Some(Unread::Empty)),
         ("g", "\u{feff} \n".as_bytes(), Some(Unread::Empty)),
         ("Cargo.lock", b"text", Some(Unread::Generated)),
@@ -103,7 +106,9 @@ fn only_text_that_people_write_is_read() {
         write(&path, bytes);
         match (read(&path).unwrap(), unread) {
             (Ok(file), None) => {
-                assert_eq!(file.text.as_bytes(), *bytes, "{name}");
+                let text = utf_16(bytes);
+                let text = text.unwrap_or_else(|| String::from_utf8(bytes.to_vec()).unwrap());
+                assert_eq!(file.text, text, "{name}");
                 assert_eq!(file.stamp, stamp(&path).unwrap());
                 assert_eq!(file.hash, ContentHash(Sha256::digest(bytes).into()));
             }

@@ -222,6 +222,52 @@ fn note_plan_above(root: &Path) {
     }
 }
 
+/// Returns a line for each kind of thing that was not filed as it was.
+fn remarks(report: &Report) -> String {
+    let Report {
+        broken,
+        repairs,
+        left_out,
+        other_charset,
+        redacted,
+        ..
+    } = report;
+    let mut text = String::new();
+    if *broken > 0 {
+        let left_out = counted(*broken, "message");
+        let _ = writeln!(
+            text,
+            "broken    {left_out} not in the form of the transcript, and left out"
+        );
+    }
+    if !other_charset.is_empty() {
+        let files = other_charset.join(", ");
+        let _ = writeln!(
+            text,
+            "charset   {files}: in no character set that is read; convert to UTF-8"
+        );
+    }
+    if *repairs > 0 {
+        let places = counted(*repairs, "place");
+        let _ = writeln!(
+            text,
+            "repaired  {places} in transcripts that {} no valid JSON or no text; what was said there is kept",
+            if *repairs == 1 { "is" } else { "are" }
+        );
+    }
+    if !left_out.is_empty() {
+        let kinds = left_out
+            .iter()
+            .map(|(kind, count)| format!("{} {count}", kind.replace('_', " ")));
+        let kinds: Vec<String> = kinds.collect();
+        let _ = writeln!(text, "left out  {}", kinds.join(", "));
+    }
+    if !redacted.is_empty() {
+        let _ = writeln!(text, "redacted  {redacted}; --verbatim keeps such secrets");
+    }
+    text
+}
+
 fn text_of(report: &Report, is_dry: bool, pending: u64) -> String {
     let Report {
         wings,
@@ -233,8 +279,6 @@ fn text_of(report: &Report, is_dry: bool, pending: u64) -> String {
         gone,
         ignored,
         drawers,
-        broken,
-        redacted,
         failures,
         ..
     } = report;
@@ -278,16 +322,7 @@ fn text_of(report: &Report, is_dry: bool, pending: u64) -> String {
             );
         }
     }
-    if *broken > 0 {
-        let left_out = counted(*broken, "message");
-        let _ = writeln!(
-            text,
-            "broken    {left_out} not in the form of the transcript, and left out"
-        );
-    }
-    if !redacted.is_empty() {
-        let _ = writeln!(text, "redacted  {redacted}; --verbatim keeps such secrets");
-    }
+    text += &remarks(report);
     if pending > 0 {
         let _ = writeln!(
             text,

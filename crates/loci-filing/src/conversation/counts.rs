@@ -1,0 +1,37 @@
+//! The counts of a transcript that was filed.
+
+use loci_core::Redactions;
+use loci_engine::SourceFiled;
+use loci_mine::conversation::{LeftOut, Transcript};
+
+/// The outcome for one transcript.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Told {
+    /// The numbers of its drawers.
+    pub filed: SourceFiled,
+    /// The number of invalid lines or messages.
+    pub broken: u64,
+    /// The number of characters and values that were no valid JSON, and were repaired.
+    pub repairs: u64,
+    /// What is in it beside the messages, by kind.
+    pub left_out: LeftOut,
+    /// The secrets that were redacted in it.
+    pub redacted: Redactions,
+    /// True if there was anything new to read.
+    pub was_read: bool,
+    /// True if it was moved since it was filed.
+    pub is_moved: bool,
+    /// True if there is more to read, which another process can do.
+    pub is_pending: bool,
+}
+
+impl Told {
+    /// Adds what was counted in a transcript beside its messages.
+    pub(super) fn count(&mut self, transcript: &Transcript) {
+        self.broken += transcript.broken;
+        self.repairs += transcript.repairs;
+        for (kind, count) in &transcript.left_out {
+            *self.left_out.entry(*kind).or_default() += count;
+        }
+    }
+}

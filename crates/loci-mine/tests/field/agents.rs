@@ -1,0 +1,313 @@
+//! What stands in the transcripts of agents beside the texts of messages.
+
+use crate::*;
+
+#[test]
+fn words_of_persons_outside_of_texts_are_kept_in_claude_code() {
+    let refused = "The user doesn't want to proceed with this tool use. The tool use was rejected. \
+        To tell you how to proceed, the user said:\nkeep the old beds";
+    let answered = r#"User has answered your questions: "Which bed?"="The sunny one", "When?"="In May, "late"". You can now continue with the user's answers in mind."#;
+    let result = |text: &str, is_error: bool| {
+        event(
+            "user",
+            &json!([{"type": "tool_result", "tool_use_id": "t", "is_error": is_error, "content": text}]),
+        )
+    };
+    let call = |name: &str, input: Value| {
+        event(
+            "assistant",
+            &json!([{"type": "tool_use", "id": "t", "name": name, "input": input}]),
+        )
+    };
+    let mut told = result("answered", false);
+    told["toolUseResult"] =
+        json!({"questions": [{"question": "How deep?"}], "answers": {"How deep?": "A hand"}});
+    let command = |name: &str, arguments: &str| {
+        let text = format!(
+            "<command-name>/{name}</command-name>\n<command-message>{name}</command-message>\n<command-args>{arguments}</command-args>"
+        );
+        event("user", &json!(text))
+    };
+    let reading = read(&lines(&[
+        command("sow", "beans in the north bed"),
+        command("model", "opus"),
+        command("clear", ""),
+        call("ExitPlanMode", json!({"plan": "1. Dig\n2. Sow"})),
+        result(
+            "User has approved your plan.\n\n## Approved Plan:\n1. Dig\n2. Sow",
+            false,
+        ),
+        result(
+            "User has approved your plan.\n\n## Approved Plan (edited by user):\n1. Only sow",
+            false,
+        ),
+        call(
+            "AskUserQuestion",
+            json!({"questions": [{"question": "Which bed?"}, {"question": "When?"}]}),
+        ),
+        result(answered, false),
+        told,
+        call("Bash", json!({"command": "dig"})),
+        result(refused, true),
+        result("two spades", false),
+    ]));
+    assert_eq!(
+        said(&reading),
+        [
+            ("user", "beans in the north bed"),
+            ("assistant", "1. Dig\n2. Sow"),
+            ("user", "1. Only sow"),
+            ("assistant", "Which bed?"),
+            ("assistant", "When?"),
+            ("user", "The sunny one"),
+            ("user", "In May, \"late\""),
+            ("user", "A hand"),
+            ("user", "keep the old beds"),
+        ]
+    );
+    let left_out: Vec<_> = reading.transcript.left_out.into_iter().collect();
+    assert_eq!(
+        left_out,
+        [("program", 2), ("tool_call", 1), ("tool_result", 1)]
+    );
+}
+
+#[test]
+fn a_message_that_was_written_while_it_grew_is_read_once() {
+    let part = |id: &str, text: &str| {
+        let mut event = event("assistant", &json!([{"type": "text", "text": text}]));
+        event["message"]["id"] = json!(id);
+        event
+    };
+    let reading = read(&lines(&[
+        part("m1", "Sow"),
+        part("m1", "Sow in"),
+        event("user", &json!("And?")),
+        part("m1", "Sow in May"),
+        part("m1", "Sow in"),
+        part("m1", "Then wait."),
+        part("m2", "Sow"),
+    ]));
+    assert_eq!(
+        said(&reading),
+        [
+            ("assistant", "Sow in May"),
+            ("user", "And?"),
+            ("assistant", "Then wait."),
+            ("assistant", "Sow")
+        ]
+    );
+}
+
+#[test]
+fn what_no_person_said_in_claude_code_is_left_out() {
+    for text in [
+        "Stop hook feedback:\nplease save",
+        "<tick>07:00</tick>",
+        "<cross-session-message from=\"x\">dig</cross-session-message>",
+        "<some-new-wrapper id=\"1\">\ndig\n</some-new-wrapper>",
+        "<task-notification>done</task-notification>\n<system-reminder>late</system-reminder>",
+        "Continue from where you left off.",
+    ] {
+        let reading = read(&lines(&[event("user", &json!(text))]));
+        assert_eq!(said(&reading), [], "{text}");
+        assert_eq!(
+            reading.transcript.left_out.get("program"),
+            Some(&1),
+            "{text}"
+        );
+    }
+    let mut typed = event("user", &json!("<my-list><li>peas</li></my-list>"));
+    typed["origin"] = json!({"kind": "human"});
+    let mut timer = event("user", &json!("Look after the beds"));
+    timer["promptSource"] = json!("schedule_wakeup");
+    let channel = event(
+        "user",
+        &json!("<channel source=\"chat\" user=\"eve\">water at six</channel>"),
+    );
+    let reading = read(&lines(&[typed, timer, channel]));
+    assert_eq!(
+        said(&reading),
+        [
+            ("user", "<my-list><li>peas</li></my-list>"),
+            ("user", "water at six")
+        ]
+    );
+}
+
+#[test]
+fn what_programs_say_in_codex_is_left_out() {
+    let person = codex_message("user", "Sow peas");
+    for meta in [
+        json!({"id": "t", "source": {"subagent": {"thread_spawn": {"parent_thread_id": "p"}}}}),
+        json!({"id": "t", "source": {"subagent": "review"}}),
+        json!({"id": "t", "source": "cli", "thread_source": "memory_consolidation"}),
+        json!({"id": "t", "source": {"internal": "guardian"}}),
+    ] {
+        // What follows the session's own line is a copy of another's.
+        let reading = read(&lines(&[
+            session(&meta),
+            session(&json!({"id": "p", "source": "cli"})),
+            person.clone(),
+        ]));
+        assert_eq!(said(&reading), [], "{meta}");
+        assert_eq!(
+            reading.transcript.left_out.get("helper"),
+            Some(&1),
+            "{meta}"
+        );
+    }
+    for meta in [
+        json!({"id": "t", "source": "vscode", "thread_source": "user"}),
+        json!({"id": "t", "source": {"custom": "desk"}}),
+        json!({"id": "t"}),
+    ] {
+        let reading = read(&lines(&[session(&meta), person.clone()]));
+        assert_eq!(said(&reading), [("user", "Sow peas")], "{meta}");
+    }
+    let preamble = "# Context from my IDE setup:\n\n## Open tabs:\n- beds.txt\n\n## My request for Codex:\ncount the beds\n";
+    let reading = read(&lines(&[
+        session(&json!({"id": "t"})),
+        codex_message("user", preamble),
+        codex_message("user", "<image name=[Image #1] path=\"/tmp/a.png\">"),
+        codex_message("user", "</image>"),
+        codex_message("user", "<hook_prompt hook_run_id=\"1\">save</hook_prompt>"),
+        codex_message("user", "<heartbeat>\n<now>7</now>\n</heartbeat>"),
+        codex_message("user", "Context from my desk"),
+    ]));
+    assert_eq!(
+        said(&reading),
+        [("user", "count the beds"), ("user", "Context from my desk")]
+    );
+}
+
+/// The first line says that a program began the session, wherever the reading goes on.
+#[test]
+fn a_session_of_a_program_stays_one_when_it_grows() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rollout.jsonl");
+    let meta = session(&json!({"id": "t", "thread_source": "subagent"}));
+    fs::write(&path, lines(&[meta.clone(), codex_message("user", "one")])).unwrap();
+    let first = read_at(&path).unwrap();
+    fs::write(
+        &path,
+        lines(&[
+            meta,
+            codex_message("user", "one"),
+            codex_message("user", "two"),
+        ]),
+    )
+    .unwrap();
+    let second = conversation::read(&path, Some(first.transcript.mark), u64::MAX)
+        .unwrap()
+        .unwrap();
+    assert!(!second.is_from_start);
+    assert_eq!(said(&second), []);
+}
+
+/// The program writes a copy with new times, and under whatever day.
+#[test]
+fn the_copy_at_the_beginning_of_a_fork_is_not_said_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let parent = "019f0000-0000-7000-8000-00000000000a";
+    let at = |mut line: Value, time: &str| {
+        line["timestamp"] = json!(time);
+        line
+    };
+    let write = |name: &str, values: &[Value]| {
+        let path = folder.path().join("sessions").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, lines(values)).unwrap();
+        path
+    };
+    let original = write(
+        &format!("2026/04/30/rollout-{parent}.jsonl"),
+        &[
+            at(session(&json!({"id": parent})), "2026-04-30T08:00:00Z"),
+            at(codex_message("user", "Sow peas"), "2026-04-30T08:00:01Z"),
+            at(codex_message("assistant", "Sown."), "2026-04-30T08:00:02Z"),
+            at(codex_message("user", "Go on"), "2026-04-30T08:00:03Z"),
+        ],
+    );
+    let fork = write(
+        "2026/05/01/rollout-fork.jsonl",
+        &[
+            at(
+                session(&json!({"id": "f", "forked_from_id": parent})),
+                "2026-05-01T09:00:00Z",
+            ),
+            at(
+                codex_message("user", "Sow peas"),
+                "2026-05-01T09:00:00.100Z",
+            ),
+            at(
+                codex_message("assistant", "Sown."),
+                "2026-05-01T09:00:00.100Z",
+            ),
+            // The same words once more.
+            at(codex_message("user", "Go on"), "2026-05-01T09:03:00Z"),
+        ],
+    );
+    assert_eq!(said(&read_at(&fork).unwrap()), [("user", "Go on")]);
+    assert_eq!(said(&read_at(&original).unwrap()).len(), 3);
+    fs::remove_file(original).unwrap();
+    assert_eq!(said(&read_at(&fork).unwrap()).len(), 3);
+}
+
+#[test]
+fn questions_of_codex_and_their_answers_are_read() {
+    let questions = json!({"questions": [{"id": "bed", "question": "Which bed?"}]}).to_string();
+    let answers = json!({"answers": {"bed": {"answers": ["The sunny one"]}}}).to_string();
+    let reading = read(&lines(&[
+        session(&json!({"id": "t"})),
+        item(
+            &json!({"type": "function_call", "name": "request_user_input", "call_id": "q", "arguments": questions}),
+        ),
+        item(&json!({"type": "function_call_output", "call_id": "q", "output": answers})),
+        item(&json!({"type": "function_call", "name": "shell", "call_id": "s", "arguments": "{}"})),
+        item(&json!({"type": "function_call_output", "call_id": "s", "output": "{\"beds\": 4}"})),
+    ]));
+    assert_eq!(
+        said(&reading),
+        [("assistant", "Which bed?"), ("user", "The sunny one")]
+    );
+    let left_out: Vec<_> = reading.transcript.left_out.into_iter().collect();
+    assert_eq!(left_out, [("tool_call", 1), ("tool_result", 1)]);
+}
+
+#[test]
+fn the_oldest_sessions_of_codex_are_documents() {
+    let document = json!({"session": {"id": "a", "timestamp": "2025-05-01T10:00:00Z"}, "items": [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Sow peas"}]},
+        {"type": "reasoning", "id": "r", "summary": []},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Sown."}]}]});
+    for text in [document.to_string(), format!("{document:#}")] {
+        let reading = read_named("rollout-a.json", text.as_bytes()).unwrap();
+        assert_eq!(
+            said(&reading),
+            [("user", "Sow peas"), ("assistant", "Sown.")]
+        );
+        assert_eq!(reading.transcript.format, conversation::Format::Codex);
+    }
+}
+
+#[test]
+fn questions_of_gemini_cli_and_their_answers_are_read() {
+    let output = json!({"answers": {"0": "The sunny one"}}).to_string();
+    let session = json!({"sessionId": "s", "projectHash": "p", "messages": [
+        {"id": "1", "type": "gemini", "content": "", "thoughts": [{"subject": "hm"}], "toolCalls": [
+            {"name": "ask_user", "args": {"questions": [{"question": "Which bed?"}]}, "result": [{"functionResponse": {"response": {"output": output}}}]},
+            {"name": "run_shell_command", "args": {}}]},
+        {"id": "2", "type": "user", "content": "Here is the user's editor context as a JSON object."},
+        {"id": "3", "type": "info", "content": "Updated"}]});
+    let reading = read(session.to_string().as_bytes());
+    assert_eq!(
+        said(&reading),
+        [("assistant", "Which bed?"), ("user", "The sunny one")]
+    );
+    let left_out: Vec<_> = reading.transcript.left_out.into_iter().collect();
+    assert_eq!(
+        left_out,
+        [("program", 2), ("reasoning", 1), ("tool_call", 1)]
+    );
+}
