@@ -1,7 +1,8 @@
 //! Normalisation of arguments as hosts send them. Some hosts send every argument, with an empty
-//! value for those that their model omitted; some send a list or a number as a string.
+//! value for those that their model omitted; some send a list, a number or a truth as a string, or a
+//! list in the notation of another language.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 /// The maximum bytes of a string that is parsed as JSON for a list or an object: those of a text.
 const JSON_BYTES_MAX: usize = loci_core::limits::CONTENT_BYTES_MAX;
@@ -9,11 +10,18 @@ const JSON_BYTES_MAX: usize = loci_core::limits::CONTENT_BYTES_MAX;
 /// The argument whose string form is a comma-separated list.
 const TAGS: &str = "tags";
 
+/// The arguments that allow what cannot be undone, which have to be truths as they are.
+const CONSENTS: [&str; 2] = ["confirm", "invalidate_all"];
+
+/// The largest integer up to which every one has a floating-point number of its own.
+const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+
 /// Normalises arguments to the types of the schema. Removes optional arguments that are
 /// [empty](is_empty), on every level, and parses strings that hold a list or an object as JSON. Any
 /// other string for a list of strings becomes its only item, except for tags, where commas separate
-/// several. Parses a string that holds a number if the schema has a number. Leaves everything else
-/// to the schema.
+/// several. Parses a string that holds a number or a truth if the schema has one. An object for a list
+/// of objects becomes its only item, and one whose keys count from 0 the list of its values. Leaves
+/// everything else to the schema.
 pub fn normalized(value: Value, schema: &Value) -> Value {
     named("", value, schema)
 }
@@ -21,14 +29,46 @@ pub fn normalized(value: Value, schema: &Value) -> Value {
 /// Normalises the value of the argument with that name.
 fn named(name: &str, value: Value, schema: &Value) -> Value {
     match value {
+        other if CONSENTS.contains(&name) => other,
         Value::String(text) => of_string(name, text, schema),
+        Value::Object(fields) if schema["type"] == "array" => of_fields(fields, schema),
         Value::Object(fields) => Value::Object(without_empty(fields, schema)),
         Value::Array(items) => items
             .into_iter()
             .map(|item| normalized(item, &schema["items"]))
             .collect(),
+        Value::Number(number) => of_number(&number, schema).unwrap_or(Value::Number(number)),
         other => other,
     }
+}
+
+/// Normalises an object where the schema has a list.
+fn of_fields(fields: Map<String, Value>, schema: &Value) -> Value {
+    let counts = (0..fields.len()).map(|place| place.to_string());
+    if !fields.is_empty() && counts.eq(fields.keys().cloned()) {
+        let items = fields.into_iter().map(|(_, item)| item);
+        return normalized(items.collect(), schema);
+    }
+    if schema["items"]["type"] == "object" && !fields.is_empty() {
+        return normalized(Value::Array(vec![Value::Object(fields)]), schema);
+    }
+    Value::Object(fields)
+}
+
+/// Returns an integer for a number without a fraction, and a truth for 0 or 1, if the schema has such
+/// a value.
+fn of_number(number: &Number, schema: &Value) -> Option<Value> {
+    if schema["type"] == "boolean" {
+        return match number.as_u64()? {
+            0 => Some(Value::Bool(false)),
+            1 => Some(Value::Bool(true)),
+            _ => None,
+        };
+    }
+    let whole = number
+        .as_f64()
+        .filter(|whole| number.is_f64() && whole.fract() == 0.0 && whole.abs() <= EXACT_MAX)?;
+    (schema["type"] == "integer").then(|| Value::from(whole as i64))
 }
 
 /// Returns true for null, and for an empty string, list or object.
@@ -58,29 +98,33 @@ fn without_empty(fields: Map<String, Value>, schema: &Value) -> Map<String, Valu
 }
 
 fn of_string(name: &str, text: String, schema: &Value) -> Value {
+    let is_list = schema["type"] == "array";
     let is_json = match text.trim_start().bytes().next() {
-        Some(b'[') => schema["type"] == "array",
-        Some(b'{') => schema["type"] == "object" || schema["type"] == "array",
+        Some(b'[') => is_list,
+        Some(b'{') => schema["type"] == "object" || is_list,
         _ => false,
     };
     if is_json {
         // The schema rejects a value that cannot be parsed or has another type.
         let value = Some(&text)
             .filter(|text| text.len() <= JSON_BYTES_MAX)
-            .and_then(|text| serde_json::from_str(text).ok());
+            .and_then(|text| loci_json::from_slice(text.as_bytes()).ok());
         return match value {
-            Some(value @ (Value::Array(_) | Value::Object(_))) => normalized(value, schema),
+            Some((value @ (Value::Array(_) | Value::Object(_)), _)) => normalized(value, schema),
+            _ if is_list && schema["items"]["type"] == "string" => {
+                bare_items(&text).unwrap_or(Value::String(text))
+            }
             _ => Value::String(text),
         };
     }
-    if let Some(value) = number(&text, schema) {
+    if let Some(value) = scalar(&text, schema) {
         return value;
     }
-    if schema["type"] != "array" || schema["items"]["type"] != "string" {
+    if !is_list || schema["items"]["type"] != "string" {
         return Value::String(text);
     }
     let items = if name == TAGS {
-        text.split(',').map(str::trim).collect()
+        text.split(',').map(unquoted).collect()
     } else {
         vec![text.as_str()]
     };
@@ -91,12 +135,37 @@ fn of_string(name: &str, text: String, schema: &Value) -> Value {
         .collect()
 }
 
-/// Parses the string as a number, if the schema has one.
-fn number(text: &str, schema: &Value) -> Option<Value> {
-    if schema["type"] != "integer" && schema["type"] != "number" {
-        return None;
+/// Returns the items of a list of bare words or of words in single quotes, as e.g. Python prints it.
+fn bare_items(text: &str) -> Option<Value> {
+    let inner = text.trim().strip_prefix('[')?.strip_suffix(']')?;
+    let items = inner.split(',').map(unquoted);
+    let items: Vec<&str> = items.filter(|item| !item.is_empty()).collect();
+    let is_flat = !inner.contains(['[', ']', '{', '}']);
+    is_flat.then(|| items.into_iter().map(Value::from).collect())
+}
+
+/// Returns the text without white space and without one pair of quotes around it.
+fn unquoted(text: &str) -> &str {
+    let text = text.trim();
+    let inside = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
+    inside('"').or_else(|| inside('\'')).unwrap_or(text)
+}
+
+/// Parses the string as a number or a truth, if the schema has one.
+fn scalar(text: &str, schema: &Value) -> Option<Value> {
+    let text = unquoted(text);
+    match schema["type"].as_str()? {
+        "boolean" => match text.to_ascii_lowercase().as_str() {
+            "true" | "1" => Some(Value::Bool(true)),
+            "false" | "0" => Some(Value::Bool(false)),
+            _ => None,
+        },
+        "integer" | "number" => {
+            let number: Number = serde_json::from_str(text).ok()?;
+            Some(of_number(&number, schema).unwrap_or(Value::Number(number)))
+        }
+        _ => None,
     }
-    serde_json::from_str(text).ok().map(Value::Number)
 }
 
 #[cfg(test)]
@@ -120,6 +189,7 @@ mod tests {
                 "limit": {"type": "integer"},
                 "weight": {"type": "number"},
                 "confirm": {"type": "boolean"},
+                "again": {"type": "boolean"},
                 "names": names,
                 "tags": names,
                 "range": range,
@@ -154,6 +224,24 @@ mod tests {
                 json!({"names": "[a", "tags": "{b"}),
             ),
             (
+                json!({"names": "['a', 'b']", "tags": "[tea, two cups,]"}),
+                json!({"names": ["a", "b"], "tags": ["tea", "two cups"]}),
+            ),
+            (
+                json!({"names": "[\"a\",]", "tags": "'tea', \"cup\""}),
+                json!({"names": ["a"], "tags": ["tea", "cup"]}),
+            ),
+            (
+                json!({"names": {"0": "a", "1": "b"}, "tags": "{\"0\": \"c\"}"}),
+                json!({"names": ["a", "b"], "tags": ["c"]}),
+            ),
+            (json!({"names": {"1": "a"}}), json!({"names": {"1": "a"}})),
+            (
+                json!({"citations": {"kind": "a"}}),
+                json!({"citations": [{"kind": "a"}]}),
+            ),
+            (json!({"names": "[]"}), json!({})),
+            (
                 json!({"tags": " tea, two cups ,"}),
                 json!({"tags": ["tea", "two cups"]}),
             ),
@@ -172,6 +260,19 @@ mod tests {
                 json!({"limit": " 5 ", "confirm": "true"}),
                 json!({"limit": 5, "confirm": "true"}),
             ),
+            (json!({"confirm": 1}), json!({"confirm": 1})),
+            (
+                json!({"limit": 5.0, "again": 1}),
+                json!({"limit": 5, "again": true}),
+            ),
+            (
+                json!({"limit": "5.0", "again": "False"}),
+                json!({"limit": 5, "again": false}),
+            ),
+            (
+                json!({"limit": 5.5, "again": 2, "weight": 5.0}),
+                json!({"limit": 5.5, "again": 2, "weight": 5.0}),
+            ),
             (
                 json!({"content": "5", "names": "5"}),
                 json!({"content": "5", "names": ["5"]}),
@@ -182,7 +283,7 @@ mod tests {
             ),
             (
                 json!({"limit": "\"5\"", "weight": "[5]"}),
-                json!({"limit": "\"5\"", "weight": "[5]"}),
+                json!({"limit": 5, "weight": "[5]"}),
             ),
             // The schema rejects these.
             (
