@@ -4,7 +4,7 @@
 use std::io::{self, Read};
 
 use loci_mine::conversation;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use crate::host::{Event, HookReply, Host};
@@ -40,28 +40,46 @@ pub struct Input {
     #[serde(default)]
     compact_summary: Value,
     /// The path of the session's transcript; `None` if the host keeps none.
-    #[serde(rename = "transcript_path")]
+    #[serde(rename = "transcript_path", default, deserialize_with = "text")]
     pub transcript: Option<String>,
     /// The folder that the session works in.
-    #[serde(rename = "cwd")]
+    #[serde(rename = "cwd", default, deserialize_with = "text")]
     pub folder: Option<String>,
     /// The folders of the session, of which Cursor names all.
     #[serde(default)]
     workspace_roots: Value,
     /// True if the agent goes on because a hook asked it to.
-    #[serde(rename = "stop_hook_active", default)]
+    #[serde(rename = "stop_hook_active", default, deserialize_with = "truth")]
     pub is_continued: bool,
 }
 
+/// Reads a text, or nothing of another type: a field that a host fills in another way must not stop the
+/// work that needs the others.
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::String(text) => Some(text),
+        _ => None,
+    })
+}
+
+fn truth<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    Ok(value == true || value == "true")
+}
+
 impl Input {
-    /// Reads the input of a hook, of at most 8 MiB.
+    /// Reads the input of a hook; of more than 8 MiB, what comes before.
     ///
     /// # Errors
     /// It cannot be read, or is not the JSON of a host.
     pub fn read(input: impl Read) -> io::Result<Self> {
-        let mut text = String::new();
-        input.take(INPUT_BYTES_MAX).read_to_string(&mut text)?;
-        let mut input: Input = serde_json::from_str(&text)?;
+        let mut text = Vec::new();
+        input.take(INPUT_BYTES_MAX).read_to_end(&mut text)?;
+        let (mut input, _) = if text.len() as u64 == INPUT_BYTES_MAX {
+            loci_json::from_cut_slice::<Input>(&text)?
+        } else {
+            loci_json::from_slice::<Input>(&text)?
+        };
         let first = input.workspace_roots.get(0).and_then(Value::as_str);
         input.folder = input.folder.take().or_else(|| first.map(str::to_owned));
         Ok(input)
@@ -166,9 +184,20 @@ mod tests {
         assert_eq!(sparse.prompt(), None);
         assert_eq!(sparse.session(), None);
         assert_eq!(sparse.summary(), None);
-        for text in ["", "{", "3", r#"{"cwd": 3}"#] {
+        for text in ["", "{", "3"] {
             assert!(input(text).is_err(), "{text}");
         }
+        let odd = input(
+            r#"{"cwd": 3, "transcript_path": "/a", "stop_hook_active": null, "prompt": "Tea \ud83c"}"#,
+        )
+        .unwrap();
+        assert_eq!(
+            (odd.folder.as_deref(), odd.transcript.as_deref()),
+            (None, Some("/a"))
+        );
+        assert_eq!(odd.prompt(), Some("Tea \u{fffd}"));
+        let long = format!(r#"{{"session_id": "s", "prompt": "{}"#, "x".repeat(9 << 20));
+        assert_eq!(input(&long).unwrap().session(), Some("s"));
     }
 
     #[test]

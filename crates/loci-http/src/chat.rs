@@ -175,7 +175,8 @@ fn judged(reply: Reply) -> Result<Enrichment, String> {
         .next()
         .and_then(|choice| choice.message.content);
     let content = content.ok_or("gave no answer; see whether it declines such texts")?;
-    let judgement: Judgement = serde_json::from_str(object_in(&content)).map_err(|_| {
+    let judgement = loci_json::from_slice(object_in(&content).as_bytes());
+    let (judgement, _): (Judgement, u64) = judgement.map_err(|_| {
         "gave an answer that is no JSON object of importance, summary and memory_type; see whether `llm.model` can \
          write JSON"
     })?;

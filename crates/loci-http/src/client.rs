@@ -193,7 +193,8 @@ impl Client {
             .limit(self.service.reply_bytes_max)
             .read_to_vec();
         let body = body.map_err(|error| self.failed_transfer(&error))?;
-        serde_json::from_slice(&body).map_err(|error| {
+        let read = loci_json::from_slice(&body).map(|(reply, _)| reply);
+        read.map_err(|error| {
             // Without the parser's message, which may quote the reply.
             let (line, column) = (error.line(), error.column());
             let problem = format!(

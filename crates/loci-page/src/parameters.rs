@@ -37,9 +37,10 @@ impl Parameters {
             .iter()
             .map(|(name, value)| (name.to_owned(), value.to_owned()));
         if is_json && !body.is_empty() {
-            let mut object: Map<String, Value> = serde_json::from_slice(body).map_err(|error| {
-                Error::invalid("body", format!("is not a JSON object: {error}"))
-            })?;
+            let (mut object, _) =
+                loci_json::from_slice::<Map<String, Value>>(body).map_err(|error| {
+                    Error::invalid("body", format!("is not a JSON object: {error}"))
+                })?;
             object.extend(of_path.map(|(name, value)| (name, Value::String(value))));
             return Ok(Parameters::Object(object));
         }

@@ -93,7 +93,7 @@ impl Endpoint {
             Err((status, refusal)) => return Ok(refused(status, refusal)),
         };
         Ok(match message::read(&body) {
-            Ok(Incoming::Message(message)) => {
+            Ok(Incoming::Message(message, repaired)) => {
                 if let Some(refused) = self.without_scope(&parts, &message).await {
                     return Ok(refused);
                 }
@@ -106,7 +106,8 @@ impl Endpoint {
                     parts.extensions.insert(since);
                 }
                 drop(message);
-                hold_until_written(self.pass(parts, body.bytes).await, share).await
+                let bytes = repaired.map_or(body.bytes, Bytes::from);
+                hold_until_written(self.pass(parts, bytes).await, share).await
             }
             Ok(Incoming::Batch(elements)) => {
                 if let Some(refused) = charge_batch(&parts.extensions, elements.len()) {

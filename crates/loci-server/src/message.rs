@@ -4,6 +4,7 @@ use std::fmt;
 
 use axum::body::Bytes;
 use loci_core::limits::{BATCH_REQUESTS_MAX, REQUEST_NESTING_MAX, REQUEST_VALUES_MAX};
+use loci_json::End;
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, RequestId};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
@@ -36,8 +37,8 @@ impl<B: AsRef<[u8]>> Text<B> {
 
 /// The content of one line or one body from a client.
 pub(crate) enum Incoming {
-    /// One message.
-    Message(Box<ClientJsonRpcMessage>),
+    /// One message, and its text as valid JSON if it had to be repaired.
+    Message(Box<ClientJsonRpcMessage>, Option<Vec<u8>>),
     /// The elements of a batch, not read as messages yet. There is at least one.
     Batch(Vec<Value>),
 }
@@ -97,13 +98,30 @@ pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
 }
 
 /// Reads one message or one batch. A valid text is parsed here and nowhere else in loci: every
-/// check takes the result. An invalid one is searched once more, for its id.
+/// check takes the result. An invalid one is repaired and parsed again, because clients send e.g.
+/// half of a surrogate pair where they cut a text; one that cannot be repaired is searched once more,
+/// for its id.
 ///
 /// # Errors
 /// The error reply to send, with the request's id if it can still be read: -32700 for invalid JSON,
 /// -32600 for JSON that is not a message.
 pub(crate) fn read(text: &Text<impl AsRef<[u8]>>) -> Result<Incoming, Refusal> {
     let (bytes, values) = (without_mark(text.bytes.as_ref()), text.values);
+    let refusal = match read_valid(bytes, values) {
+        Err(refusal) if refusal.code == ErrorCode::PARSE_ERROR => refusal,
+        outcome => return outcome,
+    };
+    let Some(repair) = loci_json::repair(bytes, End::Whole) else {
+        return Err(refusal);
+    };
+    Ok(match read_valid(&repair.text, values)? {
+        Incoming::Message(message, _) => Incoming::Message(message, Some(repair.text)),
+        batch @ Incoming::Batch(_) => batch,
+    })
+}
+
+/// Reads one message or one batch that is valid JSON.
+fn read_valid(bytes: &[u8], values: usize) -> Result<Incoming, Refusal> {
     let Ok(text) = std::str::from_utf8(bytes) else {
         let id = recover_id(&String::from_utf8_lossy(bytes), values);
         let message = "the message is not valid UTF-8".to_owned();
@@ -122,7 +140,7 @@ pub(crate) fn read(text: &Text<impl AsRef<[u8]>>) -> Result<Incoming, Refusal> {
         return read_batch(text, values);
     }
     match serde_json::from_str(text) {
-        Ok(message) => Ok(Incoming::Message(Box::new(message))),
+        Ok(message) => Ok(Incoming::Message(Box::new(message), None)),
         Err(error) => Err(refuse(text, values, &error)),
     }
 }
@@ -285,16 +303,16 @@ mod tests {
         );
         let rows: [(&[u8], Option<u64>, i32); 12] = [
             (
-                br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"\ud800"}}"#,
+                br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":tea}}"#,
                 Some(7),
                 -32700,
             ),
             (
-                b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"\xff\xfe\"}",
+                b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"\xff\xfe\"",
                 Some(7),
                 -32700,
             ),
-            (deep.as_bytes(), Some(7), -32700),
+            (deep.as_bytes(), Some(7), -32600),
             (
                 br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"#,
                 Some(7),
@@ -337,6 +355,33 @@ mod tests {
                 "{shown}"
             );
         }
+    }
+
+    #[test]
+    fn a_message_with_a_wrong_character_is_read() {
+        let call = |value: &str| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"say","arguments":{{"text":{value}}}}}}}"#
+            )
+        };
+        let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
+        for (value, expected) in [
+            (r#""Tea \ud83d""#, Value::from("Tea \u{fffd}")),
+            ("\"Tea\tat four\"", Value::from("Tea\tat four")),
+            ("NaN", Value::Null),
+            (r#"["Tea",]"#, serde_json::json!(["Tea"])),
+        ] {
+            let text = call(value);
+            let Ok(Incoming::Message(message, Some(repaired))) = read(&Text::of(&text)) else {
+                panic!("{text} was not repaired");
+            };
+            assert!(matches!(*message, ClientJsonRpcMessage::Request(_)));
+            let repaired: Value = serde_json::from_slice(&repaired).unwrap();
+            assert_eq!(repaired["params"]["arguments"]["text"], expected);
+        }
+        assert!(read(&Text::of(call(&deep))).is_ok());
+        let batch = format!("[{}]", call(r#""\udc00""#));
+        assert!(matches!(read(&Text::of(batch)), Ok(Incoming::Batch(_))));
     }
 
     #[test]

@@ -347,7 +347,7 @@ async fn take_line(
         ..InFlight::default()
     };
     match message::read(line) {
-        Ok(Incoming::Message(mut message)) => match admit(&mut message, in_flight, session) {
+        Ok(Incoming::Message(mut message, _)) => match admit(&mut message, in_flight, session) {
             Ok(true) => forward(*message, session, incoming).await,
             Ok(false) => Ok(()),
             Err(refusal) => session.reply(&refusal.into_json()).await,

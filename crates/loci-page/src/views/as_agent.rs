@@ -79,9 +79,13 @@ pub(crate) fn view(asked: &Asked<'_>, query: AgentQuery) -> Result<AsAgent> {
     let named = query.tool.as_deref();
     let tool = tool_of(dialect, named.filter(|tool| dialect.tool(tool).is_some()))?;
     let mut arguments: Map<String, Value> = match &query.arguments {
-        Some(text) => serde_json::from_str(text).map_err(|error| {
-            Error::invalid("arguments", format!("are not a JSON object: {error}"))
-        })?,
+        Some(text) => {
+            let read = loci_json::from_slice(text.as_bytes());
+            let (arguments, _) = read.map_err(|error| {
+                Error::invalid("arguments", format!("are not a JSON object: {error}"))
+            })?;
+            arguments
+        }
         None => Map::new(),
     };
     if !query.q.is_empty()

@@ -193,11 +193,16 @@ fn run_on(
     let LineImporter {
         imported: Imported { stored, present },
         refused: Refusals { count: refused },
+        repairs,
         ..
     } = importer;
+    let mut value = json!({"stored": stored, "present": present, "refused": refused});
+    let mut text = format!("stored {stored}, already there {present}, refused {refused}");
+    if repairs > 0 {
+        value["repaired"] = json!(repairs);
+        text += &format!(", repaired {repairs}");
+    }
     if arguments.dry_run {
-        let text = format!("stored {stored}, already there {present}, refused {refused}");
-        let value = json!({"stored": stored, "present": present, "refused": refused});
         tell_dry_run(value, &text, output)?;
         return match refused {
             0 => Ok(()),
@@ -206,10 +211,8 @@ fn run_on(
     }
     show_progress(&format!("stored {stored}"), true);
     let pending = embed_pending(&parts, settings, !arguments.no_wait)?;
-    let value = json!({"stored": stored, "present": present, "refused": refused, "pending_embeddings": pending});
-    let text = format!(
-        "stored {stored}, already there {present}, refused {refused}, waiting for the model {pending}\n"
-    );
+    value["pending_embeddings"] = json!(pending);
+    text += &format!(", waiting for the model {pending}\n");
     output.either(&value, text)?;
     match refused {
         0 => Ok(()),
@@ -352,6 +355,8 @@ struct LineImporter<'a> {
     waiting: Batch,
     imported: Imported,
     refused: Refusals,
+    /// The places in lines that were no valid JSON, and were repaired.
+    repairs: u64,
     /// True if it stores nothing, and only counts.
     is_dry_run: bool,
 }
@@ -363,6 +368,7 @@ impl<'a> LineImporter<'a> {
             waiting: Batch::default(),
             imported: Imported::default(),
             refused: Refusals::default(),
+            repairs: 0,
             is_dry_run: false,
         }
     }
@@ -374,16 +380,19 @@ impl<'a> LineImporter<'a> {
         let (first, lines_before) = first_character(&mut input).map_err(unreadable)?;
         if first == Some(b'[') {
             let mut input = input.take(LIST_BYTES_MAX + 1);
-            let lines = serde_json::from_reader(&mut input);
+            let mut text = Vec::new();
+            input.read_to_end(&mut text).map_err(unreadable)?;
+            let lines = loci_json::from_slice::<Vec<serde_json::Value>>(&text);
             if input.limit() == 0 {
                 let problem = format!(
                     "is a list of more than {LIST_BYTES_MAX} bytes; nothing is stored: write each memory on a line of its own, without a list"
                 );
                 return Err(usage(problem));
             }
-            let lines: Vec<serde_json::Value> = lines.map_err(|error| {
+            let (lines, repairs) = lines.map_err(|error| {
                 usage(format!("is no list in JSON: {error}; nothing is stored"))
             })?;
+            self.repairs += repairs;
             for (number, line) in (1..).zip(lines) {
                 let bytes = line.to_string().len();
                 self.add(
@@ -410,10 +419,11 @@ impl<'a> LineImporter<'a> {
                 }
             };
             let bytes = line.as_ref().map_or(0, Vec::len);
-            let text = line.and_then(|line| {
-                String::from_utf8(line).map_err(|_| "is no UTF-8 text".to_owned())
+            let memory = line.and_then(|line| {
+                let (memory, repairs) = loci_json::from_slice(&line).map_err(no_memory)?;
+                self.repairs += repairs;
+                Ok(memory)
             });
-            let memory = text.and_then(|text| serde_json::from_str(&text).map_err(no_memory));
             self.add(format!("line {}", lines.number()), bytes, memory)?;
         }
     }
