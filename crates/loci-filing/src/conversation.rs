@@ -15,7 +15,7 @@ use loci_core::{
 };
 use loci_dialects::{Context, mempalace};
 use loci_engine::{Engine, ReadSource, SourcePart};
-use loci_mine::conversation::{self, Conversation, Format, LeftOut, Mark, Reading, Transcript};
+use loci_mine::conversation::{self, Format, LeftOut, Mark, Reading, Transcript};
 use loci_mine::project;
 
 pub use counts::Told;
