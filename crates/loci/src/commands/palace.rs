@@ -248,7 +248,7 @@ fn remarks(report: &Report) -> String {
         );
     }
     if *repairs > 0 {
-        let places = counted(*repairs, "place");
+        let places = counted(*repairs, "broken place");
         let _ = writeln!(
             text,
             "repaired  {places} in transcripts that {} no valid JSON or no text; what was said there is kept",
