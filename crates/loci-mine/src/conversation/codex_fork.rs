@@ -2,14 +2,13 @@
 //! program writes the copy with new times, so that only the other session tells what is one.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use loci_core::Timestamp;
 use serde_json::Value;
 
 use super::value::{moment, title};
-use super::{Conversation, Said, Source, lines};
+use super::{Conversation, Said};
 
 /// The folder of all sessions, and the deepest folder in it with some.
 const SESSIONS: &str = "sessions";
@@ -43,20 +42,9 @@ impl Fork {
         })
     }
 
-    /// Removes the messages that are a copy. They stay if the other session is not there: then they
-    /// are all that is left.
-    pub(super) fn remove_copy(&self, path: &Path, fork: &mut Conversation) -> io::Result<()> {
-        let Some(parent) = self.file(path) else {
-            return Ok(());
-        };
-        let Some(mut parent) = Source::open(&parent)? else {
-            return Ok(());
-        };
-        let Some(parent) = lines::read_all(&mut parent)? else {
-            return Ok(());
-        };
-        let said = parent.transcript.conversations.iter();
-        let said = said.flat_map(|conversation| &conversation.messages);
+    /// Removes the messages that are a copy of what was said in the other session.
+    pub(super) fn remove_copy(&self, parent: &[Conversation], fork: &mut Conversation) {
+        let said = parent.iter().flat_map(|parent| &parent.messages);
         let copied = fork
             .messages
             .iter()
@@ -64,7 +52,6 @@ impl Fork {
             .take_while(|(copy, original)| self.is_copy(copy, original));
         let count = copied.count();
         fork.messages.drain(..count);
-        Ok(())
     }
 
     fn is_copy(&self, copy: &Said, original: &Said) -> bool {
@@ -76,8 +63,9 @@ impl Fork {
             && (copy.at == original.at || is_early)
     }
 
-    /// The file of the other session, whose name holds its id.
-    fn file(&self, path: &Path) -> Option<PathBuf> {
+    /// The file of the other session, whose name holds its id; none if it is not there, so that the
+    /// copy is all that is left.
+    pub(super) fn file(&self, path: &Path) -> Option<PathBuf> {
         let folder = path.parent()?;
         let sessions = path
             .ancestors()

@@ -35,7 +35,7 @@ pub(super) fn read(
 }
 
 /// Reads all of such a file, with the copy at the beginning of a fork.
-pub(super) fn read_all(source: &mut Source<'_>) -> io::Result<Option<Reading>> {
+fn read_all(source: &mut Source<'_>) -> io::Result<Option<Reading>> {
     read_with(source, None, u64::MAX, |_| None)
 }
 
@@ -76,9 +76,13 @@ fn read_with(
     }
     let taken = take_lines(source, start, bytes_max, gather.as_mut())?;
     let (mut conversations, tally) = gather.finish();
-    if let Some(fork) = fork {
+    if let Some(fork) = fork
+        && let Some(parent) = fork.file(source.path)
+        && let Some(mut parent) = Source::open(&parent)?
+        && let Some(parent) = read_all(&mut parent)?
+    {
         for conversation in &mut conversations {
-            fork.remove_copy(source.path, conversation)?;
+            fork.remove_copy(&parent.transcript.conversations, conversation);
         }
     }
     let conversations = conversations
