@@ -284,7 +284,9 @@ pub fn stamp(path: &Path) -> io::Result<FileStamp> {
     fs::metadata(path).map(|metadata| stamp_of(&metadata))
 }
 
-/// Size and time, as far as a stamp can hold them.
+/// Size and time, as far as a stamp can hold them. The time is that of the last change of the file
+/// or of what the system knows of it, because programs such as `cp -p` and editors restore the time
+/// of the last change of an edited file.
 pub(crate) fn stamp_of(metadata: &Metadata) -> FileStamp {
     let modified = metadata.modified().ok();
     let nanoseconds = modified.map_or(0, |modified| match modified.duration_since(UNIX_EPOCH) {
@@ -295,8 +297,22 @@ pub(crate) fn stamp_of(metadata: &Metadata) -> FileStamp {
     });
     FileStamp {
         bytes: metadata.len(),
-        modified_nanoseconds: nanoseconds,
+        modified_nanoseconds: nanoseconds.max(changed(metadata)),
     }
+}
+
+/// The time in nanoseconds since 1970 at which the file was written, renamed or given other times,
+/// which no program can set.
+#[cfg(unix)]
+fn changed(metadata: &Metadata) -> i64 {
+    use std::os::unix::fs::MetadataExt;
+    let seconds = metadata.ctime().saturating_mul(1_000_000_000);
+    seconds.saturating_add(metadata.ctime_nsec())
+}
+
+#[cfg(not(unix))]
+const fn changed(_: &Metadata) -> i64 {
+    i64::MIN
 }
 
 /// The absolute path of a folder, as it was given but for `..`.
