@@ -1,8 +1,11 @@
 //! Converts lines of an export to records and back.
 
-use loci_core::{Archived, FileStamp, Memory, Record, SourceFile, Space};
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
+use loci_core::{Archived, ContentHash, FileStamp, Memory, Record, SourceFile, Space, Tombstone};
 
-use super::shapes::{ExportFolder, ExportMemory, ExportSetting, ExportSource, Line};
+use super::shapes::{
+    ExportFolder, ExportMemory, ExportSetting, ExportSource, ExportTombstone, Line,
+};
 use super::{Entry, Note};
 
 impl Line {
@@ -19,6 +22,7 @@ impl Line {
             Line::CacheEntry(_) => "cache_entry",
             Line::Decision(_) => "decision",
             Line::IdempotentReply(_) => "keyed_answer",
+            Line::Tombstone(_) => "tombstone",
             Line::End(_) => "end",
         }
     }
@@ -51,6 +55,7 @@ impl From<&Archived> for Line {
             Record::CacheEntry(entry) => Line::CacheEntry(entry),
             Record::Decision(decision) => Line::Decision(decision),
             Record::IdempotentReply(reply) => Line::IdempotentReply(reply),
+            Record::Tombstone(tombstone) => Line::Tombstone(ExportTombstone::of(space, &tombstone)),
         }
     }
 }
@@ -83,6 +88,10 @@ impl TryFrom<Line> for Entry {
             Line::CacheEntry(entry) => (entry.space.clone(), Record::CacheEntry(entry)),
             Line::Decision(decision) => (decision.space.clone(), Record::Decision(decision)),
             Line::IdempotentReply(reply) => (reply.space.clone(), Record::IdempotentReply(reply)),
+            Line::Tombstone(shape) => {
+                let (space, tombstone) = shape.into_parts()?;
+                (space, Record::Tombstone(Box::new(tombstone)))
+            }
             Line::End(end) => return Ok(Entry::End(end.records)),
         };
         Ok(Entry::Record(Archived { space, record }))
@@ -126,5 +135,33 @@ impl ExportSource {
             is_whole: self.is_whole,
         };
         (self.space, file)
+    }
+}
+
+impl ExportTombstone {
+    fn of(space: Space, tombstone: &Tombstone) -> Self {
+        ExportTombstone {
+            space,
+            salt: HEXLOWER.encode(&tombstone.salt),
+            text: ContentHash(tombstone.text),
+            memory: ContentHash(tombstone.memory),
+            source: tombstone.source.map(ContentHash),
+            forgotten_at: tombstone.forgotten_at,
+            is_removed: tombstone.is_removed,
+        }
+    }
+
+    fn into_parts(self) -> Result<(Space, Tombstone), &'static str> {
+        let salt = HEXLOWER_PERMISSIVE.decode(self.salt.as_bytes()).ok();
+        let salt = salt.and_then(|salt| salt.try_into().ok());
+        let tombstone = Tombstone {
+            salt: salt.ok_or("its salt is no 32 hexadecimal digits")?,
+            text: self.text.0,
+            memory: self.memory.0,
+            source: self.source.map(|source| source.0),
+            forgotten_at: self.forgotten_at,
+            is_removed: self.is_removed,
+        };
+        Ok((self.space, tombstone))
     }
 }

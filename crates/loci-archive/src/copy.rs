@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use data_encoding::HEXLOWER;
 use loci_core::{
     Archived, AuditEntry, AuditQuery, Batch, Caller, Change, EnrichmentStatus, Error, ErrorCode,
     Filter, MemoryId, OpenStore, Reader, Record, Result, SOURCE_MACHINE, Space, Timestamp, Version,
@@ -459,6 +460,11 @@ impl Key {
             Record::IdempotentReply(reply) => {
                 let (owner, operation) = (&reply.owner, &reply.operation);
                 ("reply", format!("{owner:?} {operation} {}", reply.key))
+            }
+            Record::Tombstone(tombstone) => {
+                let (text, memory) = (&tombstone.text, &tombstone.memory);
+                let hash = [HEXLOWER.encode(text), HEXLOWER.encode(memory)].concat();
+                ("tombstone", hash)
             }
         };
         Key::new(&archived.space, kind, name)

@@ -40,6 +40,8 @@ pub struct Importer<'a> {
     refused: Refusals,
     /// The number of invalid parts, whose kind is unknown.
     unread: u64,
+    /// True if what was forgotten is stored, too.
+    again: bool,
     written: u64,
     same: u64,
     /// The paths of notes where another file is, or the file of another memory.
@@ -96,6 +98,7 @@ impl<'a> Importer<'a> {
             end: None,
             refused: Refusals::default(),
             unread: 0,
+            again: false,
             written: 0,
             same: 0,
             others: BTreeSet::new(),
@@ -111,6 +114,12 @@ impl<'a> Importer<'a> {
     pub fn dry(mut self) -> Self {
         self.brought.is_dry_run = true;
         self
+    }
+
+    /// Makes it store what was forgotten or wiped here, too, if `again` is true.
+    #[must_use]
+    pub fn again(self, again: bool) -> Self {
+        Importer { again, ..self }
     }
 
     /// Returns the number of records stored so far.
@@ -351,10 +360,11 @@ impl<'a> Importer<'a> {
         if records.is_empty() {
             return Ok(());
         }
-        let outcome =
-            self.engine
-                .imports()
-                .import_records(&Caller::local(), records, &mut self.brought);
+        let outcome = self.engine.imports().again(self.again).import_records(
+            &Caller::local(),
+            records,
+            &mut self.brought,
+        );
         for (number, error) in std::mem::take(&mut self.brought.refused) {
             let place = places
                 .get(number)
@@ -397,6 +407,7 @@ impl<'a> Importer<'a> {
         json!({
             "stored": self.brought.stored,
             "present": self.brought.present,
+            "forgotten": self.brought.forgotten,
             "refused": self.refused.count,
             "notes": {
                 "written": self.written,
@@ -412,11 +423,16 @@ impl<'a> Importer<'a> {
     /// Returns the outcome as a sentence.
     pub fn text(&self) -> String {
         let ImportReport {
-            stored, present, ..
+            stored,
+            present,
+            forgotten,
+            ..
         } = &self.brought;
         format!(
-            "stored {stored}, already there {present}, refused {}, files of notes {}",
-            self.refused.count, self.written
+            "stored {stored}, already there {present}, refused {}, files of notes {}{}",
+            self.refused.count,
+            self.written,
+            stay_forgotten(*forgotten)
         )
     }
 
@@ -491,6 +507,15 @@ impl<'a> Importer<'a> {
             "the export is not whole: there are {}",
             differing.join(", ")
         ))
+    }
+}
+
+/// Returns the rest of a sentence that says how many texts stay forgotten; empty for none.
+pub fn stay_forgotten(count: u64) -> String {
+    match count {
+        0 => String::new(),
+        1 => ", stays forgotten 1 (--again stores it)".to_owned(),
+        count => format!(", stay forgotten {count} (--again stores them)"),
     }
 }
 

@@ -43,7 +43,7 @@ mod tests;
 mod words;
 
 pub use export::{Export, Sink, Visit};
-pub use importer::Importer;
+pub use importer::{Importer, stay_forgotten};
 pub use lines::{HEAD_BYTES, JsonLines, Lines, begins_archive, problem};
 pub use markdown::{MarkdownFiles, MarkdownFolder, RECORDS};
 pub use shapes::Counts;

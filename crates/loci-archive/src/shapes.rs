@@ -40,6 +40,7 @@ pub enum Line {
     Decision(#[serde_as(as = "Box<DecisionForm>")] Box<Decision>),
     #[serde(rename = "keyed_answer")]
     IdempotentReply(#[serde_as(as = "Box<IdempotentReplyForm>")] Box<IdempotentReply>),
+    Tombstone(ExportTombstone),
     End(ExportEnd),
 }
 
@@ -467,6 +468,26 @@ pub struct IdempotentReplyForm {
     created_at: Timestamp,
     #[serde_as(as = "Moment")]
     expires_at: Timestamp,
+}
+
+#[serde_as]
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExportTombstone {
+    #[serde_as(as = "AsText")]
+    pub space: Space,
+    /// As hexadecimal digits.
+    pub salt: String,
+    #[serde_as(as = "AsText")]
+    pub text: ContentHash,
+    #[serde_as(as = "AsText")]
+    pub memory: ContentHash,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde_as(as = "Option<AsText>")]
+    pub source: Option<ContentHash>,
+    #[serde_as(as = "Moment")]
+    pub forgotten_at: Timestamp,
+    pub is_removed: bool,
 }
 
 #[derive(Serialize, Deserialize)]

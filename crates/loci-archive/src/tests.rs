@@ -6,7 +6,7 @@ use loci_core::{
     Access, Archived, CacheEntry, Citation, CitationKind, ContentHash, Decision, Delivery,
     EnrichmentStatus, Fact, FileProblem, FileProblemKind, FileStamp, IdempotentReply, Link,
     Location, Memory, MemoryId, Name, NoteFile, Period, Record, Relation, SourceFile, Space,
-    Thread, Tier, Timestamp, Tunnel, TunnelEnd, Visibility,
+    Thread, Tier, Timestamp, Tombstone, Tunnel, TunnelEnd, Visibility,
 };
 use loci_engine::{Engine, SearchMode};
 use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore, Random};
@@ -681,6 +681,29 @@ fn the_form_stays_as_it_is() {
     }
     assert_eq!(written, GOLDEN, "bless it only with a new version");
     assert_eq!(whole(GOLDEN.as_bytes()), golden_entries());
+}
+
+#[test]
+fn what_is_left_of_a_forgotten_text_comes_back() {
+    for source in [None, Some([0xab; 32])] {
+        let tombstone = Tombstone {
+            salt: [0x0f; 16],
+            text: [1; 32],
+            memory: [2; 32],
+            source,
+            forgotten_at: NOW,
+            is_removed: source.is_none(),
+        };
+        let entries = [Entry::Record(Archived {
+            space: Space::default(),
+            record: Record::Tombstone(Box::new(tombstone)),
+        })];
+        let written = write(&entries);
+        assert_eq!(whole(&written), entries);
+        let text = String::from_utf8(written).unwrap();
+        assert!(text.contains(&format!("\"salt\":\"{}\"", "0f".repeat(16))));
+        assert_eq!(text.contains(&"ab".repeat(32)), source.is_some(), "{text}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::{
     CacheEntry, Decision, Fact, IdempotentReply, Memory, NoteFile, Result, SourceFile, Space,
-    Timestamp, Tunnel,
+    Timestamp, Tombstone, Tunnel,
 };
 
 /// One complete record that a store holds for a space.
@@ -46,6 +46,9 @@ pub enum Record {
     Decision(Box<Decision>),
     /// A reply kept under an idempotency key.
     IdempotentReply(Box<IdempotentReply>),
+    /// What is left of a text that was forgotten. It comes after the memories, so that it keeps
+    /// none of them from an empty store.
+    Tombstone(Box<Tombstone>),
 }
 
 impl Record {
@@ -66,7 +69,8 @@ impl Record {
             Record::NoteFolder(_)
             | Record::NoteFile(_)
             | Record::Fact(_)
-            | Record::SourceFile(_) => return None,
+            | Record::SourceFile(_)
+            | Record::Tombstone(_) => return None,
         };
         owner.map(|owner| (owner, origin))
     }
@@ -77,7 +81,7 @@ pub trait ArchiveStore: Send + Sync {
     /// Passes every record to `visit`, each space from one consistent snapshot, while other
     /// processes may write. The order is by name of the space, then by kind in the order of
     /// [`Record`]. Memories and facts follow in insertion order; note files, tunnels, settings,
-    /// source files, cache entries, decisions and kept replies in the order of their keys (records
+    /// source files, cache entries, decisions, kept replies and tombstones in the order of their keys (records
     /// without an owner or a collection first). Leaves out memories that are soft-deleted or have
     /// expired at `now`, removes them from the tunnels that name them, and leaves out replies that
     /// hold their text.

@@ -101,7 +101,9 @@ impl Change {
                 passages.iter().try_for_each(Passage::check)
             }
             Change::PutVersion(version) => version.check(),
-            Change::Delete { .. }
+            Change::PutTombstones(_)
+            | Change::DeleteTombstones { .. }
+            | Change::Delete { .. }
             | Change::DeleteVersions { .. }
             | Change::Enqueue { .. }
             | Change::NotWiped { .. }
@@ -135,6 +137,7 @@ impl Record {
             Record::CacheEntry(entry) => entry.check(),
             Record::Decision(decision) => decision.check(),
             Record::IdempotentReply(reply) => reply.check(),
+            Record::Tombstone(_) => Ok(()),
         }
     }
 }

@@ -32,6 +32,8 @@ pub const TAG_BYTES_MAX: usize = 128;
 pub const QUERY_BYTES_MAX: usize = 64 << 10;
 /// Former versions of one memory that are kept; beyond it, the oldest are evicted.
 pub const VERSIONS_MAX: usize = 20;
+/// Tombstones of one space; beyond it, the oldest are evicted.
+pub const TOMBSTONES_MAX: usize = 1_000_000;
 /// Replies kept under idempotency keys for one owner in one space; beyond it, the oldest are
 /// evicted.
 pub const KEYED_ANSWERS_MAX: usize = 10_000;

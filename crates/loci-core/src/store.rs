@@ -10,9 +10,10 @@ use std::time::Duration;
 use crate::{
     Access, ArchiveStore, AuditStore, CacheStore, CandidateQuery, Candidates, DecisionStore,
     EnrichmentStatus, Fact, FactStore, Filter, IdempotencyStore, IdempotentReply, Job, JobOutcome,
-    JobStore, Location, Memory, MemoryId, ModelId, Nearest, NoteFile, NoteStore, Page, Passage,
-    Period, Reader, Record, Result, SettingStore, SourceFile, SourceStore, Space, SweepClock, Tier,
-    Timestamp, Tunnel, TunnelStore, Vector, Version, VersionStore,
+    JobStore, KeyedHash, Location, Memory, MemoryId, ModelId, Nearest, NoteFile, NoteStore, Page,
+    Passage, Period, Reader, Record, Result, SettingStore, SourceFile, SourceStore, Space,
+    SweepClock, Tier, Timestamp, Tombstone, TombstoneStore, Tunnel, TunnelStore, Vector, Version,
+    VersionStore,
 };
 
 /// Changes that are committed atomically.
@@ -169,6 +170,15 @@ pub enum Change {
     DeleteSourceFile {
         /// The required current state, so that no concurrent change is lost.
         expect: Box<SourceFile>,
+    },
+    /// Stores tombstones, each in the place of one with its key. Beyond
+    /// [`TOMBSTONES_MAX`](crate::limits::TOMBSTONES_MAX) tombstones of the space, the oldest are
+    /// evicted.
+    PutTombstones(Vec<Tombstone>),
+    /// Removes all tombstones with these hashes of texts, if there are any.
+    DeleteTombstones {
+        /// The hashes.
+        texts: Vec<KeyedHash>,
     },
     /// Restores a record of an archive unchanged, a memory with its access count. Its id or key
     /// must be unused, with these exceptions: a soft-deleted memory is removed permanently, a
@@ -342,6 +352,7 @@ pub trait Store:
     + NoteStore
     + SettingStore
     + SourceStore
+    + TombstoneStore
     + TunnelStore
     + VersionStore
     + Send
@@ -385,6 +396,13 @@ pub trait Store:
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn attribute_values(&self, filter: &Filter, name: &str) -> Result<Vec<(String, u64)>>;
+
+    /// Returns the ids of the memories that match the filter and have one of these texts, byte for
+    /// byte, in order. May read the texts of all memories of the space.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn ids_of_texts(&self, filter: &Filter, texts: &[&str]) -> Result<Vec<MemoryId>>;
 
     /// Returns the ids and revisions of at most `limit` memories that match the filter, last
     /// updated first, ties by id.

@@ -1,5 +1,6 @@
 //! Imports of memories, and of the records of an archive.
 
+mod forgotten;
 pub mod import;
 pub mod import_records;
 pub mod stored_vectors;
@@ -10,6 +11,7 @@ use loci_core::{Clock, Store};
 
 use crate::Engine;
 use crate::access::Access;
+use crate::tombstones::Tombstones;
 use crate::{Models, Redaction, SearchMode, Wakeup};
 
 /// Imports of memories, and of the records of an archive.
@@ -24,6 +26,8 @@ pub struct Imports<'a> {
     to_embed: &'a Arc<Wakeup>,
     access: Access<'a>,
     models: Models<'a>,
+    tombstones: Tombstones<'a>,
+    stores_again: bool,
 }
 
 impl Engine {
@@ -39,6 +43,8 @@ impl Engine {
             to_embed: &self.to_embed,
             access: self.access(),
             models: self.models(),
+            tombstones: self.tombstones(),
+            stores_again: false,
         }
     }
 }

@@ -6,6 +6,7 @@ pub mod file;
 pub mod forget;
 pub mod forget_softly;
 pub mod forget_where;
+pub mod lift;
 pub mod refile;
 pub mod remember;
 pub mod remember_as;
@@ -19,6 +20,7 @@ use loci_core::{Clock, Store};
 use crate::Engine;
 use crate::access::Access;
 use crate::locks::Locks;
+use crate::tombstones::Tombstones;
 use crate::{Context, Models, Notes, Redaction, Search};
 
 /// Single memories: storing, reading, changing, moving and forgetting them.
@@ -34,6 +36,7 @@ pub struct Memories<'a> {
     notes: Notes<'a>,
     search: Search<'a>,
     context: Context<'a>,
+    tombstones: Tombstones<'a>,
 }
 
 impl Engine {
@@ -50,6 +53,7 @@ impl Engine {
             notes: self.notes(),
             search: self.search(),
             context: self.context(),
+            tombstones: self.tombstones(),
         }
     }
 }

@@ -540,6 +540,9 @@ fn holder_of(record: Record) -> Option<(String, SecretHolder, Vec<String>)> {
         Record::IdempotentReply(answer) => {
             (answer.key, SecretHolder::KeptAnswer, vec![answer.answer])
         }
-        Record::NoteFolder(_) | Record::NoteFile(_) | Record::SourceFile(_) => return None,
+        Record::NoteFolder(_)
+        | Record::NoteFile(_)
+        | Record::SourceFile(_)
+        | Record::Tombstone(_) => return None,
     })
 }

@@ -12,6 +12,7 @@ use loci_core::{Clock, SOURCE_FILE, SOURCE_MACHINE, SourceTree, Store};
 use crate::Engine;
 use crate::access::Access;
 use crate::locks::Locks;
+use crate::tombstones::Tombstones;
 use crate::{Notes, SearchMode, Wakeup};
 
 /// Files that memories are made from, all of one [machine](Engine::with_machine).
@@ -26,6 +27,8 @@ pub struct Sources<'a> {
     to_embed: &'a Arc<Wakeup>,
     access: Access<'a>,
     notes: Notes<'a>,
+    tombstones: Tombstones<'a>,
+    files_again: bool,
 }
 
 impl Engine {
@@ -41,11 +44,23 @@ impl Engine {
             to_embed: &self.to_embed,
             access: self.access(),
             notes: self.notes(),
+            tombstones: self.tombstones(),
+            files_again: false,
         }
     }
 }
 
 impl<'a> Sources<'a> {
+    /// Returns the same operations; if `files_again` is true, they file texts that were forgotten,
+    /// too, and lift their tombstones.
+    #[must_use]
+    pub fn again(self, files_again: bool) -> Self {
+        Sources {
+            files_again,
+            ..self
+        }
+    }
+
     /// Returns the machine that has the files.
     pub fn machine(&self) -> &'a str {
         self.machine

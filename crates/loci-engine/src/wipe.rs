@@ -1,9 +1,13 @@
 //! Removing all data of a user.
 
-use loci_core::{Caller, Result, Wiped, is_pseudonym, pseudonym};
+use loci_core::{
+    Batch, Caller, Filter, MemoryId, OwnerFilter, Result, Tier, Visibility, Wiped, is_pseudonym,
+    pseudonym,
+};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use crate::tombstones::{PART, everything};
 use crate::{Engine, check};
 
 impl Engine {
@@ -11,6 +15,9 @@ impl Engine {
     /// caller that merely claims a name, only data of the same tool set is removed. Audit entries
     /// of the caller's earlier calls that still wait to be written, in any process, are lost, too:
     /// the store does not accept them.
+    ///
+    /// No later reading of a file and no import brings the data back; what is left for that tells
+    /// neither texts nor names.
     ///
     /// The caller's acts on records that stay are kept under a pseudonym, which is random for each
     /// wipe. The wipe of a pseudonym removes those, too.
@@ -29,7 +36,39 @@ impl Engine {
             .copied()
             .unwrap_or_default();
         let name = (!is_pseudonym(owner)).then(|| pseudonym(u128::from_be_bytes(random)));
+        self.leave_tombstones(caller, owner, origin)?;
         self.store
             .wipe(&caller.space, owner, origin, name.as_deref(), self.now())
+    }
+
+    /// Leaves tombstones of the memories that a wipe will remove, and one of the wipe itself.
+    fn leave_tombstones(&self, caller: &Caller, owner: &str, origin: Option<&str>) -> Result<()> {
+        let filter = Filter {
+            owner: OwnerFilter::Only(owner.to_owned()),
+            origin: origin.map(str::to_owned),
+            ..everything(&caller.space)
+        };
+        let tombstones = self.tombstones();
+        let revisions = self.store.revisions(&filter, usize::MAX)?;
+        let ids: Vec<MemoryId> = revisions.into_iter().map(|(id, _)| id).collect();
+        let commit = |change| {
+            self.store.commit(Batch {
+                space: caller.space.clone(),
+                changes: vec![change],
+            })
+        };
+        for part in ids.chunks(PART) {
+            let mut memories = tombstones.readable(&filter, part)?;
+            // Others stay, without the name.
+            memories.retain(|memory| {
+                memory.visibility != Visibility::Common
+                    || memory.tier == Tier::ShortTerm
+                    || memory.enrichment.is_some()
+            });
+            if let Some(change) = tombstones.put(caller, &memories, true)? {
+                commit(change)?;
+            }
+        }
+        commit(tombstones.of_wipe(&caller.space, owner, origin)?)
     }
 }

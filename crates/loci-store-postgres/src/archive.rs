@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use loci_core::{Archived, CacheEntry, Memory, MemoryId, Record, Result, Space, Timestamp};
+use loci_core::{
+    Archived, CacheEntry, Memory, MemoryId, Record, Result, Space, Timestamp, Tombstone,
+};
 use tokio_postgres::Row;
 
 use crate::failure::{self, Failure};
@@ -12,7 +14,8 @@ use crate::server::Server;
 use crate::session::Session;
 use crate::value::values;
 use crate::{
-    cache_entries, decisions, facts, notes, read, replies, settings, source_files, tunnels,
+    cache_entries, decisions, facts, notes, read, replies, settings, source_files, tombstones,
+    tunnels,
 };
 
 /// Rows that are read at once.
@@ -69,7 +72,19 @@ fn of_space(
         Record::IdempotentReply(reply) => reply.memories.iter().all(|id| archived.contains(id)),
         _ => true,
     });
-    give(records)
+    give(records)?;
+    let mut last: Option<Tombstone> = None;
+    loop {
+        let page = tombstones::page(session, space, last.as_ref(), PAGE);
+        let page = server.block_on(page)?;
+        let is_through = page.len() < PAGE;
+        last = page.last().cloned();
+        let records = page.into_iter().map(Box::new).map(Record::Tombstone);
+        give(records.collect())?;
+        if is_through {
+            return Ok(());
+        }
+    }
 }
 
 /// Returns a page of memories after a row, and the last row of it.

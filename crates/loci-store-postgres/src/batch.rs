@@ -8,8 +8,8 @@ use crate::failure::{Result, assert_same_space, conflict, memory_conflict};
 use crate::transaction::{Needs, Transaction};
 use crate::value::values;
 use crate::{
-    cache_entries, decisions, facts, memories, notes, replies, settings, source_files, tunnels,
-    versions,
+    cache_entries, decisions, facts, memories, notes, replies, settings, source_files, tombstones,
+    tunnels, versions,
 };
 
 /// Returns what the changes of a batch need to know before.
@@ -158,6 +158,8 @@ async fn apply_to_records(
         Change::DeleteSourceFile { expect } => {
             source_files::delete(transaction, expect).await?;
         }
+        Change::PutTombstones(tombstones) => tombstones::put(transaction, tombstones),
+        Change::DeleteTombstones { texts } => tombstones::delete(transaction, texts),
         // The others are changes of memories and jobs.
         _ => return Err(Error::internal("this store does not know a change of this kind").into()),
     }
@@ -286,6 +288,12 @@ async fn import(
         Record::IdempotentReply(reply) => {
             assert_same_space(space, &reply.space, "an answer")?;
             replies::keep(transaction, reply).await
+        }
+        Record::Tombstone(tombstone) => {
+            let is_there = tombstones::is_known(transaction, tombstone).await?;
+            absent(is_there, "a tombstone like this")?;
+            tombstones::insert(transaction, std::slice::from_ref(tombstone));
+            Ok(())
         }
     }
 }

@@ -52,6 +52,7 @@ mod source_files;
 mod store;
 mod tls;
 mod tokens;
+mod tombstones;
 mod transaction;
 mod tunnels;
 mod value;

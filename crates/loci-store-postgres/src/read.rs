@@ -184,6 +184,22 @@ async fn read_page(
     read_all(session, &sql, &conditions).await
 }
 
+pub(crate) async fn ids_of_texts(
+    session: &Session,
+    filter: &Filter,
+    texts: &[&str],
+) -> Result<Vec<MemoryId>> {
+    let mut conditions = Conditions::of(filter);
+    let texts: Vec<String> = texts.iter().map(ToString::to_string).collect();
+    let texts = conditions.bind(texts);
+    let sql = format!(
+        "SELECT m.id FROM @memory AS m WHERE {} AND m.content = ANY({texts}) ORDER BY m.id",
+        conditions.sql
+    );
+    let rows = session.query(&sql, &conditions.values).await?;
+    ids(&rows)
+}
+
 pub(crate) async fn revisions(
     session: &Session,
     filter: &Filter,

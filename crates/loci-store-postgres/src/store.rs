@@ -137,6 +137,12 @@ impl Store for PostgresStore {
         })
     }
 
+    fn ids_of_texts(&self, filter: &Filter, texts: &[&str]) -> Result<Vec<MemoryId>> {
+        self.server.read(&filter.space, async |session| {
+            read::ids_of_texts(session, filter, texts).await
+        })
+    }
+
     fn revisions(&self, filter: &Filter, limit: usize) -> Result<Vec<(MemoryId, u64)>> {
         self.server.read(&filter.space, async |session| {
             read::revisions(session, filter, limit).await

@@ -11,7 +11,7 @@ use crate::opening::schema;
 use crate::statements::filter_sql::Conditions;
 use crate::statements::{
     answers, audit, counts, facts, idempotent_replies, jobs, note_files, read, remove,
-    source_files, versions, wipes,
+    source_files, tombstones, versions, wipes,
 };
 
 fn fresh() -> Connection {
@@ -114,6 +114,10 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
         facts::SAME.to_owned(),
         source_files::of_collection_sql(),
         source_files::pending_sql(),
+        tombstones::NEXT_SALT.to_owned(),
+        tombstones::EVICT.to_owned(),
+        tombstones::of_text_sql(),
+        tombstones::page_sql(),
     ];
     statements.extend(
         remove::WIPES

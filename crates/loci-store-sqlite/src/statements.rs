@@ -20,6 +20,7 @@ pub(crate) mod row;
 pub(crate) mod settings;
 pub(crate) mod source_files;
 pub(crate) mod tokens;
+pub(crate) mod tombstones;
 pub(crate) mod tunnels;
 pub(crate) mod versions;
 pub(crate) mod wipes;

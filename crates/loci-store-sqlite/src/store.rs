@@ -19,7 +19,7 @@ use crate::opening::open::Options;
 use crate::opening::open_error::{DATABASE, OpenError};
 use crate::opening::opened::Opened;
 use crate::opening::{identity, read_only};
-use crate::statements::{batch, counts, jobs, read, remove, write};
+use crate::statements::{batch, counts, jobs, read, remove, tombstones, write};
 
 /// The shortest pause between two rounds of background work, so that other processes can write.
 const BACKGROUND_PAUSE_MIN: Duration = Duration::from_millis(10);
@@ -211,6 +211,12 @@ impl Store for SqliteStore {
         self.opened()?
             .readers
             .read(|connection| read::attribute_values(connection, filter, name))
+    }
+
+    fn ids_of_texts(&self, filter: &Filter, texts: &[&str]) -> Result<Vec<MemoryId>> {
+        self.opened()?
+            .readers
+            .read(|connection| tombstones::ids_of_texts(connection, filter, texts))
     }
 
     fn revisions(&self, filter: &Filter, limit: usize) -> Result<Vec<(MemoryId, u64)>> {

@@ -94,7 +94,7 @@ const OF_VECTOR: &str =
 const _: () = assert!(POSITION_BITS == 20);
 
 /// Every table of the schema but those of SQLite and of the migrations.
-pub(crate) const TABLES: [Table; 30] = [
+pub(crate) const TABLES: [Table; 31] = [
     Table::new("memory", "memory", "memories")
         .filed("id")
         .archived("memory_by_id"),
@@ -176,6 +176,9 @@ pub(crate) const TABLES: [Table; 30] = [
     )
     .filed("path")
     .archived(""),
+    Table::new("tombstone", "tombstone", "tombstones")
+        .filed("hex(text)")
+        .archived(""),
     Table::new("place_count", "count of a place", "counts of places").counted(),
     Table::new("graph_count", "count of facts", "counts of facts").counted(),
     Table::new(

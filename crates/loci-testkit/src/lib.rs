@@ -28,6 +28,7 @@ mod naive_notes;
 mod naive_search;
 mod naive_sources;
 mod naive_store;
+mod naive_tombstones;
 mod naive_users;
 #[cfg(unix)]
 pub mod postgres;

@@ -80,6 +80,10 @@ impl State {
                 insert_new(&mut self.decisions, key, &**decision)
             }
             Record::IdempotentReply(answer) => self.put_reply(space, answer),
+            Record::Tombstone(tombstone) => {
+                let key = (space.clone(), tombstone.text, tombstone.memory);
+                insert_new(&mut self.tombstones, key, &**tombstone)
+            }
         }
     }
 
@@ -163,6 +167,9 @@ impl State {
                 &answer.space,
                 Record::IdempotentReply(Box::new(answer.clone())),
             );
+        }
+        for ((space, ..), tombstone) in &self.tombstones {
+            add(space, Record::Tombstone(Box::new(tombstone.clone())));
         }
         // A stable sort: the kinds of each space keep their order.
         all.sort_by(|left, right| left.space.cmp(&right.space));

@@ -10,14 +10,16 @@ use loci_core::{
     Access, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, Change, Decision, Error,
     ErrorCode, Expect, FilingOrder, Filter, IdempotentReply, Location, LocationCount, Memory,
     MemoryId, ModelId, NoteFile, Page, Partition, Passage, Result, SourceFile, Space, StatusCount,
-    Store, StoreSize, Superseded, Sweep, SweepClock, Tier, Timestamp, Token, Touch, Vector,
-    Version, VersionStore, Wiped, Work, check_lease, check_texts, is_pseudonym, lease_end_max,
+    Store, StoreSize, Superseded, Sweep, SweepClock, Tier, Timestamp, Token, Tombstone, Touch,
+    Vector, Version, VersionStore, Wiped, Work, check_lease, check_texts, is_pseudonym,
+    lease_end_max,
 };
 
 use crate::naive_graph::Graph;
 use crate::naive_jobs::NaiveJob;
 use crate::naive_search;
 use crate::naive_sources::{SettingKey, SourceKey};
+use crate::naive_tombstones::TombstoneKey;
 use crate::naive_users::{AnswerKey, Wipe, is_withdrawn};
 
 /// A store in maps that computes each answer from scratch in the most obvious way.
@@ -49,6 +51,7 @@ pub(crate) struct State {
     pub(crate) graph: Graph,
     pub(crate) settings: BTreeMap<SettingKey, String>,
     pub(crate) source_files: BTreeMap<SourceKey, SourceFile>,
+    pub(crate) tombstones: BTreeMap<TombstoneKey, Tombstone>,
     pub(crate) audit: BTreeMap<u64, AuditEntry>,
     pub(crate) last_audit_number: u64,
     /// The last wipe of each space, owner and, if it was of one alone, tool set.
@@ -211,6 +214,14 @@ impl State {
                 self.put_source_file(space, file, expect.as_deref())
             }
             Change::DeleteSourceFile { expect } => self.delete_source_file(space, expect),
+            Change::PutTombstones(tombstones) => {
+                self.put_tombstones(space, tombstones);
+                Ok(())
+            }
+            Change::DeleteTombstones { texts } => {
+                self.delete_tombstones(space, texts);
+                Ok(())
+            }
             Change::Import {
                 record,
                 passages,
@@ -620,6 +631,16 @@ impl Store for NaiveStore {
             }
         }
         Ok(values.into_iter().collect())
+    }
+
+    fn ids_of_texts(&self, filter: &Filter, texts: &[&str]) -> Result<Vec<MemoryId>> {
+        let state = self.state();
+        let admitted = state.admitted(filter).into_iter();
+        let memories = admitted.map(|record| &record.memory);
+        Ok(memories
+            .filter(|memory| texts.contains(&&*memory.content))
+            .map(|memory| memory.id.clone())
+            .collect())
     }
 
     fn revisions(&self, filter: &Filter, limit: usize) -> Result<Vec<(MemoryId, u64)>> {

@@ -106,16 +106,20 @@ pub enum Command {
     },
     /// Remove one memory for good, or take all that match some conditions out of sight
     ///
-    /// With an id, the memory is removed for good. With --where, every memory that matches all of
+    /// With an id, the memory is removed for good, with copies of its text that were read from
+    /// files. With --where, every memory that matches all of
     /// the conditions is forgotten: no list or search finds it, nothing is removed, and
     /// `loci unforget` brings it back. Without --yes, --where only counts them and names the first
-    /// ten.
+    /// ten. Either way no later reading of a file or a transcript and no import brings the texts
+    /// back; filing a text by hand does.
     #[command(override_usage = "loci forget <ID>\n       loci forget --where [CONDITIONS] [--yes]")]
     Forget(Forget),
     /// Bring a forgotten memory back, or all that match some conditions
     ///
     /// Takes back `loci forget --where`, and what agents forget without deleting it, such as notes.
-    /// What was deleted for good, as `loci forget ID` does, cannot be brought back.
+    /// What was deleted for good, as `loci forget ID` does, cannot be brought back itself: its text
+    /// may then be read from its file again, by the next `loci palace mine` or hook. Of texts that
+    /// were deleted for good, --where knows --project, --source and --since alone.
     #[command(
         override_usage = "loci unforget <ID>\n       loci unforget --where [CONDITIONS] [--yes]"
     )]
@@ -240,6 +244,9 @@ pub struct Import {
     /// The file, or a zip archive of one file or of an export; `-` reads stdin
     #[arg(value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
+    /// Store again what was forgotten or wiped here, too
+    #[arg(long)]
+    pub again: bool,
     /// Leave the embedding to the process that serves next
     #[arg(long)]
     pub no_wait: bool,
@@ -575,6 +582,9 @@ pub struct Mine {
     /// Read files again that have not changed, as after a change of `.loci-palace.toml`
     #[arg(long)]
     pub reread: bool,
+    /// File again what was forgotten, too; reads all files again
+    #[arg(long)]
+    pub again: bool,
     /// Let the other callers in the space read the transcripts; without it, only you do. Projects
     /// are always common
     #[arg(long)]

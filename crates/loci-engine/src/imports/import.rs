@@ -40,6 +40,8 @@ pub struct Imported {
     pub stored: usize,
     /// Memories that were skipped, because their ids exist already.
     pub present: usize,
+    /// Memories that were skipped, because their texts were forgotten.
+    pub forgotten: usize,
 }
 
 impl Import {
@@ -87,7 +89,8 @@ fn check_all(caller: &Caller, imports: &[Import]) -> Result<()> {
 }
 
 impl Imports<'_> {
-    /// Stores memories in one transaction. Words find them at once, meaning after
+    /// Stores memories in one transaction, but for those whose texts were
+    /// [forgotten](crate::Memories::forget). Words find them at once, meaning after
     /// [`embed_pending`](crate::Background::embed_pending) has embedded them.
     ///
     /// Adds the counts to `imported`, even if it fails. If some of the ids exist already, memories
@@ -104,8 +107,12 @@ impl Imports<'_> {
         imported: &mut Imported,
     ) -> Result<()> {
         let since = self.store.version(&caller.space)?;
-        let imports = &*self.redacted_imports(imports);
-        check_all(caller, imports)?;
+        let imports = self.redacted_imports(imports);
+        check_all(caller, &imports)?;
+        let imports = &*self.remembered(caller, imports, imported)?;
+        if imports.is_empty() {
+            return Ok(());
+        }
         let before = imported.stored;
         let outcome = match self.commit_imports(caller, imports, since) {
             Ok(()) => {
@@ -136,7 +143,8 @@ impl Imports<'_> {
         imported: &mut Imported,
     ) -> Result<()> {
         check_all(caller, imports)?;
-        for import in imports {
+        let imports = self.remembered(caller, Cow::Borrowed(imports), imported)?;
+        for import in &*imports {
             if self.is_taken(caller, import)? {
                 imported.present += 1;
             } else {
@@ -156,6 +164,51 @@ impl Imports<'_> {
             ..import.clone()
         };
         imports.iter().map(redacted).collect()
+    }
+
+    /// Returns the imports whose texts were not forgotten, and counts the others. Imports that store
+    /// them again all come back, after their tombstones are lifted.
+    fn remembered<'a>(
+        &self,
+        caller: &Caller,
+        imports: Cow<'a, [Import]>,
+        imported: &mut Imported,
+    ) -> Result<Cow<'a, [Import]>> {
+        let salts = self.tombstones.salts(&caller.space)?;
+        if salts.is_empty() || imports.is_empty() {
+            return Ok(imports);
+        }
+        let memories: Vec<Memory> = imports
+            .iter()
+            .map(|import| self.imported(caller, import))
+            .collect();
+        let memories: Vec<&Memory> = memories.iter().collect();
+        let forgotten = self.tombstones.among(&caller.space, &salts, &memories)?;
+        if self.stores_again || forgotten.iter().all(Vec::is_empty) {
+            return Ok(imports);
+        }
+        let mut left = Vec::with_capacity(imports.len());
+        for (import, forgotten) in imports.iter().zip(&forgotten) {
+            // One that is there is counted as such.
+            if forgotten.is_empty() || self.is_taken(caller, import)? {
+                left.push(import.clone());
+            } else {
+                imported.forgotten += 1;
+            }
+        }
+        Ok(Cow::Owned(left))
+    }
+
+    /// Returns the change that lifts the tombstones of memories that are stored again, if there are
+    /// any.
+    fn lift(&self, caller: &Caller, memories: &[&Memory]) -> Result<Option<Change>> {
+        if !self.stores_again {
+            return Ok(None);
+        }
+        let salts = self.tombstones.salts(&caller.space)?;
+        let found = self.tombstones.among(&caller.space, &salts, memories)?;
+        let texts: Vec<_> = found.into_iter().flatten().collect();
+        Ok((!texts.is_empty()).then_some(Change::DeleteTombstones { texts }))
     }
 
     /// Returns the memory that an import makes.
@@ -188,12 +241,21 @@ impl Imports<'_> {
                 expect: Expect::Absent,
             });
         }
+        let memories: Vec<&Memory> = puts
+            .iter()
+            .filter_map(|put| match put {
+                Change::Put { memory, .. } => Some(&**memory),
+                _ => None,
+            })
+            .collect();
+        let lifted = self.lift(caller, &memories)?;
         let unwiped = owners.into_iter().map(|owner| Change::NotWiped {
             owner,
             origin: caller.origin.to_owned(),
             since,
         });
-        self.access.commit(caller, unwiped.chain(puts).collect())
+        let changes = unwiped.chain(puts).chain(lifted).collect();
+        self.access.commit(caller, changes)
     }
 
     /// Imports those whose ids do not exist yet.

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use loci_core::{
     Archived, Batch, CacheEntry, Caller, Change, EnrichmentStatus, Error, ErrorCode, Expect, Fact,
-    FactQuery, Filter, Memory, MemoryId, NoteFile, Principal, Reader, Record, Result, SOURCE_FILE,
-    SourceFile, Space, Timestamp, Tunnel, limits,
+    FactQuery, Filter, KeyedHash, Memory, MemoryId, NoteFile, Principal, Reader, Record, Result,
+    SOURCE_FILE, SourceFile, Space, Timestamp, Tunnel, limits,
 };
 use loci_search::indexed;
 
@@ -24,6 +24,8 @@ pub struct ImportReport {
     pub stored: u64,
     /// Records that were skipped because their id or key exists already.
     pub present: u64,
+    /// Records that were skipped because they were forgotten or wiped here.
+    pub forgotten: u64,
     /// Records that could not be stored, each with its index in the slice of its call, from 0, and
     /// the reason. The caller takes them out.
     pub refused: Vec<(usize, Error)>,
@@ -48,6 +50,8 @@ struct Known {
     /// By their paths.
     note_files: HashMap<Space, HashMap<String, NoteFile>>,
     cached: HashMap<(Space, String), HashSet<MemoryId>>,
+    /// By the hashes of text and id.
+    tombstones: HashSet<(Space, KeyedHash, KeyedHash)>,
 }
 
 impl Known {
@@ -77,7 +81,8 @@ impl Imports<'_> {
     /// exceeds the limits or cannot be stored is added to `brought`, and the import continues. A
     /// soft-deleted memory does not count as existing, and is removed permanently if a record has
     /// its id. Source files without a machine become files of the engine's machine. A tunnel to a
-    /// missing memory leads to its location. The collection `global`, and one
+    /// missing memory leads to its location. What was forgotten or wiped here is skipped, except by
+    /// [`again`](Self::again). The collection `global`, and one
     /// with the name of the memory's conversation, become no collection.
     ///
     /// The state of a note file that exists replaces the stored state of one that is missing.
@@ -143,6 +148,11 @@ impl Imports<'_> {
         }
         let stored = brought.stored;
         let mut known = self.known_memories(records.iter())?;
+        // A copy of a store is as the store is.
+        let forgotten = match from {
+            Some(_) => HashSet::new(),
+            None => self.forgotten(records, brought)?,
+        };
         let mut absent: Vec<(usize, Cow<'_, Archived>)> = Vec::with_capacity(records.len());
         for (number, archived) in records.iter().enumerate() {
             if let Err(error) = check::record(archived) {
@@ -150,6 +160,8 @@ impl Imports<'_> {
             } else if self.is_there(archived, &mut known)? {
                 brought.present += 1;
                 brought.others.extend(known.other_note(archived));
+            } else if forgotten.contains(&number) {
+                brought.forgotten += 1;
             } else {
                 let with_vector = match from {
                     Some(from) => from.with_vector(archived)?,
@@ -410,15 +422,30 @@ impl Imports<'_> {
         Ok(())
     }
 
-    /// Returns those of these memories that exist.
+    /// Returns those of these memories and tombstones that exist.
     fn known_memories<'a>(&self, records: impl Iterator<Item = &'a Archived>) -> Result<Known> {
         let mut ids: HashMap<&Space, Vec<MemoryId>> = HashMap::new();
-        for memory in records.filter_map(memory) {
-            ids.entry(&memory.space)
-                .or_default()
-                .push(memory.id.clone());
+        let mut texts: HashMap<&Space, Vec<KeyedHash>> = HashMap::new();
+        for archived in records {
+            match &archived.record {
+                Record::Memory(memory) => {
+                    let ids = ids.entry(&memory.space).or_default();
+                    ids.push(memory.id.clone());
+                }
+                Record::Tombstone(tombstone) => {
+                    let texts = texts.entry(&archived.space).or_default();
+                    texts.push(tombstone.text);
+                }
+                _ => {}
+            }
         }
         let mut known = Known::default();
+        for (space, texts) in texts {
+            let found = self.store.tombstones_of(space, &texts)?.into_iter();
+            known
+                .tombstones
+                .extend(found.map(|it| (space.clone(), it.text, it.memory)));
+        }
         for (space, ids) in ids {
             let places = self.store.locations_of(&everything(space), &ids)?;
             known
@@ -483,6 +510,10 @@ impl Imports<'_> {
                 .store
                 .decision(space, &said.owner, &said.key, self.clock.now())?
                 .is_some(),
+            Record::Tombstone(tombstone) => {
+                let key = (space.clone(), tombstone.text, tombstone.memory);
+                known.tombstones.contains(&key)
+            }
             Record::IdempotentReply(kept) => {
                 let owner = kept.owner.as_deref();
                 self.store
@@ -527,7 +558,7 @@ fn gathered<K: std::hash::Hash + Eq, V>(
     }
 }
 
-fn memory(archived: &Archived) -> Option<&Memory> {
+pub(super) fn memory(archived: &Archived) -> Option<&Memory> {
     match &archived.record {
         Record::Memory(memory) => Some(memory),
         _ => None,

@@ -60,7 +60,9 @@ impl Memories<'_> {
                 id: id.clone(),
                 revision: *revision,
             };
-            let changes = part.iter().map(delete).collect();
+            let ids: Vec<MemoryId> = part.iter().map(|(id, _)| id.clone()).collect();
+            let tombstones = self.tombstones.put_of_ids(caller, filter, &ids)?;
+            let changes = part.iter().map(delete).chain(tombstones).collect();
             match self.access.commit(caller, changes) {
                 Ok(()) => removed += part.len(),
                 Err(error) if error.code == ErrorCode::Conflict => conflict = Some(error),

@@ -10,6 +10,7 @@ use loci_core::{
 
 use crate::Memories;
 use crate::check;
+use crate::tombstones::PART;
 
 /// The most memories that one transaction deletes, so that another caller's write never waits long.
 const DISCARD_BATCH_MAX: usize = 256;
@@ -36,7 +37,7 @@ impl Memories<'_> {
     /// ones, but not unlisted ones; returns their number. Notes are
     /// [forgotten](crate::Memories::forget_softly), and their files stay; if a note cannot be
     /// changed, an error reports it after all others are deleted. For a caller that merely claims
-    /// its name, only memories of the same tool set are deleted. A message and the long-term memory
+    /// its name, only memories of the same tool set are deleted. No later import brings their texts back. A message and the long-term memory
     /// made from it are deleted together, by the id of either, and count as one.
     ///
     /// # Errors
@@ -57,6 +58,11 @@ impl Memories<'_> {
                 .made_from(&caller.space, check::deleting_subject(caller)?, &chosen)?;
         let known: HashSet<&MemoryId> = chosen.iter().collect();
         along.retain(|id| !known.contains(id));
+        for part in chosen.chunks(PART) {
+            if let Some(tombstones) = self.tombstones.put_of_ids(caller, &filter, part)? {
+                self.access.commit(caller, vec![tombstones])?;
+            }
+        }
         loop {
             let deleted = self.store.soft_delete(
                 &filter,

@@ -1,19 +1,46 @@
 //! Deleting a memory permanently.
 
-use loci_core::{Caller, Change, Forgotten, Memory, MemoryId, RecordVerb, Result, Tier};
+use loci_core::{
+    Caller, Change, CollectionFilter, Error, ErrorCode, Filter, Forgotten, Memory, MemoryId,
+    RecordVerb, Result, SOURCE_FILE, Tier,
+};
 
 use crate::Memories;
-use crate::notes::in_file_or_store;
+use crate::access::TIERS_BY_ID;
+use crate::notes::{in_file_or_store, not_note};
+use crate::tombstones::PART;
+
+/// The most passes over copies, while these change between the read and their removal.
+const PASSES_MAX: usize = 100;
+
+/// The result of [`forget_text`](Memories::forget_text): the other memories with the same text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Forgetting {
+    /// Those that were made from files, such as the copy of a message in the transcript of a fork,
+    /// and were removed with it.
+    pub copies: u64,
+    /// Those that stay: they were filed by hand, or belong to others.
+    pub equal: u64,
+}
 
 impl Memories<'_> {
     /// Permanently removes a memory, even a forgotten one, with the message that it was made from;
-    /// a note is [forgotten](crate::Memories::forget_softly), and its file stays. Durable when it
-    /// returns.
+    /// a note is [forgotten](crate::Memories::forget_softly), and its file stays. Memories with the
+    /// same text that were made from files go along, and no later reading of a file and no import
+    /// brings the text back until [`lift`](crate::Memories::lift). Durable when it returns.
     ///
     /// # Errors
     /// `not_found` if the caller can read no such memory, `forbidden` if it may only read it,
     /// `unavailable` if the store cannot be written; for a note as for `forget_softly`.
     pub fn forget(&self, caller: &Caller, id: &MemoryId) -> Result<()> {
+        self.forget_text(caller, id).map(drop)
+    }
+
+    /// Does the same, and returns the numbers of the other memories with the text.
+    ///
+    /// # Errors
+    /// As for [`forget`](Self::forget).
+    pub fn forget_text(&self, caller: &Caller, id: &MemoryId) -> Result<Forgetting> {
         let in_file = || {
             if !self
                 .notes
@@ -22,23 +49,79 @@ impl Memories<'_> {
                 return Ok(None);
             }
             self.access.writable(caller, id)?;
-            Ok(self.notes.forget(caller, id)?.map(drop))
+            let forgotten = self.notes.forget(caller, id)?;
+            Ok(forgotten.map(|_| Forgetting::default()))
         };
+        let mut done = Forgetting::default();
         let in_store = || {
             self.notes
                 .change_in_store(caller, id, Forgotten::Show, |memory| {
-                    let delete = |memory: Memory| Change::Delete {
-                        id: memory.id,
-                        revision: memory.revision,
-                    };
+                    self.forget_copies(caller, &memory, &mut done)?;
                     let message = self.message_of(caller, &memory)?;
-                    Ok((
-                        [memory].into_iter().chain(message).map(delete).collect(),
-                        (),
-                    ))
+                    let gone: Vec<Memory> = [memory].into_iter().chain(message).collect();
+                    let tombstones = self.tombstones.put(caller, &gone, true)?;
+                    let changes = gone.into_iter().map(delete).chain(tombstones);
+                    Ok((changes.collect(), done))
                 })
         };
         in_file_or_store(in_file, in_store)
+    }
+
+    /// Removes the memories with the text of this one that were made from files and that the caller
+    /// may write. Adds their number to `done`, and sets that of those that stay.
+    fn forget_copies(&self, caller: &Caller, memory: &Memory, done: &mut Forgetting) -> Result<()> {
+        let filter = Filter {
+            tiers: TIERS_BY_ID.to_vec(),
+            forgotten: Forgotten::Show,
+            ..self.access.filter(caller, CollectionFilter::Any)
+        };
+        for pass in 1..=PASSES_MAX {
+            let mut ids = self.store.ids_of_texts(&filter, &[&memory.content])?;
+            ids.retain(|id| *id != memory.id);
+            let mut conflict = None;
+            done.equal = 0;
+            for part in ids.chunks(PART) {
+                let (copies, others): (Vec<Memory>, Vec<Memory>) = self
+                    .store
+                    .get_all(&filter, part)?
+                    .into_iter()
+                    .partition(|copy| {
+                        copy.attributes.contains_key(SOURCE_FILE) && caller.may_write(copy)
+                    });
+                let stays = |copy: &&Memory| copy.forgotten_at.is_none();
+                done.equal += others.iter().filter(stays).count() as u64;
+                match self.forget_together(caller, copies) {
+                    Ok(gone) => done.copies += gone,
+                    Err(error) if error.code == ErrorCode::Conflict => conflict = Some(error),
+                    Err(error) => return Err(error),
+                }
+            }
+            match conflict {
+                Some(error) if pass == PASSES_MAX => return Err(error),
+                Some(_) => {}
+                None => return Ok(()),
+            }
+        }
+        Err(Error::internal("copies were removed without an outcome"))
+    }
+
+    /// Removes memories in one transaction; returns their number.
+    ///
+    /// # Errors
+    /// `conflict` if another writer changed one of them meanwhile, or one is a note by now.
+    fn forget_together(&self, caller: &Caller, gone: Vec<Memory>) -> Result<u64> {
+        let Some(tombstones) = self.tombstones.put(caller, &gone, true)? else {
+            return Ok(0);
+        };
+        let count = gone.len() as u64;
+        let not_notes: Vec<Change> = gone
+            .iter()
+            .filter_map(|memory| not_note(&caller.space, &memory.id))
+            .collect();
+        let changes = not_notes.into_iter().chain(gone.into_iter().map(delete));
+        let changes = changes.chain([tombstones]).collect();
+        self.access.commit(caller, changes)?;
+        Ok(count)
     }
 
     /// Returns the message that a memory was made from, if it still exists. A search shows one of
@@ -57,5 +140,12 @@ impl Memories<'_> {
                 .note(RecordVerb::Read, source.as_str(), Some(is_own));
         }
         Ok(message)
+    }
+}
+
+fn delete(memory: Memory) -> Change {
+    Change::Delete {
+        id: memory.id,
+        revision: memory.revision,
     }
 }

@@ -1,8 +1,12 @@
 //! Forgetting a memory reversibly, and taking that back.
 
-use loci_core::{Caller, Error, ErrorCode, Forgotten, Memory, MemoryId, Result, Timestamp};
+use loci_core::{
+    Caller, CollectionFilter, Error, ErrorCode, Filter, Forgotten, Memory, MemoryId, Result,
+    SOURCE_FILE, Timestamp,
+};
 
 use crate::Memories;
+use crate::access::TIERS_BY_ID;
 use crate::memories::update::put_next;
 use crate::notes::in_file_or_store;
 
@@ -17,7 +21,9 @@ pub struct Unforgotten {
 
 impl Memories<'_> {
     /// Marks a memory of any tool set as forgotten, with the message that it was made from; a note
-    /// in its file. A memory that is forgotten already stays unchanged, with its time. Durable when
+    /// in its file. A memory that is forgotten already stays unchanged, with its time. No later
+    /// reading of a file and no import brings the text of another memory than a note back into
+    /// sight; of a memory that was made from a file, copies from other files go along. Durable when
     /// it returns.
     ///
     /// # Errors
@@ -25,7 +31,9 @@ impl Memories<'_> {
     /// `conflict` if it is a note whose frontmatter is broken, or that other writers keep changing;
     /// `unavailable` if the store or the folder of notes cannot be written.
     pub fn forget_softly(&self, caller: &Caller, id: &MemoryId) -> Result<Memory> {
-        let (memory, _) = self.mark(caller, id, Some(self.clock.now()))?;
+        let now = self.clock.now();
+        let (memory, _) = self.mark(caller, id, Some(now))?;
+        self.mark_copies(caller, &memory, Some(now))?;
         self.access.without_hidden(caller, memory)
     }
 
@@ -44,8 +52,42 @@ impl Memories<'_> {
             )),
             _ => error,
         })?;
+        if is_changed {
+            self.mark_copies(caller, &memory, None)?;
+        }
         let memory = self.access.without_hidden(caller, memory)?;
         Ok(Unforgotten { memory, is_changed })
+    }
+
+    /// Marks the memories with the text of this one that were made from files, and that the caller
+    /// may write, as [`mark`](Self::mark) does: a search shows one of them alone.
+    fn mark_copies(
+        &self,
+        caller: &Caller,
+        memory: &Memory,
+        forgotten_at: Option<Timestamp>,
+    ) -> Result<()> {
+        if !memory.attributes.contains_key(SOURCE_FILE) {
+            return Ok(());
+        }
+        let forgotten = match forgotten_at {
+            Some(_) => Forgotten::Hide,
+            None => Forgotten::Only,
+        };
+        let filter = Filter {
+            tiers: TIERS_BY_ID.to_vec(),
+            forgotten,
+            ..self.access.filter(caller, CollectionFilter::Any)
+        };
+        for id in self.store.ids_of_texts(&filter, &[&memory.content])? {
+            let found = self.store.get_all(&filter, std::slice::from_ref(&id))?;
+            let is_copy =
+                |copy: &Memory| copy.attributes.contains_key(SOURCE_FILE) && caller.may_write(copy);
+            if found.iter().any(is_copy) {
+                self.mark(caller, &id, forgotten_at)?;
+            }
+        }
+        Ok(())
     }
 
     /// Marks a memory as forgotten at a time, or as not forgotten, with the message that it was
@@ -73,9 +115,16 @@ impl Memories<'_> {
                         return Ok((Vec::new(), (memory, false)));
                     }
                     let message = self.message_of(caller, &memory)?.filter(differs);
+                    let tombstones = match forgotten_at {
+                        Some(_) => self.tombstones.put(caller, [&memory], false)?,
+                        None => self
+                            .tombstones
+                            .lift(caller, std::slice::from_ref(&memory))?,
+                    };
                     let (change, memory) = put_next(marked(memory), None);
                     let also = message.map(|message| put_next(marked(message), None).0);
-                    let changes = [change].into_iter().chain(also).collect();
+                    let changes = [change].into_iter().chain(also).chain(tombstones);
+                    let changes = changes.collect();
                     Ok((changes, (memory, true)))
                 })
         };

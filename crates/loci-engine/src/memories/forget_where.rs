@@ -8,7 +8,10 @@ use loci_core::{
     OwnerFilter, Result, SOURCE_FILE, Scope, Timestamp,
 };
 
+use sha2::{Digest, Sha256};
+
 use crate::Memories;
+use crate::access::TIERS_BY_ID;
 use crate::check;
 use crate::memories::update::put_next;
 use crate::notes::not_note;
@@ -16,6 +19,10 @@ use crate::notes::not_note;
 /// The number of memories that are read and changed at a time, so that another caller's write never
 /// waits long.
 const PART: usize = 256;
+
+/// The texts, and their bytes, that are compared with all others at a time.
+const COMPARED_TEXTS: usize = 4_096;
+const COMPARED_BYTES: usize = 8 << 20;
 
 /// A selection of long-term memories. All conditions must hold.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -53,10 +60,42 @@ pub struct Marked {
     pub memories: u64,
     /// The number of those that belong to others, and stay as they were.
     pub of_others: u64,
+    /// The number of other memories in sight with the texts of forgotten ones, which stay; 0 for
+    /// taking it back.
+    pub equal: u64,
     /// The notes whose files cannot be changed now, with the reasons.
     pub kept: Vec<(MemoryId, Error)>,
     /// The time before the first change, which is not after the time of any forgetting.
     pub begun_at: Timestamp,
+}
+
+/// The different texts of forgotten memories, to be compared with those in sight.
+#[derive(Default)]
+struct Equals {
+    known: HashSet<[u8; 32]>,
+    texts: Vec<String>,
+    bytes: usize,
+}
+
+impl Equals {
+    fn add<'a>(&mut self, memories: impl Iterator<Item = &'a Memory>) {
+        for memory in memories {
+            let hash = Sha256::digest(memory.content.as_bytes()).into();
+            if self.known.insert(hash) {
+                self.bytes += memory.content.len();
+                self.texts.push(memory.content.clone());
+            }
+        }
+    }
+
+    /// Returns true if the texts are enough for one search; the next ones begin another.
+    fn is_full(&mut self) -> bool {
+        let is_full = self.texts.len() >= COMPARED_TEXTS || self.bytes >= COMPARED_BYTES;
+        if is_full {
+            self.bytes = 0;
+        }
+        is_full
+    }
 }
 
 impl Memories<'_> {
@@ -143,9 +182,11 @@ impl Memories<'_> {
         let mut marked = Marked {
             memories: 0,
             of_others: 0,
+            equal: 0,
             kept: Vec::new(),
             begun_at,
         };
+        let (mut equals, mut late) = (Equals::default(), Vec::new());
         let outcome = self.each_part(&filter, which, |part| {
             let read = part.len();
             let (own, mut alone): (Vec<Memory>, Vec<Memory>) = part
@@ -154,6 +195,12 @@ impl Memories<'_> {
                 .partition(|memory| !notes.contains(&memory.id));
             marked.of_others += (read - own.len() - alone.len()) as u64;
             let forgotten_at = forgets.then_some(begun_at);
+            if forgets {
+                equals.add(own.iter().chain(&alone));
+                if equals.is_full() {
+                    late.push(std::mem::take(&mut equals.texts));
+                }
+            }
             match self.mark_together(caller, &own, forgotten_at) {
                 Ok(()) => marked.memories += own.len() as u64,
                 // Another writer changed one of them meanwhile.
@@ -178,10 +225,14 @@ impl Memories<'_> {
             Ok(())
         });
         let verb = if forgets { "forgotten" } else { "brought back" };
+        late.push(equals.texts);
         outcome.map_err(|error| {
             let message = format!("{verb} until then: {}; {}", marked.memories, error.message);
             error.with_message(message)
         })?;
+        for texts in late {
+            marked.equal += self.count_in_sight(caller, &texts)?;
+        }
         Ok(marked)
     }
 
@@ -218,7 +269,24 @@ impl Memories<'_> {
         if changes.is_empty() {
             return Ok(());
         }
+        changes.extend(match forgotten_at {
+            Some(_) => self.tombstones.put(caller, memories, false)?,
+            None => self.tombstones.lift(caller, memories)?,
+        });
         self.access.commit(caller, changes)
+    }
+
+    /// Returns the number of memories in sight of the caller that have one of these texts.
+    fn count_in_sight(&self, caller: &Caller, texts: &[String]) -> Result<u64> {
+        if texts.is_empty() {
+            return Ok(0);
+        }
+        let filter = Filter {
+            tiers: TIERS_BY_ID.to_vec(),
+            ..self.access.filter(caller, CollectionFilter::Any)
+        };
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        Ok(self.store.ids_of_texts(&filter, &texts)?.len() as u64)
     }
 
     /// Passes the memories that match to `visit`, a part at a time, last updated first. Only their

@@ -9,10 +9,10 @@ use loci_core::{
     ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore,
     CandidateQuery, Candidates, Decision, DecisionStore, Fact, FactCounts, FactQuery, FactStore,
     FailedJob, FilingOrder, Filter, IdempotencyStore, IdempotentReply, Job, JobCounts, JobStore,
-    Location, LocationCount, Memory, MemoryId, ModelId, Nearest, NoteFile, NoteStore, Page,
-    Partition, QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, StatusCount,
-    Store, StoreSize, Sweep, SweepClock, Timestamp, Touch, Tunnel, TunnelStore, Vector, Version,
-    VersionStore, Wiped, Work,
+    KeyedHash, Location, LocationCount, Memory, MemoryId, ModelId, Nearest, NoteFile, NoteStore,
+    Page, Partition, QueryVector, Result, Salt, SettingStore, SourceFile, SourceStore, Space,
+    StatusCount, Store, StoreSize, Sweep, SweepClock, Timestamp, Tombstone, TombstoneStore, Touch,
+    Tunnel, TunnelStore, Vector, Version, VersionStore, Wiped, Work,
 };
 use tracing::field::Empty;
 
@@ -231,6 +231,19 @@ impl SourceStore for ObservedStore {
     }
 }
 
+impl TombstoneStore for ObservedStore {
+    observed! {
+        fn tombstone_salts(&self, space: &Space) -> Result<Vec<Salt>>;
+        fn tombstones_of(&self, space: &Space, texts: &[KeyedHash]) -> Result<Vec<Tombstone>>;
+        fn tombstones(
+            &self,
+            space: &Space,
+            after: Option<&Tombstone>,
+            limit: usize,
+        ) -> Result<Vec<Tombstone>>;
+    }
+}
+
 impl VersionStore for ObservedStore {
     observed! {
         fn versions(&self, space: &Space, id: &MemoryId) -> Result<Vec<Version>>;
@@ -254,6 +267,7 @@ impl Store for ObservedStore {
         ) -> Result<Vec<(MemoryId, Location)>>;
         fn ids_with(&self, filter: &Filter, part: &str, limit: usize) -> Result<Vec<MemoryId>>;
         fn attribute_values(&self, filter: &Filter, name: &str) -> Result<Vec<(String, u64)>>;
+        fn ids_of_texts(&self, filter: &Filter, texts: &[&str]) -> Result<Vec<MemoryId>>;
         fn revisions(&self, filter: &Filter, limit: usize) -> Result<Vec<(MemoryId, u64)>>;
         fn get(&self, space: &Space, id: &MemoryId) -> Result<Option<Memory>>;
         fn list(&self, filter: &Filter, page: Page) -> Result<Vec<Memory>>;

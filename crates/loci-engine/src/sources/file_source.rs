@@ -143,6 +143,8 @@ pub struct SourceFiled {
     pub kept: u64,
     /// Parts that were filed before and are removed.
     pub removed: u64,
+    /// Parts that are not filed, since their texts were forgotten.
+    pub forgotten: u64,
 }
 
 /// Makes the id of a part from its file, the part, and a number that distinguishes it from others
@@ -155,7 +157,8 @@ impl Sources<'_> {
     /// Files the parts of a file as memories of the caller, which words find at once and meaning
     /// finds after [`embed_pending`](crate::Background::embed_pending) has embedded them. A part
     /// whose thread and text were filed from this file before is the same memory, whatever its
-    /// position and section were; a part with the same text elsewhere is another one. Commits
+    /// position and section were; a part with the same text elsewhere is another one. A text that
+    /// was forgotten is not filed, except by [`again`](crate::Sources::again). Commits
     /// everything, with the state of the file, in one transaction. A large file takes several, with
     /// the state in the last, so that reading it again adds no duplicate. Durable when it returns;
     /// writes nothing if nothing changes.

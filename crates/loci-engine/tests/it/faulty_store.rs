@@ -8,10 +8,10 @@ use loci_core::{
     ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore,
     CandidateQuery, Candidates, Decision, DecisionStore, Fact, FactCounts, FactQuery, FactStore,
     FailedJob, FilingOrder, Filter, IdempotencyStore, IdempotentReply, Job, JobCounts, JobStore,
-    Location, LocationCount, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page, Partition,
-    QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, StatusCount, Store,
-    StoreSize, Sweep, SweepClock, Timestamp, Touch, Tunnel, TunnelStore, Vector, Version,
-    VersionStore, Wiped, Work,
+    KeyedHash, Location, LocationCount, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page,
+    Partition, QueryVector, Result, Salt, SettingStore, SourceFile, SourceStore, Space,
+    StatusCount, Store, StoreSize, Sweep, SweepClock, Timestamp, Tombstone, TombstoneStore, Touch,
+    Tunnel, TunnelStore, Vector, Version, VersionStore, Wiped, Work,
 };
 use loci_testkit::NaiveStore;
 
@@ -71,6 +71,7 @@ impl Store for FaultyStore {
         attribute_values(filter: &Filter, name: &str) -> Vec<(String, u64)>;
         list(filter: &Filter, page: Page) -> Vec<Memory>;
         revisions(filter: &Filter, limit: usize) -> Vec<(MemoryId, u64)>;
+        ids_of_texts(filter: &Filter, texts: &[&str]) -> Vec<MemoryId>;
         list_by_insertion(filter: &Filter, order: FilingOrder, page: Page) -> Vec<Memory>;
         count_by_location(filter: &Filter) -> Vec<LocationCount>;
         count(filter: &Filter) -> u64;
@@ -131,6 +132,14 @@ impl CacheStore for FaultyStore {
         ) -> Vec<(CacheEntry, f32)>;
         cached_queries(space: &Space, owner: &str, now: Timestamp) -> Vec<(MemoryId, String)>;
         delete_cache_entries(space: &Space, owner: &str, ids: &[MemoryId]) -> u64;
+    }
+}
+
+impl TombstoneStore for FaultyStore {
+    behind_the_hook! {
+        tombstone_salts(space: &Space) -> Vec<Salt>;
+        tombstones_of(space: &Space, texts: &[KeyedHash]) -> Vec<Tombstone>;
+        tombstones(space: &Space, after: Option<&Tombstone>, limit: usize) -> Vec<Tombstone>;
     }
 }
 

@@ -61,6 +61,7 @@ fn what_is_private_is_its_owners_alone() {
     assert_eq!(
         imported,
         Imported {
+            forgotten: 0,
             stored: 2,
             present: 0
         }
@@ -90,6 +91,7 @@ fn what_is_private_is_its_owners_alone() {
     assert_eq!(
         imported,
         Imported {
+            forgotten: 0,
             stored: 2,
             present: 2
         }
@@ -216,7 +218,14 @@ fn what_is_stored_before_a_failure_is_counted() {
             .unwrap_err();
         assert_eq!(
             (error.code, imported),
-            (ErrorCode::Unavailable, Imported { stored, present }),
+            (
+                ErrorCode::Unavailable,
+                Imported {
+                    stored,
+                    present,
+                    forgotten: 0
+                }
+            ),
             "{commits}"
         );
         assert_eq!(store.inner.size().unwrap().memories, 1 + stored as u64);

@@ -12,6 +12,7 @@ use super::syncing::{Tree, request};
 use super::*;
 
 const NONE: SourceFiled = SourceFiled {
+    forgotten: 0,
     added: 0,
     kept: 0,
     removed: 0,

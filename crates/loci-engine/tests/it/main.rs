@@ -35,6 +35,7 @@ mod redacting;
 mod room_graph;
 mod sources;
 mod syncing;
+mod tombstones;
 mod tunnels;
 mod users;
 mod vault_files;

@@ -3,9 +3,10 @@
 use loci_core::{
     ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore,
     Decision, DecisionStore, Fact, FactCounts, FactQuery, FactStore, FailedJob, Filter,
-    IdempotencyStore, IdempotentReply, Job, JobCounts, JobStore, MemoryId, NoteFile, NoteStore,
-    QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, Timestamp, Token, TokenHash,
-    TokenStore, Tunnel, TunnelStore, Version, VersionStore, check_lease,
+    IdempotencyStore, IdempotentReply, Job, JobCounts, JobStore, KeyedHash, MemoryId, NoteFile,
+    NoteStore, QueryVector, Result, Salt, SettingStore, SourceFile, SourceStore, Space, Timestamp,
+    Token, TokenHash, TokenStore, Tombstone, TombstoneStore, Tunnel, TunnelStore, Version,
+    VersionStore, check_lease,
 };
 
 use super::PostgresStore;
@@ -13,7 +14,7 @@ use crate::scope::Scope;
 use crate::transaction::Needs;
 use crate::{
     archive, audit, cache_entries, decisions, facts, jobs, notes, replies, settings, source_files,
-    tokens, tunnels, versions,
+    tokens, tombstones, tunnels, versions,
 };
 
 /// What a write on behalf of an owner needs to know.
@@ -101,6 +102,31 @@ impl CacheStore for PostgresStore {
                 cache_entries::delete(transaction, owner, ids).await
             })?;
         Ok(deleted)
+    }
+}
+
+impl TombstoneStore for PostgresStore {
+    fn tombstone_salts(&self, space: &Space) -> Result<Vec<Salt>> {
+        self.server.read(space, async |session| {
+            tombstones::salts(session, space).await
+        })
+    }
+
+    fn tombstones_of(&self, space: &Space, texts: &[KeyedHash]) -> Result<Vec<Tombstone>> {
+        self.server.read(space, async |session| {
+            tombstones::of_texts(session, space, texts).await
+        })
+    }
+
+    fn tombstones(
+        &self,
+        space: &Space,
+        after: Option<&Tombstone>,
+        limit: usize,
+    ) -> Result<Vec<Tombstone>> {
+        self.server.read(space, async |session| {
+            tombstones::page(session, space, after, limit).await
+        })
     }
 }
 

@@ -240,6 +240,7 @@ fn tables_of_the_first_version_get_policies() {
         // Columns that later versions added.
         for sql in [
             "DROP TABLE @version",
+            "DROP TABLE @tombstone",
             "ALTER TABLE @audit DROP COLUMN client, DROP COLUMN session, DROP COLUMN reply_tokens",
         ] {
             run_sql(&options, sql);

@@ -13,7 +13,7 @@ pub(crate) const APPLICATION_ID: i64 = 0x6c6f_6369;
 
 /// Every migration that was ever released, oldest first. Each sets `user_version` to its own
 /// number, so that one look tells whether there is anything to do.
-const MIGRATIONS: [(&str, &str); 13] = [
+const MIGRATIONS: [(&str, &str); 14] = [
     (
         "V1__memories",
         include_str!("../../migrations/V1__memories.sql"),
@@ -62,6 +62,10 @@ const MIGRATIONS: [(&str, &str); 13] = [
     (
         "V13__versions",
         include_str!("../../migrations/V13__versions.sql"),
+    ),
+    (
+        "V14__tombstones",
+        include_str!("../../migrations/V14__tombstones.sql"),
     ),
 ];
 

@@ -10,7 +10,8 @@ use crate::statements::row::{
     COLUMNS, FURTHER_COLUMNS, MEMORY_HOLDS, WHOLE_TABLES, read_space, read_whole,
 };
 use crate::statements::{
-    answers, decisions, facts, idempotent_replies, note_files, settings, source_files, tunnels,
+    answers, decisions, facts, idempotent_replies, note_files, settings, source_files, tombstones,
+    tunnels,
 };
 
 /// How the records of one kind are read.
@@ -43,13 +44,34 @@ fn kind(
 }
 
 /// The kinds in the order of [`Record`].
-fn kinds() -> [Kind; 10] {
+fn kinds() -> [Kind; 11] {
     let [memories, folders, files] = kinds_of_memories();
     let [facts, tunnels, settings, sources] = kinds_of_the_palace();
     let [entries, decisions, answers] = kinds_of_users();
     [
-        memories, folders, files, facts, tunnels, settings, sources, entries, decisions, answers,
+        memories,
+        folders,
+        files,
+        facts,
+        tunnels,
+        settings,
+        sources,
+        entries,
+        decisions,
+        answers,
+        tombstones_kind(),
     ]
+}
+
+fn tombstones_kind() -> Kind {
+    kind(
+        "tombstone",
+        |row| Ok(Record::Tombstone(Box::new(tombstones::read(row)?))),
+        tombstones::COLUMNS,
+        "tombstone",
+        &format!("space = ?1 AND {ALWAYS}"),
+        "text, memory",
+    )
 }
 
 fn kinds_of_memories() -> [Kind; 3] {

@@ -1,13 +1,13 @@
 //! Applies a batch. It runs on the writer's thread, inside its transaction.
 
-use loci_core::{Batch, Change, Error, Expect};
+use loci_core::{Batch, Change, Error, Expect, Space};
 use rusqlite::Connection;
 
 use crate::failure::{Result, assert_same_space, memory_conflict};
 use crate::statements::wipes::not_wiped;
 use crate::statements::{
-    facts, idempotent_replies, import_record, jobs, note_files, settings, source_files, tunnels,
-    versions, write,
+    facts, idempotent_replies, import_record, jobs, note_files, settings, source_files, tombstones,
+    tunnels, versions, write,
 };
 
 /// Checks a batch and applies all its changes.
@@ -65,45 +65,6 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
                 origin,
                 since,
             } => not_wiped(connection, space, owner, Some(origin), *since)?,
-            Change::NotNote { id } => note_files::none_of(connection, space, id)?,
-            Change::PutNoteFile(file) => note_files::put(connection, space, file)?,
-            Change::ExpectNoteFile { file, expect } => {
-                let id = file
-                    .memory
-                    .as_ref()
-                    .ok_or_else(|| Error::internal("a file that is expected is a memory"))?;
-                write::expected(write::find(connection, space, id)?, *expect, id)?;
-                note_files::expect(connection, space, file)?;
-            }
-            Change::DeleteNoteFile { path } => note_files::delete(connection, space, path)?,
-            Change::PutNoteFolder { identity } => {
-                note_files::put_folder(connection, space, identity)?;
-            }
-            Change::PutIdempotentReply(answer) => {
-                assert_same_space(space, &answer.space, "an answer")?;
-                idempotent_replies::keep(connection, answer)?;
-            }
-            Change::PutFact(fact) => {
-                assert_same_space(space, &fact.space, "a fact")?;
-                facts::put(connection, fact)?;
-            }
-            Change::EndFact {
-                id,
-                before,
-                valid_to,
-            } => facts::end(connection, space, id, *before, *valid_to)?,
-            Change::PutTunnel { tunnel, expect } => {
-                assert_same_space(space, &tunnel.space, "a tunnel")?;
-                tunnels::put(connection, tunnel, expect.as_deref())?;
-            }
-            Change::DeleteTunnel { id } => tunnels::delete(connection, space, id)?,
-            Change::PutSetting { owner, name, value } => {
-                settings::put(connection, space, owner.as_deref(), name, value)?;
-            }
-            Change::PutSourceFile { file, expect } => {
-                source_files::put(connection, space, file, expect.as_deref())?;
-            }
-            Change::DeleteSourceFile { expect } => source_files::delete(connection, space, expect)?,
             Change::Import {
                 record,
                 passages,
@@ -112,7 +73,58 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
             } => {
                 import_record::import_record(connection, space, record, passages, *since, *now)?;
             }
+            other => apply_to_records(connection, space, other)?,
         }
+    }
+    Ok(())
+}
+
+/// Applies a change of something besides memories.
+fn apply_to_records(connection: &Connection, space: &Space, change: &Change) -> Result<()> {
+    match change {
+        Change::NotNote { id } => note_files::none_of(connection, space, id)?,
+        Change::PutNoteFile(file) => note_files::put(connection, space, file)?,
+        Change::ExpectNoteFile { file, expect } => {
+            let id = file
+                .memory
+                .as_ref()
+                .ok_or_else(|| Error::internal("a file that is expected is a memory"))?;
+            write::expected(write::find(connection, space, id)?, *expect, id)?;
+            note_files::expect(connection, space, file)?;
+        }
+        Change::DeleteNoteFile { path } => note_files::delete(connection, space, path)?,
+        Change::PutNoteFolder { identity } => {
+            note_files::put_folder(connection, space, identity)?;
+        }
+        Change::PutIdempotentReply(answer) => {
+            assert_same_space(space, &answer.space, "an answer")?;
+            idempotent_replies::keep(connection, answer)?;
+        }
+        Change::PutFact(fact) => {
+            assert_same_space(space, &fact.space, "a fact")?;
+            facts::put(connection, fact)?;
+        }
+        Change::EndFact {
+            id,
+            before,
+            valid_to,
+        } => facts::end(connection, space, id, *before, *valid_to)?,
+        Change::PutTunnel { tunnel, expect } => {
+            assert_same_space(space, &tunnel.space, "a tunnel")?;
+            tunnels::put(connection, tunnel, expect.as_deref())?;
+        }
+        Change::DeleteTunnel { id } => tunnels::delete(connection, space, id)?,
+        Change::PutSetting { owner, name, value } => {
+            settings::put(connection, space, owner.as_deref(), name, value)?;
+        }
+        Change::PutSourceFile { file, expect } => {
+            source_files::put(connection, space, file, expect.as_deref())?;
+        }
+        Change::DeleteSourceFile { expect } => source_files::delete(connection, space, expect)?,
+        Change::PutTombstones(tombstones) => tombstones::put(connection, space, tombstones)?,
+        Change::DeleteTombstones { texts } => tombstones::delete(connection, space, texts)?,
+        // The others are changes of memories and jobs.
+        _ => return Err(Error::internal("this store does not know a change of this kind").into()),
     }
     Ok(())
 }

@@ -1,13 +1,13 @@
 //! Statements that bring back what an archive held, where it is not there.
 
-use loci_core::{Passage, Record, Space, Timestamp};
+use loci_core::{Decision, Passage, Record, Space, Timestamp};
 use rusqlite::{Connection, params};
 
 use crate::failure::{Result, assert_same_space, conflict};
 use crate::statements::wipes::not_wiped;
 use crate::statements::{
-    answers, decisions, facts, idempotent_replies, note_files, settings, source_files, tunnels,
-    write,
+    answers, decisions, facts, idempotent_replies, note_files, settings, source_files, tombstones,
+    tunnels, write,
 };
 
 pub(crate) fn import_record(
@@ -64,27 +64,36 @@ pub(crate) fn import_record(
             assert_same_space(space, &entry.space, "a cached answer")?;
             answers::put(connection, entry, since)
         }
-        Record::Decision(decision) => {
-            assert_same_space(space, &decision.space, "a decision")?;
-            let (owner, key) = (&decision.owner, &decision.key);
-            let make_room = "DELETE FROM decision WHERE space = ?1 AND owner = ?2 AND key = ?3 AND expires_at <= ?4";
-            connection.prepare_cached(make_room)?.execute(params![
-                space.as_str(),
-                owner,
-                key,
-                now.microseconds()
-            ])?;
-            absent(
-                decisions::find(connection, space, owner, key, now)?.is_some(),
-                "a decision under this key",
-            )?;
-            decisions::put(connection, decision, since).map(|_| ())
-        }
+        Record::Decision(decision) => import_decision(connection, space, decision, (since, now)),
         Record::IdempotentReply(answer) => {
             assert_same_space(space, &answer.space, "an answer")?;
             idempotent_replies::keep(connection, answer)
         }
+        Record::Tombstone(tombstone) => tombstones::import(connection, space, tombstone),
     }
+}
+
+fn import_decision(
+    connection: &Connection,
+    space: &Space,
+    decision: &Decision,
+    (since, now): (u64, Timestamp),
+) -> Result<()> {
+    assert_same_space(space, &decision.space, "a decision")?;
+    let (owner, key) = (&decision.owner, &decision.key);
+    let make_room =
+        "DELETE FROM decision WHERE space = ?1 AND owner = ?2 AND key = ?3 AND expires_at <= ?4";
+    connection.prepare_cached(make_room)?.execute(params![
+        space.as_str(),
+        owner,
+        key,
+        now.microseconds()
+    ])?;
+    absent(
+        decisions::find(connection, space, owner, key, now)?.is_some(),
+        "a decision under this key",
+    )?;
+    decisions::put(connection, decision, since).map(|_| ())
 }
 
 fn absent(is_there: bool, what: &str) -> Result<()> {

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use loci_core::{
     ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore,
     Decision, DecisionStore, Fact, FactCounts, FactQuery, FactStore, FailedJob, Filter,
-    IdempotencyStore, IdempotentReply, Job, JobCounts, JobStore, MemoryId, NoteFile, NoteStore,
-    QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, Timestamp, Token, TokenHash,
-    TokenStore, Tunnel, TunnelStore, Version, VersionStore, check_lease,
+    IdempotencyStore, IdempotentReply, Job, JobCounts, JobStore, KeyedHash, MemoryId, NoteFile,
+    NoteStore, QueryVector, Result, Salt, SettingStore, SourceFile, SourceStore, Space, Timestamp,
+    Token, TokenHash, TokenStore, Tombstone, TombstoneStore, Tunnel, TunnelStore, Version,
+    VersionStore, check_lease,
 };
 
 use super::SqliteStore;
 use crate::statements::{
     answers, archive, audit, batch, decisions, facts, idempotent_replies, jobs, note_files,
-    settings, source_files, tokens, tunnels, versions,
+    settings, source_files, tokens, tombstones, tunnels, versions,
 };
 
 impl ArchiveStore for SqliteStore {
@@ -117,6 +118,31 @@ impl CacheStore for SqliteStore {
             deleted += part.1;
         }
         Ok(deleted)
+    }
+}
+
+impl TombstoneStore for SqliteStore {
+    fn tombstone_salts(&self, space: &Space) -> Result<Vec<Salt>> {
+        self.opened()?
+            .readers
+            .read(|connection| tombstones::salts(connection, space))
+    }
+
+    fn tombstones_of(&self, space: &Space, texts: &[KeyedHash]) -> Result<Vec<Tombstone>> {
+        self.opened()?
+            .readers
+            .read(|connection| tombstones::of_texts(connection, space, texts))
+    }
+
+    fn tombstones(
+        &self,
+        space: &Space,
+        after: Option<&Tombstone>,
+        limit: usize,
+    ) -> Result<Vec<Tombstone>> {
+        self.opened()?
+            .readers
+            .read(|connection| tombstones::page(connection, space, after, limit))
     }
 }
 

@@ -526,6 +526,7 @@ pub fn key(Archived { space, record }: &Archived) -> String {
             "answer {:?} {} {}",
             answer.owner, answer.operation, answer.key
         ),
+        Record::Tombstone(tombstone) => format!("tombstone {:?}", tombstone.text),
     };
     format!("{space} {key}")
 }

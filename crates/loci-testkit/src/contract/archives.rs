@@ -14,6 +14,7 @@ use super::examples::{
 };
 use super::generator::Generator;
 use super::partitions::{sweep_some, version_now};
+use super::tombstones::{put_tombstones, tombstone};
 use super::writing::commit;
 use super::{MakeStore, StoreAndTokens};
 
@@ -50,6 +51,7 @@ fn keys(archived: &[Archived]) -> Vec<String> {
         Record::CacheEntry(entry) => format!("entry {}", entry.id),
         Record::Decision(decision) => format!("decision {} {}", decision.owner, decision.key),
         Record::IdempotentReply(answer) => format!("answer {:?} {}", answer.owner, answer.key),
+        Record::Tombstone(tombstone) => format!("tombstone {:?}", tombstone.text),
     };
     archived
         .iter()
@@ -155,11 +157,14 @@ pub(super) fn what_was_put_is_archived_as_it_was_put(make: MakeStore<'_>) {
     store
         .put_decision(&decision, 0)
         .expect("the store can be written");
+    let grave = tombstone("forgotten", "a");
+    commit(&*store, put_tombstones(std::slice::from_ref(&grave)));
     commit(&*store, put_reply(&answer));
     expected.push(Record::CacheEntry(Box::new(entry)));
     expected.extend([
         Record::Decision(Box::new(decision)),
         Record::IdempotentReply(Box::new(answer)),
+        Record::Tombstone(Box::new(grave)),
     ]);
     let expected: Vec<Archived> = expected
         .into_iter()
@@ -507,6 +512,7 @@ fn one_of_each(words: &str) -> Vec<Record> {
         Record::CacheEntry(Box::new(cached)),
         Record::Decision(Box::new(decided)),
         Record::IdempotentReply(Box::new(kept)),
+        Record::Tombstone(Box::new(tombstone("t", "m"))),
     ]
 }
 

@@ -37,6 +37,7 @@ mod tallying;
 mod terms;
 mod texts;
 mod tokens;
+mod tombstones;
 mod tunnels;
 mod versions;
 mod wiping;
@@ -314,6 +315,13 @@ promises! {
         a_decision_is_replaced_under_its_key,
         an_expired_decision_counts_as_absent,
         a_decision_is_its_owners_alone;
+    tombstones:
+        a_tombstone_comes_back_as_it_was_put,
+        tombstones_come_in_the_order_of_their_hashes,
+        a_tombstone_is_put_and_lifted_with_its_batch_or_not_at_all,
+        tombstones_outlive_wipes_and_sweeps,
+        salts_are_those_of_a_space,
+        memories_are_found_by_their_whole_text;
     archives:
         what_was_put_is_archived_as_it_was_put,
         an_archive_goes_space_by_space_and_kind_by_kind,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use loci_archive::{
     HEAD_BYTES, Importer, Lines, MarkdownFiles, Part, RECORDS, Refusals, begins_archive,
+    stay_forgotten,
 };
 use loci_core::{Caller, Delivery, Error, MemoryId, Timestamp, Visibility};
 use loci_engine::{Engine, Import, Imported, Reconciled, Remember, SearchMode};
@@ -185,19 +186,39 @@ fn run_on(
             lines.read().map_err(unreadable)
         });
     }
+    import_list(settings, arguments, input, output)
+}
+
+/// Imports a list of memories, or a memory on each line.
+fn import_list(
+    settings: &Settings,
+    arguments: &cli::Import,
+    input: impl BufRead,
+    output: Output,
+) -> Result<(), Failure> {
     let parts = Parts::open(settings)?;
     let mut importer = LineImporter::new(&parts.engine);
     importer.is_dry_run = arguments.dry_run;
-    importer.read(file, input)?;
+    importer.again = arguments.again;
+    importer.read(&arguments.file, input)?;
     importer.store()?;
     let LineImporter {
-        imported: Imported { stored, present },
+        imported:
+            Imported {
+                stored,
+                present,
+                forgotten,
+            },
         refused: Refusals { count: refused },
         repairs,
         ..
     } = importer;
+    let rest = stay_forgotten(forgotten as u64);
     let mut value = json!({"stored": stored, "present": present, "refused": refused});
-    let mut text = format!("stored {stored}, already there {present}, refused {refused}");
+    let mut text = format!("stored {stored}, already there {present}, refused {refused}{rest}");
+    if forgotten > 0 {
+        value["forgotten"] = json!(forgotten);
+    }
     if repairs > 0 {
         value["repaired"] = json!(repairs);
         text += &format!(", repaired {repairs}");
@@ -269,6 +290,7 @@ fn bring_back(
     if arguments.dry_run {
         bringing = bringing.dry();
     }
+    bringing = bringing.again(arguments.again);
     while let Some(part) = next()? {
         let before = bringing.stored();
         bringing.take(part)?;
@@ -359,6 +381,8 @@ struct LineImporter<'a> {
     repairs: u64,
     /// True if it stores nothing, and only counts.
     is_dry_run: bool,
+    /// True if it stores what was forgotten, too.
+    again: bool,
 }
 
 impl<'a> LineImporter<'a> {
@@ -370,6 +394,7 @@ impl<'a> LineImporter<'a> {
             refused: Refusals::default(),
             repairs: 0,
             is_dry_run: false,
+            again: false,
         }
     }
 
@@ -458,7 +483,7 @@ impl<'a> LineImporter<'a> {
             return Ok(());
         }
         let before = self.imported;
-        let engine = self.engine.imports();
+        let engine = self.engine.imports().again(self.again);
         if self.is_dry_run {
             engine.count_import(&Caller::local(), &imports, &mut self.imported)?;
             return Ok(());
@@ -479,7 +504,9 @@ impl<'a> LineImporter<'a> {
 
     /// Describes the memories before one that failed.
     fn done(&self) -> String {
-        let Imported { stored, present } = self.imported;
+        let Imported {
+            stored, present, ..
+        } = self.imported;
         format!("of those before it, {stored} are stored now and {present} were there already")
     }
 }

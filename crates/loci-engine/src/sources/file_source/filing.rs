@@ -5,7 +5,7 @@ use std::{iter, mem};
 
 use loci_core::{
     Batch, Caller, Change, CollectionFilter, Error, ErrorCode, Expect, Filter, Forgotten, Location,
-    Memory, MemoryId, Page, Result, Scope, SourceFile, Thread, Timestamp,
+    Memory, MemoryId, Page, Result, Salt, Scope, SourceFile, Thread, Timestamp,
 };
 use loci_search::indexed;
 
@@ -26,6 +26,8 @@ pub(super) struct Filing<'a> {
     now: Timestamp,
     /// The store's version when the work began.
     since: u64,
+    /// The salts of the tombstones of the space.
+    salts: Vec<Salt>,
 }
 
 impl<'a> Filing<'a> {
@@ -40,6 +42,7 @@ impl<'a> Filing<'a> {
             id_of,
             now: sources.clock.now(),
             since: sources.store.version(&caller.space)?,
+            salts: sources.tombstones.salts(&caller.space)?,
         })
     }
 
@@ -106,7 +109,9 @@ impl<'a> Filing<'a> {
                 committed => {
                     committed?;
                     return Ok(SourceFiled {
-                        kept: (read.parts.len() as u64).saturating_sub(filed.added),
+                        kept: (read.parts.len() as u64)
+                            .saturating_sub(filed.added + plan.forgotten),
+                        forgotten: plan.forgotten + plan.shortened,
                         ..filed
                     });
                 }
@@ -204,8 +209,13 @@ impl<'a> Filing<'a> {
         let begins = begins(read);
         let mut filed = self.filed(read, &begins, attempt > 0)?;
         filed.sort_by_key(Before::position);
-        let same = matched(read, &begins, &filed);
+        let mut same = matched(read, &begins, &filed);
         let mut plan = Plan::default();
+        let shortened = self.without_forgotten_lines(read, &same, &mut plan)?;
+        let read = shortened.as_ref().unwrap_or(read);
+        if shortened.is_some() {
+            same = matched(read, &begins, &filed);
+        }
         let mut counts: HashMap<(&str, &str), u64> = HashMap::new();
         for (part, same) in read.parts.iter().zip(&same) {
             let count = counts.entry((&part.section, &part.content)).or_default();
@@ -227,6 +237,7 @@ impl<'a> Filing<'a> {
                 )),
             }
         }
+        self.leave_out_forgotten(&mut plan)?;
         let same: HashSet<&MemoryId> = same
             .into_iter()
             .flatten()
@@ -263,6 +274,87 @@ impl<'a> Filing<'a> {
             }));
         }
         Ok(plan)
+    }
+
+    /// Takes the new memories whose texts were forgotten out of the plan, or has it lift their
+    /// tombstones.
+    fn leave_out_forgotten(&self, plan: &mut Plan) -> Result<()> {
+        let new: Vec<&Memory> = plan.new.iter().collect();
+        let space = &self.caller.space;
+        let forgotten = self.sources.tombstones.among(space, &self.salts, &new)?;
+        if self.sources.files_again {
+            let texts: Vec<_> = forgotten.into_iter().flatten().collect();
+            if !texts.is_empty() {
+                plan.edits.push(Change::DeleteTombstones { texts });
+            }
+            return Ok(());
+        }
+        let mut forgotten = forgotten.iter();
+        let parts = plan.new.len();
+        plan.new
+            .retain(|_| forgotten.next().is_none_or(Vec::is_empty));
+        plan.forgotten += (parts - plan.new.len()) as u64;
+        Ok(())
+    }
+
+    /// Returns the reading of a file of a project without the lines that were forgotten in it, as
+    /// far as they are in new parts; `None` if there are none. A part may be another one by now,
+    /// since small sections of a file stand together.
+    fn without_forgotten_lines(
+        &self,
+        read: &ReadSource,
+        same: &[Option<&Before>],
+        plan: &mut Plan,
+    ) -> Result<Option<ReadSource>> {
+        let new: Vec<&str> = read
+            .parts
+            .iter()
+            .zip(same)
+            .filter(|(_, same)| same.is_none())
+            .map(|(part, _)| part.content.as_str())
+            .collect();
+        if self.salts.is_empty() || new.is_empty() || !read.file.is_whole {
+            return Ok(None);
+        }
+        let SourceFile { machine, path, .. } = &read.file;
+        let paths: Vec<&str> = iter::once(path.as_str())
+            .chain(read.moved_from.as_deref())
+            .collect();
+        let lines = self.sources.tombstones.lines_among(
+            &self.caller.space,
+            &self.salts,
+            (machine, &paths),
+            &new,
+        )?;
+        if lines.forgotten.is_empty() {
+            return Ok(None);
+        }
+        if self.sources.files_again {
+            let texts = lines.forgotten.into_iter().collect();
+            plan.edits.push(Change::DeleteTombstones { texts });
+            return Ok(None);
+        }
+        if read.moved_from.is_some() {
+            let moved = lines.of_moved(machine, path, &new);
+            plan.edits.push(Change::PutTombstones(moved));
+        }
+        let mut shortened = read.clone();
+        let mut same = same.iter();
+        shortened.parts.retain_mut(|part| {
+            let is_new = same.next().is_none_or(Option::is_none);
+            let left = is_new.then(|| lines.without(&part.content)).flatten();
+            match left {
+                None => return true,
+                Some(left) if left.is_empty() => plan.forgotten += 1,
+                Some(left) => {
+                    part.content = left;
+                    plan.shortened += 1;
+                    return true;
+                }
+            }
+            false
+        });
+        Ok(Some(shortened))
     }
 
     /// Returns the memories that any caller filed from the file in its threads. For a file that

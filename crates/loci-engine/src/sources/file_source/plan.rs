@@ -22,6 +22,10 @@ pub(super) struct Plan {
     /// free.
     pub(super) edits: Vec<Change>,
     pub(super) new: Vec<Memory>,
+    /// The number of parts that are not filed, since their texts were forgotten.
+    pub(super) forgotten: u64,
+    /// The number of parts that are filed without some lines, since those were forgotten.
+    pub(super) shortened: u64,
     /// Changes of the file's state.
     pub(super) rows: Vec<Change>,
 }
@@ -46,12 +50,13 @@ pub(super) struct Before {
 impl Plan {
     /// Returns the result of the plan.
     pub(super) fn filed(&self, read: &ReadSource) -> SourceFiled {
-        let added = self.new.len();
-        let kept = read.parts.len() - added;
+        let added = self.new.len() as u64;
+        let parts = read.parts.len() as u64;
         SourceFiled {
-            added: added as u64,
-            kept: kept as u64,
+            added,
+            kept: parts.saturating_sub(added + self.forgotten),
             removed: removals(&self.edits),
+            forgotten: self.forgotten + self.shortened,
         }
     }
 
@@ -66,7 +71,9 @@ impl Plan {
     /// Returns all of it as one step or, if it is large, as several, with the state of the file in
     /// the last.
     pub(super) fn steps(&self) -> Vec<Step<'_>> {
-        let Plan { edits, new, rows } = self;
+        let Plan {
+            edits, new, rows, ..
+        } = self;
         if fits(iter::once(self.size())) {
             return vec![Step { edits, new, rows }];
         }

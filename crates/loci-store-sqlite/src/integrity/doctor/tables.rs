@@ -18,7 +18,7 @@ use crate::opening::open_error::OpenError;
 use crate::statements::row::{COLUMNS, FURTHER_COLUMNS, WHOLE_TABLES, read_whole};
 use crate::statements::{
     answers, audit, decisions, facts, idempotent_replies, note_files, settings, source_files,
-    tokens, tunnels, versions,
+    tokens, tombstones, tunnels, versions,
 };
 use crate::tables::{OF_PASSAGE, Origin, TABLES, Table};
 use loci_index::codec::decode_terms;
@@ -217,6 +217,10 @@ fn reading(table: &str) -> Option<(String, Read)> {
         "setting" => (select(settings::COLUMNS, "name", "setting"), |row| {
             settings::read(row).map(drop)
         }),
+        "tombstone" => (
+            select(tombstones::COLUMNS, "hex(text)", "tombstone"),
+            |row| tombstones::read(row).map(drop),
+        ),
         "version" => (select(versions::COLUMNS, "v.id", "version AS v"), |row| {
             versions::read(row).map(drop)
         }),

@@ -5,7 +5,8 @@ use loci_core::{
     ArchiveStore, AuditQuery, AuditStore, Batch, CacheStore, Change, ContentHash, Decision,
     DecisionStore, Direction, FactQuery, FactStore, FileStamp, IdempotencyStore, IdempotentReply,
     MemoryId, Name, NoteStore, Partition, Period, SettingStore, SourceFile, SourceStore, Space,
-    Timestamp, TokenStore, Tunnel, TunnelEnd, TunnelStore, Vector, Version, VersionStore,
+    Timestamp, TokenStore, TombstoneStore, Tunnel, TunnelEnd, TunnelStore, Vector, Version,
+    VersionStore,
 };
 use loci_testkit::contract::sweep_of_expired;
 
@@ -43,7 +44,10 @@ const TWO_OF_EACH: &str = "
     INSERT INTO source_file (space, machine, collection, path, root, format, bytes, modified, bytes_read, hash, parts, is_pending,
         is_whole) VALUES
         ('main', 'm', 'a', 'lost', 'words of a source', 'format', 1, 2, 3, zeroblob(32), 4, 1, 1),
-        ('main', 'm', 'b', 'kept', 'root', 'format', 1, 2, 3, zeroblob(32), 4, 0, 1);";
+        ('main', 'm', 'b', 'kept', 'root', 'format', 1, 2, 3, zeroblob(32), 4, 0, 1);
+    INSERT INTO tombstone (space, text, memory, salt, source, forgotten_at, is_removed) VALUES
+        ('main', zeroblob(32), zeroblob(32), zeroblob(16), CAST('the words of a tombstone are few' AS BLOB), 1, 1),
+        ('main', randomblob(32), zeroblob(32), zeroblob(16), zeroblob(32), 1, 1);";
 
 const NOW: Timestamp = Timestamp::from_microseconds(1_000);
 
@@ -185,7 +189,7 @@ fn other() -> Space {
     Space::parse("space", "other").unwrap()
 }
 
-const CASES: [Case; 11] = [
+const CASES: [Case; 12] = [
     (
         "words of a token",
         "token `lost`",
@@ -408,6 +412,30 @@ const CASES: [Case; 11] = [
                     .map(|files| files.len() == 1)
             },
             |store| commit(store, source("a", "new")).map(|()| true),
+        ],
+    ),
+    (
+        "words of a tombstone",
+        "tombstone `0000",
+        &[
+            |store| store.tombstones_of(&HOME(), &[[0; 32]]).map(|_| true),
+            |store| store.tombstones(&HOME(), None, 9).map(|_| true),
+        ],
+        &[
+            |store| {
+                store
+                    .tombstones_of(&HOME(), &[[1; 32]])
+                    .map(|tombstones| tombstones.is_empty())
+            },
+            |store| {
+                let texts = vec![[0; 32]];
+                commit(store, Change::DeleteTombstones { texts }).map(|()| true)
+            },
+            |store| {
+                store
+                    .tombstones(&HOME(), None, 9)
+                    .map(|tombstones| tombstones.len() == 1)
+            },
         ],
     ),
 ];

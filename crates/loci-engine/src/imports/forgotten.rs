@@ -1,0 +1,71 @@
+//! Leaving out what was forgotten here of an archive.
+
+use std::collections::{BTreeMap, HashSet};
+
+use loci_core::{Archived, Batch, Change, Memory, Result, Space};
+
+use crate::imports::import_records::memory;
+use crate::notes::NOTE_KIND;
+use crate::{ImportReport, Imports};
+
+impl Imports<'_> {
+    /// Returns the same imports; if `stores_again` is true, they store texts that were forgotten,
+    /// too, and lift their tombstones.
+    #[must_use]
+    pub fn again(self, stores_again: bool) -> Self {
+        Imports {
+            stores_again,
+            ..self
+        }
+    }
+
+    /// Returns the numbers of the records that were forgotten or wiped in this store. If they are to
+    /// be stored again, it lifts their tombstones, and returns none.
+    pub(super) fn forgotten(
+        &self,
+        records: &[Archived],
+        brought: &ImportReport,
+    ) -> Result<HashSet<usize>> {
+        let mut spaces: BTreeMap<&Space, Vec<usize>> = BTreeMap::new();
+        for (number, archived) in records.iter().enumerate() {
+            spaces.entry(&archived.space).or_default().push(number);
+        }
+        let mut forgotten = HashSet::new();
+        for (space, numbers) in spaces {
+            let salts = self.tombstones.salts(space)?;
+            if salts.is_empty() {
+                continue;
+            }
+            let (mut texts, mut memories) = (Vec::new(), Vec::new());
+            for number in numbers {
+                match memory(&records[number]) {
+                    // The file of a note is the truth of it.
+                    Some(memory) if memory.kind == NOTE_KIND => {}
+                    Some(memory) => memories.push((number, memory)),
+                    None if self.stores_again => {}
+                    None => {
+                        let record = &records[number].record;
+                        if self.tombstones.is_wiped(space, &salts, record)? {
+                            forgotten.insert(number);
+                        }
+                    }
+                }
+            }
+            let asked: Vec<&Memory> = memories.iter().map(|(_, memory)| *memory).collect();
+            let found = self.tombstones.among(space, &salts, &asked)?;
+            for ((number, _), hashes) in memories.into_iter().zip(found) {
+                if !hashes.is_empty() && !self.stores_again {
+                    forgotten.insert(number);
+                }
+                texts.extend(hashes);
+            }
+            if self.stores_again && !texts.is_empty() && !brought.is_dry_run {
+                self.store.commit(Batch {
+                    space: space.clone(),
+                    changes: vec![Change::DeleteTombstones { texts }],
+                })?;
+            }
+        }
+        Ok(forgotten)
+    }
+}
