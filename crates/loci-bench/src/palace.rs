@@ -341,6 +341,7 @@ fn mines(folder: &Path) -> Result<Vec<Figure>, Failure> {
     let root = loci_filing::absolute(&root)?;
     let plan = propose(Path::new(&root))?;
     let mining = project::Mining {
+        files_again: false,
         root: &root,
         plan: &plan,
         is_dry: false,
@@ -352,8 +353,7 @@ fn mines(folder: &Path) -> Result<Vec<Figure>, Failure> {
         let report = project::mine(&engine, &mining, &Progress::new("files"))?;
         Ok::<(Report, f64), Failure>((report, begin.elapsed().as_secs_f64()))
     };
-    let (report, seconds) = mine()?;
-    let (again, seconds_again) = mine()?;
+    let ((report, seconds), (again, seconds_again)) = (mine()?, mine()?);
     let holds = report.read == FILES as u64 && again.read == 0 && again.drawers.added == 0;
     if !holds {
         let message = format!(

@@ -15,6 +15,7 @@
 
 mod audit;
 pub mod engram;
+mod forgetting;
 mod lenient;
 pub mod mememory;
 pub mod memory_mcp;

@@ -52,6 +52,10 @@ pub struct Mining<'a> {
     pub is_dry: bool,
     /// True if the other callers in the space may read them, too.
     pub is_shared: bool,
+    /// True if unchanged files are read again, and growing ones from their beginning.
+    pub rereads: bool,
+    /// True if texts that were forgotten are filed, too.
+    pub files_again: bool,
     /// True if secrets stay in the texts.
     pub is_verbatim: bool,
     /// The plans that count.
@@ -68,6 +72,10 @@ pub struct Transcripts<'a> {
     pub is_dry: bool,
     /// True if the other callers in the space may read them, too.
     pub is_shared: bool,
+    /// True if an unchanged file is read again, and a growing one from its beginning.
+    pub rereads: bool,
+    /// True if texts that were forgotten are filed, too.
+    pub files_again: bool,
     /// The deadline after which the rest is left to another process.
     pub until: Option<Instant>,
     /// True if secrets stay in the texts.
@@ -125,6 +133,8 @@ pub fn mine(
         root,
         is_dry,
         is_shared,
+        rereads,
+        files_again,
         is_verbatim,
         trust,
     } = *mining;
@@ -151,6 +161,8 @@ pub fn mine(
             root,
             is_dry,
             is_shared,
+            rereads,
+            files_again,
             until: None,
             is_verbatim,
         };
@@ -242,6 +254,8 @@ pub fn read_on(engine: &Engine) -> loci_core::Result<usize> {
             root: &source.root,
             is_dry: false,
             is_shared,
+            rereads: false,
+            files_again: false,
             until: None,
             is_verbatim,
         };
@@ -325,17 +339,20 @@ impl<'a> Reader<'a> {
                 .source_file(&self.caller, self.collection.as_deref(), path)
         };
         let (mut before, mut told, mut attempts) = (known()?, Told::default(), 0);
+        let mut rereads = transcripts.rereads;
         loop {
             let begun = before.as_ref().map_or(0, |known| known.bytes_read);
-            match self.step(transcripts, place, before, &mut told) {
+            match self.step(transcripts, place, (before, rereads), &mut told) {
                 Ok(None) => return Ok(None),
                 Ok(Some(file)) => {
+                    rereads = false;
                     reached(file.bytes_read);
                     told.is_pending = file.is_pending;
                     // A part that is too large for the deadline is left to the background, too.
                     let is_late = |until| until <= Instant::now() || file.bytes_read == begun;
                     if !file.is_pending || transcripts.until.is_some_and(is_late) {
-                        told.filed.kept = file.parts.saturating_sub(told.filed.added);
+                        let new = told.filed.added + told.filed.forgotten;
+                        told.filed.kept = file.parts.saturating_sub(new);
                         if transcripts.is_verbatim && !transcripts.is_dry {
                             left_unread::name(self.engine, VERBATIM, path, file.is_pending)?;
                         }
@@ -359,12 +376,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads and files one part; returns the state of the file after it. `None` if it is not a
-    /// transcript.
+    /// transcript. With `rereads`, it is read from its beginning, even if it is unchanged.
     fn step(
         &mut self,
         transcripts: &Transcripts<'_>,
         place: &Place,
-        before: Option<SourceFile>,
+        (before, rereads): (Option<SourceFile>, bool),
         told: &mut Told,
     ) -> loci_core::Result<Option<SourceFile>> {
         let path = place.name.as_str();
@@ -374,8 +391,7 @@ impl<'a> Reader<'a> {
             if known.format == FORMAT {
                 return Ok(None);
             }
-            if !known.is_pending && project::stamp(&place.path).map_err(unreadable)? == known.stamp
-            {
+            if !rereads && is_unchanged(known, place).map_err(unreadable)? {
                 return Ok(before);
             }
         }
@@ -385,7 +401,7 @@ impl<'a> Reader<'a> {
             None
         };
         let known = before.as_ref().or(moved.as_ref());
-        let mark = known.map(mark_of);
+        let mark = known.filter(|_| !rereads).map(mark_of);
         let bytes = if transcripts.until.is_some() {
             BYTES_IN_HASTE
         } else {
@@ -430,7 +446,7 @@ impl<'a> Reader<'a> {
             stamp: if has_more {
                 NEVER
             } else {
-                settled(transcript.stamp, self.engine.now())
+                settled(place.stamp(transcript.stamp), self.engine.now())
             },
             bytes_read: now.bytes,
             hash: now.hash,
@@ -464,6 +480,7 @@ impl<'a> Reader<'a> {
         let &Transcripts {
             is_dry,
             is_shared,
+            files_again,
             is_verbatim,
             ..
         } = transcripts;
@@ -495,16 +512,16 @@ impl<'a> Reader<'a> {
                 parts,
                 has_more,
             };
-            let filed = if is_dry {
-                self.engine
-                    .sources()
-                    .preview_source(&self.caller, &id_of, &read)?
+            let sources = self.engine.sources().again(files_again);
+            if is_dry {
+                sources.preview_source(&self.caller, &id_of, &read)
             } else {
-                self.engine
-                    .sources()
-                    .file_source(&self.caller, &id_of, read)?
-            };
-            Ok::<u64, Error>(filed.added)
+                sources.file_source(&self.caller, &id_of, read)
+            }
+        };
+        let count = |told: &mut Told, filed: SourceFiled| {
+            told.filed.added += filed.added;
+            told.filed.forgotten += filed.forgotten;
         };
         for conversation in transcript.conversations {
             let made = parts_of(&file, counted, conversation, &redact);
@@ -517,13 +534,13 @@ impl<'a> Reader<'a> {
                 .first()
                 .is_some_and(|first| waiting.iter().any(|part| part.thread == first.thread));
             if is_known || waiting.len() >= TOGETHER_PARTS || bytes >= TOGETHER_BYTES {
-                told.filed.added += put(&file, mem::take(&mut waiting), true)?;
+                count(told, put(&file, mem::take(&mut waiting), true)?);
             }
             file.parts += made.parts.len() as u64;
             told.repairs += made.repairs;
             waiting.extend(made.parts);
         }
-        told.filed.added += put(&file, waiting, false)?;
+        count(told, put(&file, waiting, false)?);
         told.redacted.add_all(&redacted);
         Ok(file)
     }
@@ -578,6 +595,11 @@ impl<'a> Reader<'a> {
             .position(goes_on)
             .map(|place| gone.swap_remove(place)))
     }
+}
+
+/// Returns true if all of a file was read and it has not changed since.
+fn is_unchanged(known: &SourceFile, place: &Place) -> io::Result<bool> {
+    Ok(!known.is_pending && place.stamp(project::stamp(&place.path)?) == known.stamp)
 }
 
 /// Returns the mark of what was read of a file.
@@ -644,6 +666,8 @@ mod tests {
                 root,
                 is_dry: false,
                 is_shared: false,
+                rereads: false,
+                files_again: false,
                 until: Some(far),
                 is_verbatim: false,
             };
@@ -704,6 +728,8 @@ mod tests {
                 root,
                 is_dry: false,
                 is_shared,
+                rereads: false,
+                files_again: false,
                 until: Some(Instant::now()),
                 is_verbatim: false,
             };
@@ -788,6 +814,8 @@ mod tests {
                 root,
                 is_dry: false,
                 is_shared: false,
+                rereads: false,
+                files_again: false,
                 until: Some(far),
                 is_verbatim,
             };

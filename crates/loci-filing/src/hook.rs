@@ -215,6 +215,8 @@ impl Session<'_> {
         let wing = conversation::wing_of(engine, trust, &real, folder)?;
         let root = real.parent().and_then(Path::to_str).unwrap_or_default();
         let transcripts = conversation::Transcripts {
+            rereads: false,
+            files_again: false,
             wing: &wing,
             root,
             is_dry: false,

@@ -114,7 +114,7 @@ impl Report {
             drawers,
             ..
         } = self;
-        json!({
+        let mut value = json!({
             "wings": wings,
             "dry_run": is_dry,
             "files": files,
@@ -132,7 +132,11 @@ impl Report {
             "drawers": {"added": drawers.added, "kept": drawers.kept, "removed": drawers.removed},
             "failures": self.failures,
             "failed": self.failed.iter().map(|(path, why)| json!({"path": path, "reason": why})).collect::<Value>(),
-        })
+        });
+        if drawers.forgotten > 0 {
+            value["drawers"]["forgotten"] = json!(drawers.forgotten);
+        }
+        value
     }
 
     fn pass_over(&mut self, reason: &'static str) {
@@ -150,6 +154,7 @@ impl Report {
         self.drawers.added += filed.added;
         self.drawers.kept += filed.kept;
         self.drawers.removed += filed.removed;
+        self.drawers.forgotten += filed.forgotten;
     }
 }
 

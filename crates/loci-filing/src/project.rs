@@ -37,6 +37,8 @@ pub struct Mining<'a> {
     pub is_dry: bool,
     /// True if unchanged files are read again.
     pub rereads: bool,
+    /// True if texts that were forgotten are filed, too.
+    pub files_again: bool,
     /// True if secrets stay in the texts.
     pub is_verbatim: bool,
 }
@@ -363,12 +365,14 @@ impl Work<'_> {
                 .map(|read| {
                     self.engine
                         .sources()
+                        .again(self.mining.files_again)
                         .preview_source(&self.caller, &id_of, read)
                 })
                 .collect());
         }
         self.engine
             .sources()
+            .again(self.mining.files_again)
             .file_sources(&self.caller, &id_of, reads)
     }
 

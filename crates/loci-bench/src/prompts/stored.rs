@@ -41,6 +41,8 @@ pub fn stored(
     let parts = laboratory.open(&making)?;
     let trust = Trust::read_or_none(&making, |_| ());
     let mining = Mining {
+        rereads: false,
+        files_again: false,
         wing: Some(&trust.wing_of(Path::new(&conversation.name))),
         root: transcripts.path(),
         is_dry: false,

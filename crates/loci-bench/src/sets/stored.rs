@@ -179,6 +179,7 @@ fn mine(root: &Path, parts: &Parts) -> Result<HashMap<String, String>, Failure> 
     let plan = propose(root)?;
     let root = loci_filing::in_utf8(root.to_owned())?;
     let mining = project::Mining {
+        files_again: false,
         root: &root,
         plan: &plan,
         is_dry: false,

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::arguments::{Faults, id, in_words};
 use super::outcome::Outcome;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Context, Hints, Reply, TypedTool, forgetting};
 
 pub struct DeleteMemory;
 
@@ -39,16 +39,16 @@ impl TypedTool for DeleteMemory {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let id = id(context, &arguments.id)?;
-        context
+        let forgetting = context
             .engine
             .memories()
-            .forget(context.caller, &id)
+            .forget_text(context.caller, &id)
             .map_err(in_words(&arguments.id))?;
         Outcome {
             id: id.to_string(),
             status: "deleted",
             visibility: None,
-            notice: None,
+            notice: forgetting::notice(forgetting),
         }
         .reply()
     }

@@ -4,7 +4,7 @@ use loci_core::Result;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Context, Hints, Reply, TypedTool, forgetting};
 
 pub struct Forget;
 
@@ -44,15 +44,14 @@ impl TypedTool for Forget {
             .engine
             .memories()
             .memory_id(context.caller, "id", &arguments.id)?;
-        context.engine.memories().forget(context.caller, &id)?;
+        let forgetting = context.engine.memories().forget_text(context.caller, &id)?;
         let structured = crate::tool::to_value(&Output {
             id: id.to_string(),
             deleted: true,
         })?;
-        Ok(Reply::new(
-            format!("Memory {id} deleted"),
-            structured,
-            Some(1),
-        ))
+        Ok(
+            Reply::new(format!("Memory {id} deleted"), structured, Some(1))
+                .with_notice(forgetting::notice(forgetting)),
+        )
     }
 }

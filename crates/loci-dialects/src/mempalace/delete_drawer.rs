@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::arguments::Faults;
 use super::record::{drawer_among, in_words};
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Context, Hints, Reply, TypedTool, forgetting};
 
 pub struct DeleteDrawer;
 
@@ -53,15 +53,15 @@ impl TypedTool for DeleteDrawer {
             .memory_id(context.caller, "drawer_id", &drawer_id)?;
         // A drawer that was only forgotten can still be deleted.
         drawer_among(context, &id, Forgotten::Show)?;
-        context
+        let forgetting = context
             .engine
             .memories()
-            .forget(context.caller, &id)
+            .forget_text(context.caller, &id)
             .map_err(in_words(&id))?;
         let output = Output {
             success: true,
             drawer_id: id.to_string(),
         };
-        Reply::json(&output, None)
+        Ok(Reply::json(&output, None)?.with_notice(forgetting::notice(forgetting)))
     }
 }

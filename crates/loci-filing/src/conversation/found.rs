@@ -34,6 +34,8 @@ pub(super) struct Place {
     pub name: String,
     /// The path at which it is read.
     pub path: PathBuf,
+    /// The time in the stamp of the zip archive that it is in. The file was unpacked just now.
+    archived: Option<i64>,
 }
 
 impl Place {
@@ -42,6 +44,15 @@ impl Place {
         Place {
             name: path.to_owned(),
             path: PathBuf::from(path),
+            archived: None,
+        }
+    }
+
+    /// Returns the stamp by which the file is known, from that of the file at the path.
+    pub fn stamp(&self, at_path: FileStamp) -> FileStamp {
+        FileStamp {
+            modified_nanoseconds: self.archived.unwrap_or(at_path.modified_nanoseconds),
+            ..at_path
         }
     }
 }
@@ -54,10 +65,12 @@ pub(super) fn found(root: &Path) -> io::Result<Found> {
     let beside = || root.parent().unwrap_or(root).to_owned();
     if is_zip(root) {
         let unpacked = Unpacked::new(root, may_be_transcript)?;
+        let archived = Some(project::stamp(root)?.modified_nanoseconds);
         let files = unpacked.files().iter().map(|file| {
             let place = Place {
                 name: format!("{}/{}", root.display(), file.name),
                 path: file.path.clone(),
+                archived,
             };
             Ok((place, project::stamp(&file.path)?))
         });

@@ -72,6 +72,7 @@ impl Shared {
     fn mine(&self, engine: &Engine) -> Report {
         let plan = parse_plan("wing = \"shop\"\n").unwrap();
         let mining = Mining {
+            files_again: false,
             root: &self.root(),
             plan: &plan,
             is_dry: false,
@@ -84,6 +85,8 @@ impl Shared {
     /// Reads a transcript for as long as a hook without time does.
     fn begin(&self, engine: &Engine, name: &str, is_verbatim: bool) {
         let transcripts = Transcripts {
+            rereads: false,
+            files_again: false,
             wing: "shop",
             root: &self.root(),
             is_dry: false,

@@ -5,7 +5,7 @@ mod many;
 use loci_core::Caller;
 use serde_json::{Map, json};
 
-pub use self::many::{Direction, run_many};
+pub use self::many::{Direction, run_many, say_lifted};
 use crate::cli;
 use crate::commands::show::named_memory;
 use crate::exit::Failure;

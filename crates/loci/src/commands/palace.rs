@@ -157,6 +157,8 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
             root,
             is_dry,
             is_shared,
+            rereads: arguments.reread || arguments.again,
+            files_again: arguments.again,
             is_verbatim,
             trust: &trust,
         };
@@ -175,7 +177,8 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
             root: &root,
             plan: &plan,
             is_dry,
-            rereads: arguments.reread,
+            rereads: arguments.reread || arguments.again,
+            files_again: arguments.again,
             is_verbatim: arguments.verbatim,
         };
         let report = project::mine(&parts.engine, &mining, &Progress::new("files"))?;
@@ -196,6 +199,14 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
     } else if arguments.mode != "convos" && wing.is_none() {
         note_plan_above(Path::new(&root));
     }
+    verdict(&report)
+}
+
+/// Names the files that were not filed.
+///
+/// # Errors
+/// [`Exit::Failure`] if there are any.
+fn verdict(report: &Report) -> Result<(), Failure> {
     for (path, reason) in &report.failed {
         status_line(format_args!("not filed: {}: {reason}", OneLine(path)));
     }
@@ -225,6 +236,7 @@ fn note_plan_above(root: &Path) {
 /// Returns a line for each kind of thing that was not filed as it was.
 fn remarks(report: &Report) -> String {
     let Report {
+        drawers,
         broken,
         repairs,
         left_out,
@@ -233,6 +245,17 @@ fn remarks(report: &Report) -> String {
         ..
     } = report;
     let mut text = String::new();
+    if drawers.forgotten > 0 {
+        let (texts, stay) = match drawers.forgotten {
+            1 => ("text", "stays"),
+            _ => ("texts", "stay"),
+        };
+        let _ = writeln!(
+            text,
+            "forgotten {} {texts} {stay} forgotten; --again files what was forgotten, too",
+            drawers.forgotten
+        );
+    }
     if *broken > 0 {
         let left_out = counted(*broken, "message");
         let _ = writeln!(

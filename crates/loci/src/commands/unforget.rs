@@ -1,15 +1,23 @@
 //! `loci unforget`: brings forgotten memories back.
 
-use loci_core::Caller;
+use loci_core::{Caller, ErrorCode};
+use loci_engine::{Lifted, Unforgotten};
 use serde_json::json;
 
 use crate::cli;
-use crate::commands::forget::{Direction, run_many};
+use crate::commands::forget::{Direction, run_many, say_lifted};
 use crate::commands::show::named_memory;
 use crate::exit::Failure;
 use crate::output::{Output, status_line};
 use crate::settings::Settings;
 use crate::wiring::Parts;
+
+/// What became of a memory that is to come back.
+enum Outcome {
+    Unforgotten(Unforgotten),
+    /// It was removed for good, and its text may be read again.
+    Lifted(Lifted),
+}
 
 pub fn run(settings: &Settings, arguments: &cli::Unforget, output: Output) -> Result<(), Failure> {
     let parts = Parts::open_current(settings)?;
@@ -23,9 +31,24 @@ pub fn run(settings: &Settings, arguments: &cli::Unforget, output: Output) -> Re
         );
     };
     let id = named_memory(&parts.engine, &Caller::local(), id)?;
-    let unforgotten = parts.logged("unforget", "memory:write", |engine, caller| {
-        engine.memories().unforget(caller, &id)
+    let outcome = parts.logged("unforget", "memory:write", |engine, caller| {
+        match engine.memories().unforget(caller, &id) {
+            Err(error) if error.code == ErrorCode::NotFound => engine
+                .memories()
+                .lift(caller, &id)
+                .map(Outcome::Lifted)
+                .map_err(|_| error),
+            unforgotten => unforgotten.map(Outcome::Unforgotten),
+        }
     })?;
+    let unforgotten = match outcome {
+        Outcome::Unforgotten(unforgotten) => unforgotten,
+        Outcome::Lifted(lifted) => {
+            say_lifted(&lifted);
+            let value = json!({"id": id.as_str(), "unforgotten": false, "lifted": lifted.memories});
+            return Ok(output.either(&value, "")?);
+        }
+    };
     status_line(if unforgotten.is_changed {
         format!("{id} is back")
     } else {

@@ -28,6 +28,11 @@ fn a_forgotten_memory_comes_back_by_a_part_of_its_id() {
         json!({"id": id, "unforgotten": false})
     );
     place.run(&["forget", &id]).succeeded();
+    // The memory is gone; what held against its text goes, too.
+    assert_eq!(
+        place.json(&["unforget", &id]),
+        json!({"id": id, "unforgotten": false, "lifted": 1})
+    );
     place.run(&["unforget", &id]).failed(3, "deleted for good");
     let log = place.json(&["audit", "--record", &id]);
     let calls: Vec<String> = log
@@ -136,6 +141,88 @@ fn what_matches_is_counted_forgotten_and_brought_back() {
         .run(&[&["unforget"], &conditions[..]].concat())
         .succeeded();
     assert!(none.stderr.contains("no memory matches"), "{}", none.stderr);
+}
+
+/// Returns a line of a transcript of Claude Code.
+fn said(text: &str, session: &str) -> String {
+    let event = json!({
+        "type": "user",
+        "message": {"role": "user", "content": text},
+        "sessionId": session,
+        "cwd": "/work/orchard",
+    });
+    format!("{event}\n")
+}
+
+#[test]
+fn what_was_said_and_forgotten_comes_back_only_when_asked_for() {
+    let place = Place::new();
+    let (plum, pear) = ("The plum tree is ill.", "The pear tree is well.");
+    place.write("talk/a.jsonl", said(plum, "a") + &said(pear, "a"));
+    place.write("talk/fork.jsonl", said(plum, "b"));
+    let mine = |more: &[&str]| {
+        let words = ["palace", "mine", "talk", "--mode", "convos", "--wing", "w"];
+        place.json(&[&words[..], more].concat())["drawers"].clone()
+    };
+    let texts = || -> Vec<String> {
+        let all = place.json(&["list"]);
+        let texts = all.as_array().unwrap().iter();
+        let mut texts: Vec<String> = texts
+            .map(|it| it["content"].as_str().unwrap().to_owned())
+            .collect();
+        texts.sort();
+        texts
+    };
+    let id_of = |text: &str| {
+        let all = place.json(&["list"]);
+        let mut all = all.as_array().unwrap().iter();
+        let found = all.find(|it| it["content"] == text).unwrap();
+        found["id"].as_str().unwrap().to_owned()
+    };
+    mine(&[]);
+    let archive = place.path("all.jsonl");
+    let archive = archive.to_str().unwrap();
+    place.run(&["export", archive]).succeeded();
+    let id = id_of(plum);
+    place.run(&["forget", &id]).succeeded();
+    assert_eq!(texts(), [pear]);
+    // Rewritten under another session, with more in it.
+    place.write(
+        "talk/a.jsonl",
+        said(plum, "c") + &said(pear, "c") + &said("Yes.", "c"),
+    );
+    let drawers = mine(&[]);
+    assert!(drawers["forgotten"].as_u64().unwrap() > 0, "{drawers}");
+    let ended = place.run(&[
+        "palace", "mine", "talk", "--mode", "convos", "--wing", "w", "--reread",
+    ]);
+    assert!(
+        ended.stdout.contains("stay forgotten; --again"),
+        "{ended:?}"
+    );
+    assert!(!texts().contains(&plum.to_owned()));
+    let imported = place.json(&["import", archive]);
+    assert!(imported["forgotten"].as_u64().unwrap() > 0, "{imported}");
+    assert!(!texts().contains(&plum.to_owned()));
+    // An archive of now takes what holds along.
+    let now = place.path("now.jsonl");
+    place.run(&["export", now.to_str().unwrap()]).succeeded();
+    let there = Place::new();
+    there.run(&["import", now.to_str().unwrap()]).succeeded();
+    let list = place.write(
+        "list.json",
+        json!([{"content": plum, "visibility": "private"}]).to_string(),
+    );
+    let list = list.to_str().unwrap();
+    assert_eq!(there.json(&["import", list])["forgotten"], 1);
+    assert_eq!(there.json(&["import", "--again", list])["stored"], 1);
+    // Lifted, it is read again without a change of the file.
+    assert_eq!(place.json(&["unforget", &id])["unforgotten"], false);
+    mine(&[]);
+    assert!(texts().contains(&plum.to_owned()));
+    place.run(&["forget", &id_of(plum)]).succeeded();
+    mine(&["--again"]);
+    assert!(texts().contains(&plum.to_owned()));
 }
 
 /// Returns the arguments in a command that loci printed.

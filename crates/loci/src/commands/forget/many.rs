@@ -2,7 +2,7 @@
 
 use loci_core::{Caller, CollectionFilter, Memory, Tier};
 use loci_dialects::mememory::Record;
-use loci_engine::{Conditions, Marked, Matching};
+use loci_engine::{Conditions, Lifted, Marked, Matching};
 use loci_hosts::quoted;
 use serde_json::{Value, json};
 
@@ -70,9 +70,12 @@ pub fn run_many(
             engine.memories().forget_where(caller, &which)
         })?,
         Direction::Unforget { .. } => {
-            parts.logged("unforget", "memory:write", |engine, caller| {
-                engine.memories().unforget_where(caller, &which)
-            })?
+            let (marked, lifted) = parts.logged("unforget", "memory:write", |engine, caller| {
+                let marked = engine.memories().unforget_where(caller, &which)?;
+                Ok((marked, engine.memories().lift_where(caller, &which)?))
+            })?;
+            say_lifted(&lifted);
+            marked
         }
     };
     report(&marked, &which, direction, output)
@@ -186,7 +189,7 @@ fn report(
         Direction::Forget => "forgotten",
         Direction::Unforget { .. } => "unforgotten",
     };
-    let mut value = json!({"of_others": marked.of_others, "kept": kept});
+    let mut value = json!({"of_others": marked.of_others, "equal": marked.equal, "kept": kept});
     value[count] = json!(marked.memories);
     if let Some(undo) = &undo {
         value["undo"] = json!(undo);
@@ -198,6 +201,12 @@ fn report(
     });
     let (memories, done) = (memories(marked.memories), direction.done());
     status_line(format_args!("{done}: {memories}{undo}"));
+    if marked.equal > 0 {
+        status_line(format_args!(
+            "note: {} with the same texts stay in sight, from other sources or places",
+            self::memories(marked.equal)
+        ));
+    }
     let Some((_, first)) = marked.kept.first() else {
         return Ok(());
     };
@@ -220,6 +229,22 @@ fn memories(count: u64) -> String {
     } else {
         format!("{count} memories")
     }
+}
+
+/// Says which texts may be read again.
+pub fn say_lifted(lifted: &Lifted) {
+    if lifted.memories == 0 {
+        return;
+    }
+    let files = match lifted.files {
+        0 => "an import brings them back, or `loci palace mine --reread` of a file".to_owned(),
+        1 => "the next `loci palace mine` or hook reads their file again".to_owned(),
+        files => format!("the next `loci palace mine` or hook reads their {files} files again"),
+    };
+    status_line(format_args!(
+        "removed for good, and may come back: {}; {files}",
+        memories(lifted.memories)
+    ));
 }
 
 fn say_of_others(count: u64) {
