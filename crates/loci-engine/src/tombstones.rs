@@ -275,7 +275,7 @@ impl Tombstones<'_> {
     ) -> Result<Change> {
         let salt = self.own_salt(space)?;
         let forgotten_at = self.clock.now();
-        let wipes = [Wipe::OfAny, Wipe::of(origin)];
+        let wipes = [Wipe::Any, Wipe::of(origin)];
         let tombstones = wipes.map(|wipe| {
             let text = hash_of_wipe(&salt, owner, wipe);
             Tombstone {
@@ -311,8 +311,8 @@ impl Tombstones<'_> {
             .iter()
             .flat_map(|salt| {
                 let wipes = match origin {
-                    None => vec![Wipe::OfAny],
-                    Some(origin) => vec![Wipe::OfAll, Wipe::OfToolSet(origin)],
+                    None => vec![Wipe::Any],
+                    Some(origin) => vec![Wipe::All, Wipe::ToolSet(origin)],
                 };
                 let hash = |wipe| hash_of_wipe(salt, owner, wipe);
                 wipes.into_iter().map(hash).collect::<Vec<_>>()
@@ -498,25 +498,25 @@ fn source_of(salt: &Salt, memory: &Memory) -> Option<KeyedHash> {
 #[derive(Debug, Clone, Copy)]
 enum Wipe<'a> {
     /// All of it, or that of some tool set.
-    OfAny,
+    Any,
     /// All of it.
-    OfAll,
+    All,
     /// That of one tool set.
-    OfToolSet(&'a str),
+    ToolSet(&'a str),
 }
 
 impl<'a> Wipe<'a> {
     fn of(origin: Option<&'a str>) -> Self {
-        origin.map_or(Wipe::OfAll, Wipe::OfToolSet)
+        origin.map_or(Wipe::All, Wipe::ToolSet)
     }
 }
 
 fn hash_of_wipe(salt: &Salt, owner: &str, wipe: Wipe<'_>) -> KeyedHash {
     let owner = owner.as_bytes();
     match wipe {
-        Wipe::OfAny => keyed(salt, "any wipe", &[owner]),
-        Wipe::OfAll => keyed(salt, "wipe", &[owner]),
-        Wipe::OfToolSet(origin) => keyed(salt, "wipe of a tool set", &[owner, origin.as_bytes()]),
+        Wipe::Any => keyed(salt, "any wipe", &[owner]),
+        Wipe::All => keyed(salt, "wipe", &[owner]),
+        Wipe::ToolSet(origin) => keyed(salt, "wipe of a tool set", &[owner, origin.as_bytes()]),
     }
 }
 

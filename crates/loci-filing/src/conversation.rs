@@ -14,7 +14,7 @@ use loci_core::{
     Caller, Error, ErrorCode, FileStamp, MemoryId, Redactions, SourceFile, Visibility,
 };
 use loci_dialects::{Context, mempalace};
-use loci_engine::{Engine, ReadSource, SourcePart};
+use loci_engine::{Engine, ReadSource, SourceFiled, SourcePart};
 use loci_mine::conversation::{self, Format, LeftOut, Mark, Reading, Transcript};
 use loci_mine::project;
 
@@ -43,6 +43,10 @@ const TOGETHER_BYTES: usize = 1 << 20;
 const PENDING_AT_A_TIME: usize = 256;
 
 /// The conversations to file, and how.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of the command, and any of them may be given"
+)]
 pub struct Mining<'a> {
     /// The wing; `None` for the wing of each transcript.
     pub wing: Option<&'a str>,
@@ -63,6 +67,10 @@ pub struct Mining<'a> {
 }
 
 /// Options for reading transcripts of one wing.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of the command, and any of them may be given"
+)]
 pub struct Transcripts<'a> {
     /// The wing.
     pub wing: &'a str,
@@ -776,6 +784,8 @@ mod tests {
             is_shared: false,
             until: None,
             is_verbatim: false,
+            rereads: false,
+            files_again: false,
         };
         for (name, text, added) in [
             ("first", copied.clone() + &at(3, "reap"), 3),

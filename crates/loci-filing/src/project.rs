@@ -28,6 +28,10 @@ const TOGETHER_PARTS: usize = 256;
 const TOGETHER_BYTES: usize = 1 << 20;
 
 /// The folder to file, where, and how.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of the command, and any of them may be given"
+)]
 pub struct Mining<'a> {
     /// The absolute path of the folder.
     pub root: &'a str,

@@ -81,23 +81,20 @@ fn next_object(text: &[u8], is_followed: &dyn Fn(&[u8]) -> bool) -> Option<Objec
     while let Some(place) = text.get(at..)?.iter().position(|byte| *byte == b'{') {
         at += place;
         let begins = text[at + 1..].trim_ascii_start().first() == Some(&b'"');
-        match begins.then(|| object(&text[at..])).flatten() {
-            Some((value, repairs, length)) => {
-                let after = trimmed(&text[at + length..]);
-                if after.is_empty() || is_followed(after) {
-                    return Some((value, repairs, at + length));
-                }
-                // It is a part of one that is broken.
-                at += length;
+        if let Some((value, repairs, length)) = begins.then(|| object(&text[at..])).flatten() {
+            let after = trimmed(&text[at + length..]);
+            if after.is_empty() || is_followed(after) {
+                return Some((value, repairs, at + length));
             }
-            None => {
-                attempts += usize::from(begins);
-                if attempts == ATTEMPTS_MAX {
-                    return None;
-                }
-                at += 1;
-            }
+            // It is a part of one that is broken.
+            at += length;
+            continue;
         }
+        attempts += usize::from(begins);
+        if attempts == ATTEMPTS_MAX {
+            return None;
+        }
+        at += 1;
     }
     None
 }

@@ -3,7 +3,9 @@
 
 use std::error::Error;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{
+    self, BufRead, BufReader, BufWriter, ErrorKind, IntoInnerError, Read, Seek, SeekFrom, Write,
+};
 use std::iter;
 
 use ruzstd::decoding::StreamingDecoder;
@@ -15,7 +17,10 @@ use crate::plain_file::Refusal;
 const DECODED_BYTES_MAX: u64 = 1 << 30;
 const BUFFER_BYTES: usize = 64 << 10;
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
-const UTF_16: [(&[u8], fn([u8; 2]) -> u16); 2] = [
+/// Makes a unit of UTF-16 out of its two bytes.
+type Unit = fn([u8; 2]) -> u16;
+/// The byte order marks, each with the order that it announces.
+const UTF_16: [(&[u8], Unit); 2] = [
     (b"\xff\xfe", u16::from_le_bytes),
     (b"\xfe\xff", u16::from_be_bytes),
 ];
@@ -62,7 +67,7 @@ fn written(
     let file = text
         .output
         .into_inner()
-        .map_err(|error| error.into_error())?;
+        .map_err(IntoInnerError::into_error)?;
     Ok((file, text.bytes))
 }
 
@@ -118,8 +123,8 @@ fn invalid(error: impl Into<Box<dyn Error + Send + Sync>>) -> io::Error {
 
 /// Writes a text that is in UTF-16, behind its mark.
 fn from_utf_16<W: Write>(
-    input: &mut impl Read,
-    unit: fn([u8; 2]) -> u16,
+    input: &mut impl BufRead,
+    unit: Unit,
     text: &mut Bounded<W>,
 ) -> io::Result<()> {
     let mut bytes = input.bytes();

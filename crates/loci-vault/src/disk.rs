@@ -152,7 +152,9 @@ mod tests {
         let written = |text: &str, time: Option<std::time::SystemTime>| {
             std::fs::write(&path, text).unwrap();
             let file = File::options().write(true).open(&path).unwrap();
-            time.map(|time| file.set_modified(time).unwrap());
+            if let Some(time) = time {
+                file.set_modified(time).unwrap();
+            }
             file.metadata().unwrap()
         };
         let before = written("Tea at four.", None);

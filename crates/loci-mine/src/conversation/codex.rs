@@ -139,13 +139,11 @@ impl Codex {
     }
 
     fn message(&mut self, item: &Value, at: &Value) -> Option<()> {
-        let speaker = match item["role"].as_str()? {
-            speaker @ ("assistant" | "user") => speaker,
-            _ => {
-                self.tally.leave(kinds::INSTRUCTION);
-                return Some(());
-            }
-        };
+        let speaker = item["role"].as_str()?;
+        if !matches!(speaker, "assistant" | "user") {
+            self.tally.leave(kinds::INSTRUCTION);
+            return Some(());
+        }
         let at = moment(at);
         for text in texts(&item["content"], &TEXT_KINDS, &mut self.tally)? {
             let said = if speaker == "user" {

@@ -166,21 +166,19 @@ impl<R: BufRead> Elements<R> {
         } else {
             loci_json::from_slice(&self.element)
         };
-        match read {
-            Ok((value, repairs)) => Records {
+        if let Ok((value, repairs)) = read {
+            return Records {
                 values: vec![value],
                 repairs,
                 is_broken: false,
-            },
-            // A quotation mark that is missing joins it with those that follow.
-            Err(_) => {
-                let (values, repairs) = loci_json::among(&self.element);
-                Records {
-                    values,
-                    repairs,
-                    is_broken: true,
-                }
-            }
+            };
+        }
+        // A quotation mark that is missing joins it with those that follow.
+        let (values, repairs) = loci_json::among(&self.element);
+        Records {
+            values,
+            repairs,
+            is_broken: true,
         }
     }
 }

@@ -117,7 +117,8 @@ impl Slack {
         // The blocks repeat the text of a person; that of a program may be a short form of them.
         let is_of_program = message["bot_id"].is_string();
         let is_longer = is_of_program && blocks.len() > text.len();
-        if !text.trim().is_empty() && !(is_longer && blocks.contains(text.trim())) {
+        let is_repeated = is_longer && blocks.contains(text.trim());
+        if !text.trim().is_empty() && !is_repeated {
             texts.push((None, text.clone()));
         }
         if !blocks.is_empty() && (text.trim().is_empty() || is_longer) {

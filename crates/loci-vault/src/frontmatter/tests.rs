@@ -86,10 +86,10 @@ fn values_under_other_keys_are_words_of_the_note() {
     }
     let long = format!("---\nlong: {}\n---\n", "é".repeat(300));
     assert_eq!(values(&long), ["é".repeat(128)]);
-    let many: String = (0..400)
+    let many: Vec<String> = (0..400)
         .map(|number| format!("k{number}: value {number}\n"))
         .collect();
-    let values = values(&format!("---\n{many}---\n"));
+    let values = values(&format!("---\n{}---\n", many.concat()));
     assert!(values.join("\n").len() <= 1_024 && values.len() > 50);
     assert!(
         super::read("---\ntitle: [\nauthor: Mira\n---\nText")

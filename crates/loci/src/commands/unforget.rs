@@ -14,7 +14,7 @@ use crate::wiring::Parts;
 
 /// What became of a memory that is to come back.
 enum Outcome {
-    Unforgotten(Unforgotten),
+    Unforgotten(Box<Unforgotten>),
     /// It was removed for good, and its text may be read again.
     Lifted(Lifted),
 }
@@ -38,7 +38,7 @@ pub fn run(settings: &Settings, arguments: &cli::Unforget, output: Output) -> Re
                 .lift(caller, &id)
                 .map(Outcome::Lifted)
                 .map_err(|_| error),
-            unforgotten => unforgotten.map(Outcome::Unforgotten),
+            unforgotten => unforgotten.map(Box::new).map(Outcome::Unforgotten),
         }
     })?;
     let unforgotten = match outcome {

@@ -122,7 +122,7 @@ fn the_first_start_makes_a_token_and_prints_the_line() {
     let place = Place::new();
     let server = Server::start(&place, &[]);
     let file = place.data().join("token");
-    let secret = std::fs::read_to_string(&file).unwrap().trim().to_owned();
+    let secret = fs::read_to_string(&file).unwrap().trim().to_owned();
     let url = format!("http://{}/mcp/mememory", server.address);
     let header = format!(
         "--header \"Authorization: Bearer $(cat '{}')\"",
@@ -186,7 +186,7 @@ fn a_server_whose_data_folder_is_moved_acknowledges_nothing() {
     assert!(remember(&server, "kept").contains("kept"));
     assert_eq!(ready(&server), "200");
     let elsewhere = place.data().with_file_name("elsewhere");
-    std::fs::rename(place.data(), &elsewhere).unwrap();
+    fs::rename(place.data(), &elsewhere).unwrap();
     assert_eq!(ready(&server), "503");
     for _ in 0..3 {
         let refused = remember(&server, "lost");
@@ -196,7 +196,7 @@ fn a_server_whose_data_folder_is_moved_acknowledges_nothing() {
         );
         assert!(refused.contains("\"unavailable\""), "{refused}");
     }
-    std::fs::rename(&elsewhere, place.data()).unwrap();
+    fs::rename(&elsewhere, place.data()).unwrap();
     assert_eq!(ready(&server), "200");
     assert!(remember(&server, "kept as well").contains("kept as well"));
     let found = place.json(&["list"]).to_string();
@@ -219,7 +219,7 @@ fn a_server_whose_data_folder_is_moved_acknowledges_nothing() {
 fn later_starts_name_the_file_of_the_token() {
     let place = Place::new();
     drop(Server::start(&place, &[]));
-    let secret = std::fs::read_to_string(place.data().join("token"))
+    let secret = fs::read_to_string(place.data().join("token"))
         .unwrap()
         .trim()
         .to_owned();
@@ -291,15 +291,14 @@ fn clients_over_http_are_recorded() {
     for agent in ["User-Agent: codex-mcp-client/0.169.0 (linux)\r\n", ""] {
         assert_eq!(server.sent(&server.head(agent, &body), &body).0, 200);
     }
-    let read = |path: PathBuf| -> Option<Value> {
-        serde_json::from_slice(&std::fs::read(path).ok()?).ok()
-    };
+    let read =
+        |path: PathBuf| -> Option<Value> { serde_json::from_slice(&fs::read(path).ok()?).ok() };
     let begin = Instant::now();
     let mut clients: Vec<Value> = Vec::new();
     while clients.len() < 3 {
         assert!(begin.elapsed() < Duration::from_mins(1), "{clients:?}");
         std::thread::yield_now();
-        let files = std::fs::read_dir(place.data().join("clients"));
+        let files = fs::read_dir(place.data().join("clients"));
         let files = files.into_iter().flatten().flatten();
         clients = files.filter_map(|file| read(file.path())).collect();
     }
@@ -327,7 +326,7 @@ fn the_url_that_is_printed_is_served() {
     );
     for address in addresses {
         let server = Server::start_at(&place, &address, &[]);
-        let secret = std::fs::read_to_string(place.data().join("token"))
+        let secret = fs::read_to_string(place.data().join("token"))
             .unwrap()
             .trim()
             .to_owned();
@@ -354,7 +353,7 @@ fn all_addresses_are_served_under_allowed_names_alone() {
         "{}",
         server.said
     );
-    let secret = std::fs::read_to_string(place.data().join("token"))
+    let secret = fs::read_to_string(place.data().join("token"))
         .unwrap()
         .trim()
         .to_owned();
@@ -516,7 +515,7 @@ fn stdio_serves_a_dialect_and_nothing_else_on_stdout() {
 #[cfg(unix)]
 #[test]
 fn a_folder_that_others_reach_is_refused_or_told_of() {
-    use std::fs::{Permissions, set_permissions};
+    use fs::{Permissions, set_permissions};
     use std::os::unix::fs::PermissionsExt;
     let place = Place::new();
     place.add(&["Tea at four"]);
