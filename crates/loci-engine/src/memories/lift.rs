@@ -23,14 +23,14 @@ const NEVER: FileStamp = FileStamp {
 pub struct Lifted {
     /// The memories whose texts may be filed again.
     pub memories: u64,
-    /// The files of this machine that they were made from, which are read anew by the next reading
+    /// The files of this machine that they were made from, which are read again by the next reading
     /// of their folders.
     pub files: u64,
 }
 
 impl Memories<'_> {
     /// Lifts what holds against the text of a memory that had this id and was removed for good. The
-    /// text does not come back by that, but may: the file that it came from is read anew. Durable
+    /// text does not come back by that, but may: the file that it came from is read again. Durable
     /// when it returns.
     ///
     /// # Errors
@@ -106,7 +106,7 @@ impl Memories<'_> {
     }
 
     /// Lifts the tombstones that match, with all others of the same texts, and has the files that
-    /// the texts came from read anew.
+    /// the texts came from read again.
     fn lift_those(
         &self,
         caller: &Caller,
@@ -152,7 +152,7 @@ impl Memories<'_> {
         })
     }
 
-    /// Has those of the files that have one of these hashes read anew; returns their number.
+    /// Has those of the files that have one of these hashes read again; returns their number.
     fn read_anew(
         &self,
         caller: &Caller,

@@ -149,7 +149,7 @@ fn said(text: &str, session: &str) -> String {
         "type": "user",
         "message": {"role": "user", "content": text},
         "sessionId": session,
-        "cwd": "/work/orchard",
+        "cwd": "/srv/orchard",
     });
     format!("{event}\n")
 }
