@@ -194,7 +194,13 @@ async fn who_is_asked_is_said_once() {
         (path.to_owned(), format!("host: evil@{here}\r\n"), 400),
         (path.to_owned(), format!("host: @{here}\r\n"), 400),
         (path.to_owned(), "host: 2130706433\r\n".to_owned(), 403),
-        (path.to_owned(), "host: localhost.\r\n".to_owned(), 403),
+        // The same name, written as an absolute one.
+        (path.to_owned(), "host: localhost.\r\n".to_owned(), 200),
+        (
+            path.to_owned(),
+            "host: localhost.rebound.example.\r\n".to_owned(),
+            403,
+        ),
         (
             format!("http://rebound.example{path}"),
             format!("host: {here}\r\n"),

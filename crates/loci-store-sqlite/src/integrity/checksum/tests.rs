@@ -159,7 +159,9 @@ fn filled(version: usize) -> tempfile::TempDir {
         let further = "INSERT INTO further_vector (passage, model, scale, vector) VALUES (1 << 20, 3, 0.5, x'01');
             INSERT INTO audit_record (entry, position, verb, id, is_own, further) VALUES (4, 0, 'read', 'full', 0, 5);
             INSERT INTO version (memory, id, revision, collection, section, title, tags, updated_by, updated_at, content)
-                VALUES (1, 'full', 3, 'project', 'rules', 'title', '[]', 'bob', 2, 'former words');";
+                VALUES (1, 'full', 3, 'project', 'rules', 'title', '[]', 'bob', 2, 'former words');
+            INSERT INTO tombstone (space, text, memory, salt, source, forgotten_at, is_removed)
+                VALUES ('main', CAST(hex(zeroblob(16)) AS BLOB), zeroblob(32), zeroblob(16), zeroblob(32), 1, 1);";
         connection.execute_batch(further).unwrap();
     }
     folder
@@ -244,6 +246,9 @@ fn an_upgrade_keeps_every_row_of_every_table() {
         "table version",
         "index version_by_memory",
         "index version_by_writer",
+        "table tombstone",
+        "index tombstone_by_age",
+        "index tombstone_by_salt",
     ];
     expected.extend(new.map(str::to_owned));
     expected.sort();
