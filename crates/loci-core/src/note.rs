@@ -37,8 +37,6 @@ pub struct Note {
 }
 
 /// The size and modification time of a file. The file counts as unchanged while both stay the same.
-/// The stamp of a [source file](crate::SourceFile) has the time of any change, also of the file's
-/// metadata, where the system knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileStamp {
     /// The size in bytes.

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use loci_core::{Error, Result};
 
 use crate::VaultFolder;
-use crate::disk::{Folder, modified_nanoseconds, stamp};
+use crate::disk::{Folder, stamp};
 use crate::folder::{parts, unwritable};
 use crate::read::reason;
 
@@ -87,7 +87,7 @@ impl VaultFolder {
             {
                 return Ok(Some(FileCopy {
                     bytes,
-                    modified_nanoseconds: modified_nanoseconds(&metadata),
+                    modified_nanoseconds: before.modified_nanoseconds,
                 }));
             }
         }
