@@ -104,7 +104,7 @@ pub struct Transcript {
     pub has_more: bool,
     /// Lines or messages that are none of the form, and were passed over.
     pub broken: u64,
-    /// Characters and values that are no valid JSON, and were [repaired](loci_json::repair).
+    /// Characters and values that are no valid JSON, and were [repaired](loci_json::repair()).
     pub repairs: u64,
     /// What is in it beside the messages, by kind.
     pub left_out: LeftOut,
