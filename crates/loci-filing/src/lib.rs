@@ -172,6 +172,7 @@ fn reason(unread: Unread) -> &'static str {
         Unread::OtherCharset => "other_charset",
         Unread::Empty => "empty",
         Unread::Generated => "generated",
+        Unread::Link => "link",
         Unread::NotAFile => "not_a_file",
         Unread::Unreadable => "unreadable",
     }

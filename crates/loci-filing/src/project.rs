@@ -210,7 +210,8 @@ impl Work<'_> {
                 {
                     self.report.other_charset.push(path);
                 }
-                let may_be_text = matches!(why, Unread::NotAFile | Unread::Unreadable);
+                let may_be_text =
+                    matches!(why, Unread::Link | Unread::NotAFile | Unread::Unreadable);
                 before
                     .filter(|_| !may_be_text)
                     .and_then(|known| emptied(known, self.engine.now()))

@@ -1,8 +1,11 @@
 //! Transcripts of conversations: whole or part by part, what is said comes back, in the text of the
 //! file where that is plain, and reading on from a mark leaves nothing out.
 
+use std::path::Path;
+
 use crate::folder;
 use loci_mine::conversation::{self, Said};
+use loci_mine::project::{Project, is_absolute};
 
 /// Bytes of a part: a few lines.
 const PART_BYTES: u64 = 512;
@@ -24,7 +27,11 @@ pub(crate) fn run(data: &[u8]) {
     let path = root.path().join(name);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(&path, data).unwrap();
-    let _ = conversation::folder(&path).expect("a file that is there can be read");
+    let folder = conversation::folder(&path).expect("a file that is there can be read");
+    if let Some(folder) = folder.filter(|folder| is_absolute(folder)) {
+        let project = Project::of(Path::new(&folder));
+        assert!(!project.name.is_empty() && project.place.starts_with('/'));
+    }
     let whole =
         conversation::read(&path, None, u64::MAX).expect("a file that is there can be read");
     let Some(whole) = whole else { return };

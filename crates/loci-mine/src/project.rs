@@ -1,7 +1,12 @@
 //! The files of a project: which there are, what is in them, into which sections they fall, and
 //! where they belong.
 
+mod configuration;
+mod identity;
+mod path_text;
 mod plan;
+mod remote;
+mod repository;
 pub(crate) mod rules;
 mod sections;
 #[cfg(test)]
@@ -20,6 +25,8 @@ use crate::decoded::utf_16;
 use crate::plain_file::{self, Links, Refusal};
 use rules::{Folder, users_excludes};
 
+pub use identity::{Project, local_folder};
+pub use path_text::is_absolute;
 pub use plan::{NameRule, PLAN_FILE, Plan, place_name, plan_folders, propose, read_plan};
 pub use rules::{is_gone, top_of};
 pub use sections::{Section, sections};
@@ -89,7 +96,9 @@ pub enum Unread {
     /// It is made by a program for programs: a lock file of a package manager, a minified script, a
     /// source map.
     Generated,
-    /// It is a symbolic link, or no regular file.
+    /// It is a symbolic link.
+    Link,
+    /// It is no regular file.
     NotAFile,
     /// The operating system does not let it be read.
     Unreadable,
@@ -183,6 +192,8 @@ impl Walked {
                     .metadata()
                     .map(|metadata| self.files.push((path.clone(), stamp_of(&metadata))));
                 found.err().map(|_| Unread::Unreadable)
+            } else if kind.is_symlink() {
+                Some(Unread::Link)
             } else {
                 Some(Unread::NotAFile)
             };
@@ -213,6 +224,9 @@ fn read_with(
             return Ok(Err(unread));
         }
         let mut file = match plain_file::open(path, Links::Refused) {
+            Err(error) if Refusal::of(&error) == Some(Refusal::Link) => {
+                return Ok(Err(Unread::Link));
+            }
             Err(error) if Refusal::of(&error).is_some() => return Ok(Err(Unread::NotAFile)),
             opened => opened?,
         };
@@ -237,7 +251,9 @@ fn unread(path: &Path, metadata: &Metadata) -> Option<Unread> {
         .file_name()
         .and_then(|name| name.to_str())
         .unwrap_or_default();
-    if !metadata.is_file() {
+    if metadata.is_symlink() {
+        Some(Unread::Link)
+    } else if !metadata.is_file() {
         Some(Unread::NotAFile)
     } else if LOCK_FILES.contains(&name) || MADE_ENDINGS.iter().any(|ending| name.ends_with(ending))
     {

@@ -10,7 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::rules::{is_gone, top_of};
-use super::{absolute, read, walk};
+use super::{Project, absolute, read, walk};
 use crate::plain_file;
 
 /// The name of the file at the top of a project that holds its plan. It is hidden, so it is never
@@ -31,7 +31,7 @@ const NAME_CHARACTERS_MAX: usize = 128;
 /// A folder's proposal of where its files belong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// The wing: the name of the folder.
+    /// The wing: the name of the project that the folder is of.
     pub wing: String,
     /// The rooms, each with the folders below the root (`/` between the parts) whose files belong
     /// there. A file belongs to the room of the longest folder that it is in, else to `general`.
@@ -63,12 +63,12 @@ pub fn propose(root: &Path) -> io::Result<Plan> {
     let mut rooms: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for folder in folders {
         rooms
-            .entry(named(folder, GENERAL))
+            .entry(named(folder, '_', GENERAL))
             .or_default()
             .push(folder.to_owned());
     }
     Ok(Plan {
-        wing: place_name(root.file_name().unwrap_or_default()),
+        wing: Project::of(&root).name,
         rooms: rooms.into_iter().collect(),
     })
 }
@@ -97,9 +97,10 @@ pub fn read_plan(folder: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// The name of a wing for a folder with that name.
+/// The name of a wing for a folder with that name, in lower case. Its blanks stay, since a wing may
+/// have them.
 pub fn place_name(folder: &OsStr) -> String {
-    let name = named(&folder.to_string_lossy(), NAMELESS);
+    let name = named(&folder.to_string_lossy(), ' ', NAMELESS);
     if name == GLOBAL {
         format!("{GLOBAL}_{NAMELESS}")
     } else {
@@ -107,16 +108,18 @@ pub fn place_name(folder: &OsStr) -> String {
     }
 }
 
-/// The legal name next to that of a folder.
-fn named(folder: &str, nameless: &str) -> String {
+/// The legal name next to that of a folder, with `blank` for white space.
+fn named(folder: &str, blank: char, nameless: &str) -> String {
     let is_inside = |character: char| {
         !character.is_control() && !matches!(character, '/' | '\\' | '-' | '\u{fffd}')
     };
     let clean = |character: char| {
-        if is_inside(character) && !character.is_whitespace() {
-            character
-        } else {
+        if !is_inside(character) {
             '_'
+        } else if character.is_whitespace() {
+            blank
+        } else {
+            character
         }
     };
     let mut name: String = folder.to_lowercase().chars().map(clean).collect();

@@ -13,6 +13,7 @@ use gix_ignore::glob::search::pattern::List;
 use gix_ignore::search::{Ignore, pattern_matching_relative_path};
 use loci_core::limits::SOURCE_FILE_BYTES_MAX;
 
+use super::configuration::{core_value, is_true};
 use crate::plain_file::{self, Links, Refusal};
 
 /// The rules of one file.
@@ -212,47 +213,11 @@ fn excludes_in(configuration: &str, home: Option<&Path>) -> Option<PathBuf> {
 /// system does not.
 fn case_in(configuration: &str) -> Case {
     let value = core_value(configuration, "ignoreCase").unwrap_or_default();
-    let is_true = ["true", "yes", "on", "1"]
-        .iter()
-        .any(|word| value.eq_ignore_ascii_case(word));
-    if is_true { Case::Fold } else { Case::Sensitive }
-}
-
-/// The value of a key in the section `core`.
-fn core_value(configuration: &str, key: &str) -> Option<String> {
-    let (mut is_core, mut found) = (false, None);
-    for mut line in configuration.lines().map(str::trim) {
-        if let Some((section, rest)) = line.strip_prefix('[').and_then(|line| line.split_once(']'))
-        {
-            (is_core, line) = (section.trim().eq_ignore_ascii_case("core"), rest);
-        }
-        match line.split_once('=') {
-            Some((name, value)) if is_core && name.trim().eq_ignore_ascii_case(key) => {
-                found = Some(value_of(value));
-            }
-            _ => {}
-        }
+    if is_true(&value) {
+        Case::Fold
+    } else {
+        Case::Sensitive
     }
-    found
-}
-
-/// A value of git's configuration without its quotes, escapes and comment.
-fn value_of(text: &str) -> String {
-    let (mut value, mut is_quoted, mut end) = (String::new(), false, 0);
-    let mut characters = text.trim_start().chars();
-    while let Some(character) = characters.next() {
-        match character {
-            '"' => is_quoted = !is_quoted,
-            '#' | ';' if !is_quoted => break,
-            '\\' => value.extend(characters.next()),
-            _ => value.push(character),
-        }
-        if is_quoted || !character.is_whitespace() {
-            end = value.len();
-        }
-    }
-    value.truncate(end);
-    value
 }
 
 /// The folder at the top of the repository that a folder is in.
@@ -297,7 +262,7 @@ fn rules_in(path: &Path, links: Links) -> io::Result<Rules> {
 }
 
 /// The text of a file of git; none if there is no plain file.
-fn text_of(path: &Path, links: Links) -> io::Result<Option<String>> {
+pub(super) fn text_of(path: &Path, links: Links) -> io::Result<Option<String>> {
     let bytes = bytes_of(path, links)?;
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }

@@ -264,7 +264,7 @@ fn the_plan_that_the_user_has_written_counts() {
         .succeeded();
     assert_eq!(
         place.json(&["palace", "trust", "--list"])[0]["wing"],
-        "the_shop"
+        "the shop"
     );
     // A list that another user could have written is ignored.
     let list = place.data().join("trusted-plans.json");
@@ -399,10 +399,10 @@ fn no_file_of_a_project_makes_mining_wait_or_take_all_memory() {
     let mined = bounded(&place, &shop, &["--json", "palace", "mine", "."], "");
     let report: Value = serde_json::from_str(&mined.stdout).unwrap();
     assert_eq!(report["passed_over"]["too_large"], 1, "{report}");
-    assert!(
-        report["passed_over"]["not_a_file"].as_u64() >= Some(4),
-        "{report}"
-    );
+    for why in ["link", "not_a_file"] {
+        let count = report["passed_over"][why].as_u64();
+        assert!(count >= Some(2), "{why}: {report}");
+    }
     assert!(report["read"].as_u64() >= Some(2), "{report}");
 }
 
