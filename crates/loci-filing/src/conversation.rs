@@ -26,6 +26,7 @@ use parts::{bytes_said, id_of, is_known_by_time, parts_of};
 use crate::left_unread::{self, SHARED, VERBATIM};
 use crate::project::FORMAT;
 use crate::trust::Trust;
+use crate::wings::Wings;
 use crate::{ATTEMPTS_MAX, Progress, Report, is_gone, settled, unreadable};
 
 /// The bytes of a growing transcript that are read and filed at a time, in the background and while
@@ -94,20 +95,20 @@ pub struct Transcripts<'a> {
 /// names, where its work began, or that of `folder`. So every process files it in the same wing.
 ///
 /// # Errors
-/// `unavailable` if the store cannot be read.
+/// `unavailable` if the store cannot be used.
 pub fn wing_of(
+    wings: &Wings<'_>,
     engine: &Engine,
-    trust: &Trust,
     transcript: &Path,
     folder: &Path,
 ) -> loci_core::Result<String> {
     let place = Place::of(transcript.to_str().unwrap_or_default());
-    wing_of_place(engine, trust, &place, folder)
+    wing_of_place(wings, engine, &place, folder)
 }
 
 fn wing_of_place(
+    wings: &Wings<'_>,
     engine: &Engine,
-    trust: &Trust,
     place: &Place,
     folder: &Path,
 ) -> loci_core::Result<String> {
@@ -118,11 +119,8 @@ fn wing_of_place(
             .unwrap_or_else(|| mempalace::GLOBAL_WING.to_owned()));
     }
     let named = conversation::folder(&place.path).ok().flatten();
-    let named = named
-        .as_deref()
-        .map(Path::new)
-        .filter(|named| named.is_absolute());
-    Ok(trust.wing_of(named.unwrap_or(folder)))
+    let named = named.as_deref().filter(|named| project::is_absolute(named));
+    wings.of(named.map_or(folder, Path::new))
 }
 
 /// Files the transcripts of a folder or of a zip archive, or a single one, in a wing, or each in its
@@ -156,17 +154,16 @@ pub fn mine(
         report.pass_over(why);
     }
     progress.begin(found.files.iter().map(|(_, stamp)| stamp.bytes).sum());
-    let mut readers: HashMap<String, Reader<'_>> = HashMap::new();
-    let mut done = 0;
+    let wings = Wings::new(engine, trust, is_dry);
+    let (mut readers, mut done) = (HashMap::<String, Reader<'_>>::new(), 0);
     for (place, stamp) in &found.files {
         let wing = wing.map_or_else(
-            || wing_of_place(engine, trust, place, folder),
+            || wing_of_place(&wings, engine, place, folder),
             |wing| Ok(wing.to_owned()),
         )?;
-        let root = folder.to_str().unwrap_or_default();
         let transcripts = Transcripts {
             wing: &wing,
-            root,
+            root: folder.to_str().unwrap_or_default(),
             is_dry,
             is_shared,
             rereads,
@@ -200,6 +197,7 @@ pub fn mine(
         done += stamp.bytes;
         progress.reach(done);
     }
+    report.apart = wings.apart();
     Ok(report)
 }
 

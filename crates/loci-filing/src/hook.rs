@@ -23,6 +23,7 @@ use crate::conversation;
 use crate::prompt::{self, Prompt};
 use crate::told::{Hook, Told};
 use crate::trust::Trust;
+use crate::wings::Wings;
 
 /// The time for which a hook reads a transcript; another process reads the rest. With the start of
 /// the process and the last step, a hook takes less than 300 ms.
@@ -133,11 +134,22 @@ impl Session<'_> {
         Ok(())
     }
 
+    fn wings(&self) -> Wings<'_> {
+        Wings::new(self.engine, self.trust, false)
+    }
+
     /// Tells the agent what it should know at the start of its session.
     fn begin(&self, input: &Input, answer: &mut dyn FnMut(Reply)) -> Result<(), Error> {
-        let wing = self.trust.wing_of(self.folder);
+        let wings = self.wings();
+        let wing = wings.of(self.folder)?;
         let mut told = Told::begin(self.engine);
-        let text = session_start(self.engine, &told.caller, self.dialect, &wing)?;
+        let mut text = session_start(self.engine, &told.caller, self.dialect, &wing)?;
+        for apart in wings.apart() {
+            let words = format!("\nTell the person: {}.\n", apart.sentence());
+            if text.len() + words.len() <= SESSION_START_BYTES_MAX {
+                text += &words;
+            }
+        }
         told.end(self.engine.budgets().approximate_tokens(&text));
         answer(Reply::Context(Event::SessionStart, text));
         told.record(
@@ -158,7 +170,7 @@ impl Session<'_> {
         let Some(summary) = input.summary().filter(|text| !text.trim().is_empty()) else {
             return Ok(());
         };
-        let wing = self.trust.wing_of(self.folder);
+        let wing = self.wings().of(self.folder)?;
         let text = crate::redacted(self.engine, summary, self.is_verbatim).text;
         let visibility = if self.is_shared {
             Visibility::Common
@@ -188,7 +200,6 @@ impl Session<'_> {
     ) -> Result<Option<Reply>, HookError> {
         let Session {
             engine,
-            trust,
             folder,
             is_shared,
             is_verbatim,
@@ -212,7 +223,7 @@ impl Session<'_> {
             found => found.map_err(unreadable)?,
         };
         let path = crate::in_utf8(real.clone())?;
-        let wing = conversation::wing_of(engine, trust, &real, folder)?;
+        let wing = conversation::wing_of(&self.wings(), engine, &real, folder)?;
         let root = real.parent().and_then(Path::to_str).unwrap_or_default();
         let transcripts = conversation::Transcripts {
             rereads: false,

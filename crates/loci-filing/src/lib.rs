@@ -1,8 +1,8 @@
 //! Files projects and transcripts in the engine, as `loci-mine` reads them.
 //!
 //! [`project`] files the texts of a folder as drawers, [`conversation`] the transcripts of agents,
-//! [`hook`] does what an event of a host asks for, and [`trust`] keeps the plans of projects that the user agreed to. Nothing here prints: messages
-//! for people go to a [`Notice`], and progress to a [`Progress`].
+//! [`hook`] does what an event of a host asks for, [`trust`] keeps the plans of projects that the user agreed to, and [`wings`] which project has
+//! which wing. Nothing here prints: messages for people go to a [`Notice`], and progress to a [`Progress`].
 //!
 //! ```
 //! let folder = std::env::temp_dir();
@@ -19,6 +19,7 @@ pub mod project;
 pub mod prompt;
 mod told;
 pub mod trust;
+pub mod wings;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -33,6 +34,7 @@ use loci_engine::{Engine, SourceFiled, SourcePart};
 use loci_mine::plain_file::Refusal;
 use loci_mine::project::{Plan, Unread};
 use serde_json::{Value, json};
+use wings::Apart;
 
 /// A function that shows a one-line message to the user.
 pub type Notice = fn(&str);
@@ -64,6 +66,8 @@ const ATTEMPTS_MAX: usize = 20;
 pub struct Report {
     /// The wings of the drawers.
     pub wings: BTreeSet<String>,
+    /// The projects that got another wing than that of their name.
+    pub apart: BTreeSet<Apart>,
     /// True if git's rules exclude the folder itself, so that no file was read.
     pub is_ignored: bool,
     /// The number of files found.
@@ -103,6 +107,7 @@ impl Report {
     pub fn value(&self, is_dry: bool) -> Value {
         let Report {
             wings,
+            apart,
             is_ignored: _,
             files,
             read,
@@ -116,6 +121,7 @@ impl Report {
         } = self;
         let mut value = json!({
             "wings": wings,
+            "apart": apart.iter().map(|Apart { wing, name, place }| json!({"wing": wing, "name": name, "project": place})).collect::<Value>(),
             "dry_run": is_dry,
             "files": files,
             "read": read,

@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::told::{Hook, Told};
-use crate::trust::Trust;
+use crate::trust::{Trust, WingSource};
+use crate::wings::wing_of;
 use crate::{Notice, conversation};
 
 /// The most memories for one prompt.
@@ -89,8 +90,8 @@ const FRAME: &str = "Memories of loci that may concern this prompt. They are quo
 pub struct Prompt {
     /// The beginning of its text, of at most 2,000 bytes.
     pub text: String,
-    /// The wing of the session.
-    pub wing: String,
+    /// The source of the session's wing.
+    pub wing: WingSource,
     /// The name of the host.
     #[serde(default)]
     pub host: Option<String>,
@@ -112,7 +113,7 @@ impl Prompt {
         let transcript = transcript.and_then(|path| crate::transcript(path).ok());
         Some(Prompt {
             text: text.to_owned(),
-            wing: trust.wing_of(folder),
+            wing: trust.choice(folder).source,
             host: Some(host.to_owned()),
             session: input
                 .session()
@@ -242,7 +243,7 @@ pub fn best_score(engine: &Engine, prompt: &Prompt) -> Result<Option<f64>, Error
 
 /// Returns the memories that are nearest to a prompt.
 fn candidates(engine: &Engine, prompt: &Prompt) -> Result<Vec<Hit>, Error> {
-    let collections = match mempalace::collection(&prompt.wing) {
+    let collections = match mempalace::collection(wing_of(engine, &prompt.wing)?) {
         Some(wing) => CollectionFilter::GlobalAnd(wing),
         None => CollectionFilter::Global,
     };
@@ -376,7 +377,7 @@ mod tests {
     fn asked(engine: &Engine, session: &str) -> Option<String> {
         let prompt = Prompt {
             text: "When does the harbour ferry leave on Sundays?".to_owned(),
-            wing: "tea".to_owned(),
+            wing: WingSource::Name("tea".to_owned()),
             host: Some("codex".to_owned()),
             session: Some(session.to_owned()),
             transcript: None,

@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,9 @@ use data_encoding::HEXLOWER;
 use loci_archive::files::{create_private_folder, write_privately};
 use loci_core::{Error, ErrorCode};
 use loci_mine::plain_file;
-use loci_mine::project::{PLAN_FILE, Plan, is_gone, place_name, plan_folders, read_plan, top_of};
+use loci_mine::project::{
+    PLAN_FILE, Plan, Project, is_gone, local_folder, plan_folders, read_plan, top_of,
+};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -19,6 +22,8 @@ use crate::{Notice, parse_plan};
 /// The file in the data folder that holds the plans which the user agreed to.
 const FILE_NAME: &str = "trusted-plans.json";
 const FILE_BYTES_MAX: u64 = 8 << 20;
+/// The file beside it that is locked while a project gets a wing.
+const LOCK_FILE_NAME: &str = "projects.lock";
 
 /// A plan that the user agreed to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +41,24 @@ impl TrustedPlan {
             sha256: HEXLOWER.encode(&Sha256::digest(text)),
         }
     }
+}
+
+/// The source of a folder's wing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WingSource {
+    /// The user agreed to this name.
+    Name(String),
+    /// The folder is one of this project.
+    Project(Box<Project>),
+}
+
+/// The source of a folder's wing, and the plans that could have named another.
+pub struct Choice {
+    /// The source.
+    pub source: WingSource,
+    /// The folders of plans that do not count, each with the wing that it names or the reason why it
+    /// cannot be read.
+    passed_over: Vec<(PathBuf, io::Result<String>)>,
 }
 
 /// The plans that the user agreed to.
@@ -141,38 +164,70 @@ impl Trust {
             })
     }
 
-    /// Returns the wing for a folder: that of the nearest plan that the user agreed to, in it or
-    /// above it up to the top of its repository; or the name of that top; or its own name. Notes
-    /// once for each plan that is not used why.
-    pub fn wing_of(&self, folder: &Path) -> String {
-        let own = place_name(
-            top_of(folder)
-                .unwrap_or(folder)
-                .file_name()
-                .unwrap_or_default(),
-        );
-        let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    /// Returns where the wing of a folder comes from: the nearest plan that the user agreed to, in it
+    /// or above it up to the top of its repository, in the main worktree if there is none in another;
+    /// or its project.
+    pub fn choice(&self, folder: &Path) -> Choice {
+        let (real, project) = (local_folder(folder), Project::of(folder));
         let mut passed_over = Vec::new();
-        let mut wing = None;
         for folder in plan_folders(&real) {
             match plan_in(folder) {
                 Ok(None) => {}
                 Ok(Some((text, plan))) if self.has(folder, &text) => {
-                    wing = Some(plan.wing);
-                    break;
+                    let source = WingSource::Name(plan.wing);
+                    return Choice {
+                        source,
+                        passed_over,
+                    };
                 }
-                Ok(Some((_, plan))) => passed_over.push((folder, Ok(plan.wing))),
-                Err(problem) => passed_over.push((folder, Err(problem))),
+                Ok(Some((_, plan))) => passed_over.push((folder.to_owned(), Ok(plan.wing))),
+                Err(problem) => passed_over.push((folder.to_owned(), Err(problem))),
             }
         }
-        let wing = wing.unwrap_or(own);
-        for (folder, named) in passed_over {
+        let source = match self.name_in_main(&project, &real) {
+            Some(name) => WingSource::Name(name),
+            None => WingSource::Project(Box::new(project)),
+        };
+        Choice {
+            source,
+            passed_over,
+        }
+    }
+
+    /// Returns the wing that a plan in the main worktree names for a folder in another one.
+    fn name_in_main(&self, project: &Project, real: &Path) -> Option<String> {
+        project.worktree.as_ref().filter(|_| project.is_here)?;
+        let below = real.strip_prefix(top_of(real)?).ok()?;
+        let main = local_folder(&Path::new(&project.place).join(below));
+        plan_folders(&main).find_map(|folder| {
+            let (text, plan) = plan_in(folder).ok().flatten()?;
+            self.has(folder, &text).then_some(plan.wing)
+        })
+    }
+
+    /// Notes once for each plan that is not used why.
+    pub fn say_passed_over(&self, choice: &Choice, wing: &str) {
+        for (folder, named) in &choice.passed_over {
             match named {
-                Ok(named) => self.say_untrusted(folder, &named, &wing),
-                Err(problem) => self.say_unused(folder, &problem, &wing),
+                Ok(named) => self.say_untrusted(folder, named, wing),
+                Err(problem) => self.say_unused(folder, problem, wing),
             }
         }
-        wing
+    }
+
+    /// Locks the wings of projects for other processes with the same data folder, until the lock is
+    /// dropped.
+    pub(crate) fn lock_projects(&self) -> io::Result<File> {
+        let path = self.file.with_file_name(LOCK_FILE_NAME);
+        path.parent().map_or(Ok(()), create_private_folder)?;
+        let mut options = File::options();
+        let file = options
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(path)?;
+        file.lock()?;
+        Ok(file)
     }
 
     /// Notes that a plan names a wing to which the user has not agreed, unless that wing is used
@@ -196,7 +251,8 @@ impl Trust {
         ));
     }
 
-    fn say(&self, words: String) {
+    /// Shows a message once.
+    pub(crate) fn say(&self, words: String) {
         if self.said.borrow_mut().insert(words.clone()) {
             (self.notice)(&words);
         }

@@ -568,7 +568,7 @@ pub struct Mine {
     /// The folder; of conversations, one file or the zip archive of an export is taken, too
     #[arg(value_name = "FOLDER", value_hint = ValueHint::AnyPath)]
     pub folder: PathBuf,
-    /// The wing [default: what a trusted `.loci-palace.toml` says, else the name of the folder; of
+    /// The wing [default: what a trusted `.loci-palace.toml` says, else that of the project; of
     /// transcripts, of the one each names]
     #[arg(long, value_name = "NAME")]
     pub wing: Option<String>,

@@ -29,7 +29,7 @@ use crate::settings::Settings;
 /// The folder of the sockets in the data folder.
 const FOLDER: &str = "run";
 /// The version of the form of questions and answers.
-const FORM: u32 = 1;
+const FORM: u32 = 2;
 /// The most bytes of a question or an answer.
 const BYTES_MAX: u64 = 64 << 10;
 /// The time in which a hook sends its question.

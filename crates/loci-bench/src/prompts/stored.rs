@@ -9,6 +9,7 @@ use loci::output::status_line;
 use loci::progress::Progress;
 use loci_filing::conversation::{Mining, mine};
 use loci_filing::trust::Trust;
+use loci_mine::project::place_name;
 use serde_json::json;
 
 use crate::laboratory::{Laboratory, settle};
@@ -43,7 +44,7 @@ pub fn stored(
     let mining = Mining {
         rereads: false,
         files_again: false,
-        wing: Some(&trust.wing_of(Path::new(&conversation.name))),
+        wing: Some(&place_name(conversation.name.as_ref())),
         root: transcripts.path(),
         is_dry: false,
         is_shared: false,

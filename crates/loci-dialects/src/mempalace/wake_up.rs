@@ -288,7 +288,7 @@ fn last_line(subject: &Subject<'_>, lines: &[Line]) -> String {
     let other = if unshown.is_empty() { "" } else { "other " };
     let rest = match (*total, total.saturating_sub(shown)) {
         (0, _) if always.is_empty() => format!(
-            "The tool `{}` stores what later sessions should know.\n",
+            "The tool `{}`{argument} stores what later sessions should know.\n",
             tools.store
         ),
         (_, 0) => format!("No {other}note is left out{cut}. {find} finds each whole.\n"),

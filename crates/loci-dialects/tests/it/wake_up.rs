@@ -88,7 +88,9 @@ fn an_empty_palace_says_so() {
     let expected = "loci is the memory of your sessions; it holds nothing of earlier ones yet.\n\n\
                     The tool `mempalace_add_drawer` stores what later sessions should know.\n";
     assert_eq!(text(&engine, None, 1_000), expected);
-    let expected = expected.replace("earlier ones", "earlier ones in \"nowhere\"");
+    let expected = expected
+        .replace("earlier ones", "earlier ones in \"nowhere\"")
+        .replace("drawer` stores", "drawer` with wing \"nowhere\" stores");
     assert_eq!(text(&engine, Some("nowhere"), 1_000), expected);
     assert_eq!(text(&engine, None, 3), "");
 }

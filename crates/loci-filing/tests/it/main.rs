@@ -3,3 +3,4 @@
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod machines;
+mod wings;

@@ -11,7 +11,7 @@ use loci_core::{CollectionFilter, FilingOrder, Memory, Tier};
 use loci_dialects::{Context, mempalace};
 use loci_engine::{Browse, Sync, Synced};
 use loci_mine::plain_file::Refusal;
-use loci_mine::project::{PLAN_FILE, Plan, place_name, plan_folders, propose};
+use loci_mine::project::{PLAN_FILE, Plan, plan_folders, propose};
 use serde_json::{Value, json};
 
 use crate::cli::{Mine, Palace};
@@ -22,6 +22,7 @@ use crate::settings::Settings;
 use crate::visible::OneLine;
 use crate::wiring::Parts;
 use loci_filing::trust::{Trust, plan_in};
+use loci_filing::wings::{Apart, Wings};
 use loci_filing::{Report, absolute, conversation, project};
 
 pub fn run(settings: &Settings, command: &Palace, output: Output) -> Result<(), Failure> {
@@ -51,6 +52,9 @@ pub fn run(settings: &Settings, command: &Palace, output: Output) -> Result<(), 
 fn init(settings: &Settings, folder: &Path, write: bool, output: Output) -> Result<(), Failure> {
     let root = absolute(folder)?;
     let plan = propose(Path::new(&root)).map_err(|error| unreadable(&root, &error))?;
+    let (parts, mut trust) = (Parts::open(settings)?, Trust::read(&settings.data, notice)?);
+    let wing = Wings::new(&parts.engine, &trust, !write).of(Path::new(&root))?;
+    let plan = Plan { wing, ..plan };
     let text = plan.to_text();
     let rooms: Value = plan
         .rooms
@@ -76,7 +80,7 @@ fn init(settings: &Settings, folder: &Path, write: bool, output: Output) -> Resu
             .and_then(|()| new.sync_all())
             .map_err(refused)?;
         // The user who has the plan written agrees to it.
-        Trust::read(&settings.data, notice)?.add(&root, &text)?;
+        trust.add(&root, &text)?;
     }
     output.either(
         &json!({"wing": plan.wing, "rooms": rooms, "written": write}),
@@ -102,8 +106,8 @@ fn unreadable(root: &str, error: &io::Error) -> Failure {
 
 /// Returns the wing and rooms of the folder from its plan, or proposes them; a plan that another
 /// user could have put there is not used. The wing is one that the user names or has agreed to, or
-/// the name of the folder.
-fn plan(trust: &Trust, root: &Path, wing: Option<&str>) -> Result<Plan, Failure> {
+/// that of the project.
+fn plan(wings: &Wings<'_>, root: &Path, wing: Option<&str>) -> Result<Plan, Failure> {
     let unusable = |problem: io::Error| {
         let message = format!(
             "{}: {problem}; correct or remove that file",
@@ -111,32 +115,19 @@ fn plan(trust: &Trust, root: &Path, wing: Option<&str>) -> Result<Plan, Failure>
         );
         Failure::new(Exit::Usage, message)
     };
-    let own = place_name(root.file_name().unwrap_or_default());
     let found = match plan_in(root) {
-        Err(error) if Refusal::of(&error).is_some() => {
-            trust.say_unused(root, &error, wing.unwrap_or(&own));
-            None
-        }
+        Err(error) if Refusal::of(&error).is_some() => None,
         found => found.map_err(unusable)?,
     };
-    let (plan, is_trusted) = match found {
-        Some((text, plan)) => (plan, trust.has(root, &text)),
-        None => (
-            propose(root).map_err(|error| unreadable(&root.to_string_lossy(), &error))?,
-            true,
-        ),
+    let plan = match found {
+        Some((_, plan)) => plan,
+        None => propose(root).map_err(|error| unreadable(&root.to_string_lossy(), &error))?,
     };
-    if let Some(wing) = wing {
-        return Ok(Plan {
-            wing: mempalace::place_name("--wing", wing)?,
-            ..plan
-        });
-    }
-    if is_trusted {
-        return Ok(plan);
-    }
-    trust.say_untrusted(root, &plan.wing, &own);
-    Ok(Plan { wing: own, ..plan })
+    let wing = match wing {
+        Some(wing) => mempalace::place_name("--wing", wing)?,
+        None => wings.of(root)?,
+    };
+    Ok(Plan { wing, ..plan })
 }
 
 fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Failure> {
@@ -171,8 +162,10 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
             );
             return Err(Failure::new(Exit::Usage, message));
         }
-        let plan = plan(&trust, Path::new(&root), wing)?;
         let parts = Parts::open(settings)?;
+        let wings = Wings::new(&parts.engine, &trust, is_dry);
+        let plan = plan(&wings, Path::new(&root), wing)?;
+        let apart = wings.apart();
         let mining = project::Mining {
             root: &root,
             plan: &plan,
@@ -182,7 +175,7 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
             is_verbatim: arguments.verbatim,
         };
         let report = project::mine(&parts.engine, &mining, &Progress::new("files"))?;
-        (parts, report)
+        (parts, Report { apart, ..report })
     };
     let pending = if is_dry {
         0
@@ -221,14 +214,14 @@ fn verdict(report: &Report) -> Result<(), Failure> {
     }
 }
 
-/// Notes a plan above the folder. A plan only counts for its own folder, since a folder below may
-/// be mined separately on purpose.
+/// Notes a plan above the folder. Its rooms count in its own folder alone, since they name folders
+/// below that.
 fn note_plan_above(root: &Path) {
     let found = plan_folders(root).find(|folder| folder.join(PLAN_FILE).is_file());
     if let Some(above) = found.filter(|folder| *folder != root) {
         let folder = above.display();
         status_line(format_args!(
-            "{folder}/{PLAN_FILE} was not used: mine {folder}, or name --wing"
+            "the rooms of {folder}/{PLAN_FILE} were not used: mine {folder}"
         ));
     }
 }
@@ -294,6 +287,7 @@ fn remarks(report: &Report) -> String {
 fn text_of(report: &Report, is_dry: bool, pending: u64) -> String {
     let Report {
         wings,
+        apart,
         files,
         read,
         moved,
@@ -316,6 +310,9 @@ fn text_of(report: &Report, is_dry: bool, pending: u64) -> String {
             ""
         }
     );
+    for apart in apart {
+        text += &apart_line(apart);
+    }
     let _ = write!(text, "files     {files}: {read} read");
     if *moved > 0 {
         let _ = write!(text, " ({moved} of them moved)");
@@ -354,6 +351,11 @@ fn text_of(report: &Report, is_dry: bool, pending: u64) -> String {
         );
     }
     text
+}
+
+fn apart_line(apart: &Apart) -> String {
+    let Apart { wing, name, .. } = apart;
+    format!("apart     {wing}, since the wing {name} is that of another project\n")
 }
 
 fn sync(
