@@ -226,7 +226,7 @@ class Mining(unittest.TestCase):
             self.assertEqual((mined["moved"], mined["ignored"], mined["gone"]), (0, 1, 0))
             git(moved, "init")
             below = run(data, "palace", "mine", str(moved / "web"), "--dry-run")
-            self.assertIn(b".loci-palace.toml was not used", below.stderr)
+            self.assertIn(b".loci-palace.toml were not used", below.stderr)
             ignored = run(data, "palace", "mine", str(moved / "api"), "--dry-run")
             self.assertIn(b"the rules of git exclude", ignored.stderr)
 
@@ -577,7 +577,7 @@ class Conversations(AsyncTestCase):
                 file = pathlib.Path(home) / name
                 file.parent.mkdir()
                 before = {"model": "x", "hooks": {events[0]: [{"hooks": [{"type": "command", "command": "true"}]}]}}
-                file.write_text(json.dumps(before))
+                file.write_text(written := json.dumps(before))
                 variables = {"HOME": home, "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": ""}
                 first = run(data, "hook", "install", "--host", host, "--json", variables=variables)
                 self.assertTrue(json.loads(first.stdout)["changed"])
@@ -594,8 +594,8 @@ class Conversations(AsyncTestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertIn("additionalContext", json.loads(done.stdout)["hookSpecificOutput"])
                 command(data, "hook", "uninstall", "--host", host, variables=variables)
-                self.assertEqual(json.loads(file.read_text()), before)
-                self.assertEqual(len(list(file.parent.iterdir())), 3, "the file and two backups")
+                self.assertEqual(file.read_text(), written)
+                self.assertEqual(list(file.parent.iterdir()), [file], "no backup stays behind")
 
 
 def run_add(data, number):

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 use loci_mine::conversation;
 use serde::{Deserialize, Deserializer};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::host::{Event, HookReply, Host};
 
@@ -75,11 +75,13 @@ impl Input {
     pub fn read(input: impl Read) -> io::Result<Self> {
         let mut text = Vec::new();
         input.take(INPUT_BYTES_MAX).read_to_end(&mut text)?;
-        let (mut input, _) = if text.len() as u64 == INPUT_BYTES_MAX {
-            loci_json::from_cut_slice::<Input>(&text)?
+        // As an object first, because a list would be read as the fields in their order.
+        let (fields, _) = if text.len() as u64 == INPUT_BYTES_MAX {
+            loci_json::from_cut_slice::<Map<String, Value>>(&text)?
         } else {
-            loci_json::from_slice::<Input>(&text)?
+            loci_json::from_slice::<Map<String, Value>>(&text)?
         };
+        let mut input: Input = serde_json::from_value(Value::Object(fields))?;
         let first = input.workspace_roots.get(0).and_then(Value::as_str);
         input.folder = input.folder.take().or_else(|| first.map(str::to_owned));
         Ok(input)

@@ -220,6 +220,7 @@ import-would-be-stored = würden gespeichert
 import-stored = gespeichert
 import-present = schon da; sie bleiben, wie sie sind
 import-refused = abgelehnt
+import-forgotten = bleiben vergessen; `loci unforget` und `loci import --again` holen sie zurück
 import-note-files = Dateien von Notizen
 import-confirm = Noch ist nichts gespeichert. Die Datei wird nach dem Einlesen entfernt, oder wenn die nächste kommt.
 import-now = Einlesen

@@ -220,6 +220,7 @@ import-would-be-stored = would be stored
 import-stored = stored
 import-present = already there, and stay as they are
 import-refused = refused
+import-forgotten = stay forgotten; `loci unforget` and `loci import --again` bring them back
 import-note-files = files of notes
 import-confirm = Nothing is stored yet. The file is removed after the import, or when the next one is sent.
 import-now = Import

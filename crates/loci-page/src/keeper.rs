@@ -132,6 +132,8 @@ pub struct ImportCounts {
     pub present: u64,
     /// The records that are refused.
     pub refused: u64,
+    /// The records of what was forgotten, which stay forgotten.
+    pub forgotten: u64,
     /// The files of notes that are written; in a dry run, those that would be.
     pub note_files: u64,
 }

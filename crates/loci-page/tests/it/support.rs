@@ -161,6 +161,7 @@ impl Keeper for Uploads {
             stored: text.lines().count() as u64,
             present: 0,
             refused: 0,
+            forgotten: 0,
             note_files: 0,
         };
         Ok(ImportSaid {

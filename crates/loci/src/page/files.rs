@@ -69,6 +69,7 @@ pub(super) fn counts_of(printed: &[u8]) -> Option<ImportCounts> {
         stored: count("/stored")?,
         present: count("/present")?,
         refused: count("/refused")?,
+        forgotten: count("/forgotten").unwrap_or_default(),
         note_files: count("/notes/written").unwrap_or_default(),
     })
 }
