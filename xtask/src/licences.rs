@@ -1,4 +1,4 @@
-//! What `deny.toml` says of licences, sources and banned crates, held against `Cargo.lock`.
+//! The rules of `deny.toml` about licences, sources and banned crates, held against `Cargo.lock`.
 //!
 //! `cargo deny check` says the same and more, but it takes minutes to build, so a check runs this, and
 //! `just check-all` runs that.

@@ -46,7 +46,7 @@ pub enum Record {
     Decision(Box<Decision>),
     /// A reply kept under an idempotency key.
     IdempotentReply(Box<IdempotentReply>),
-    /// What is left of a text that was forgotten. It comes after the memories, so that it keeps
+    /// The remains of a text that was forgotten. It comes after the memories, so that it keeps
     /// none of them from an empty store.
     Tombstone(Box<Tombstone>),
 }

@@ -9,7 +9,7 @@ pub type Salt = [u8; 16];
 /// A hash of a [`Tombstone`], keyed with its [`Salt`].
 pub type KeyedHash = [u8; 32];
 
-/// What is left of a memory that was forgotten. It has no text and no name, only hashes with which
+/// The remains of a memory that was forgotten. It has no text and no name, only hashes with which
 /// the same text, id or file is recognised. Hash of the text and hash of the id form the key in a
 /// space.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -494,12 +494,12 @@ fn source_of(salt: &Salt, memory: &Memory) -> Option<KeyedHash> {
     Some(hash_of_source(salt, memory.source_machine(), path))
 }
 
-/// What a wipe removed of an owner.
+/// The part of an owner's data that a wipe removed.
 #[derive(Debug, Clone, Copy)]
 enum Wipe<'a> {
-    /// All of it, or that of some tool set.
+    /// Everything, or the data of some tool set.
     Any,
-    /// All of it.
+    /// Everything.
     All,
     /// That of one tool set.
     ToolSet(&'a str),

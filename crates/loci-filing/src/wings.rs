@@ -259,7 +259,7 @@ pub struct Wings<'a> {
     /// True if nothing is stored.
     is_dry: bool,
     known: RefCell<HashMap<PathBuf, String>>,
-    /// What would be stored.
+    /// The records that would be stored.
     drafts: RefCell<Option<Vec<Entry>>>,
     apart: RefCell<BTreeSet<Apart>>,
 }

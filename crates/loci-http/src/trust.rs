@@ -8,7 +8,7 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 /// The variables that name certificates, as OpenSSL reads them.
 const VARIABLES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 
-/// What to do about a certificate that is not trusted, in words that follow the name of its server.
+/// The advice about a certificate that is not trusted, in words that follow the name of its server.
 pub(crate) const REMEDY: &str = "has a certificate of an authority that is not trusted; if that is a company's own, add it \
                                 to the store of the system or name its file in SSL_CERT_FILE";
 

@@ -7,7 +7,7 @@ use crate::repair::{End, repair};
 /// The most attempts at an object behind bytes that are none, so that a line without any costs little.
 const ATTEMPTS_MAX: usize = 64;
 
-/// What was found in a line.
+/// The objects of a line.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Records {
     /// The objects, in order.

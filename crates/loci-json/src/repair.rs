@@ -66,7 +66,7 @@ pub fn repair(text: &[u8], end: End) -> Option<Repair> {
     })
 }
 
-/// What may come next.
+/// The kinds of text that may come next.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
     Value,

@@ -47,7 +47,7 @@ fn authorities() -> RootCertStore {
     for error in &read.errors {
         tracing::warn!(%error, "certificates cannot be read; see SSL_CERT_FILE, SSL_CERT_DIR or the store of the system");
     }
-    // Whoever names certificates may want to trust no others.
+    // A person who names certificates may want to trust no others.
     if read.errors.is_empty() {
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     }

@@ -422,7 +422,7 @@ impl Imports<'_> {
         Ok(())
     }
 
-    /// Returns those of these memories and tombstones that exist.
+    /// Returns the memories and tombstones among these that exist.
     fn known_memories<'a>(&self, records: impl Iterator<Item = &'a Archived>) -> Result<Known> {
         let mut ids: HashMap<&Space, Vec<MemoryId>> = HashMap::new();
         let mut texts: HashMap<&Space, Vec<KeyedHash>> = HashMap::new();

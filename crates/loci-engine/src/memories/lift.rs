@@ -50,7 +50,7 @@ impl Memories<'_> {
 
     /// Lifts what holds against the texts of all memories that were removed for good and match.
     /// Tombstones know files and times alone: a condition on sections, tags or the time of storing
-    /// matches none, and one on collections those of files that were read into them.
+    /// matches none, and one on collections matches the tombstones of files that were read into them.
     ///
     /// # Errors
     /// `forbidden` without the scope `admin`; `unavailable` if the store cannot be written.

@@ -1,4 +1,4 @@
-//! What was forgotten stays forgotten: against files, transcripts, lists and archives.
+//! Tests that forgotten texts stay forgotten: against files, transcripts, lists and archives.
 
 use loci_core::{
     Archived, Decision, DecisionStore, Record, SOURCE_FILE, SourceFile, TombstoneStore,
@@ -96,7 +96,7 @@ fn no_reading_brings_back_what_was_removed_for_good() {
     assert_eq!(mine.written("/p/a.md", &[LAMP, KEY]), counts(1, 0, 1));
     assert_eq!(imported(&mine, &[LAMP, "a bee"], false), (1, 1));
     assert_eq!(mine.texts(), [KEY, "hello", "more", "yes"]);
-    // Whoever files it by hand is obeyed, and later readings still leave it out.
+    // A person who files it by hand is obeyed, and later readings still leave it out.
     let memories = mine.engine.memories();
     let filed = memories.remember(&mine.ann, fact(LAMP, Visibility::Private));
     assert_eq!(filed.unwrap().duplicate_of, None);

@@ -12,7 +12,7 @@ use loci_mine::conversation::{Conversation, Said};
 pub const ROOM: &str = mempalace::CONVERSATIONS;
 /// The attribute with the title of the conversation.
 const CONVERSATION: &str = "conversation";
-/// What takes the place of NUL, which no drawer may have.
+/// The character in place of NUL, because no drawer may have one.
 const REPLACEMENT: &str = "\u{fffd}";
 /// The speakers in every conversation with a model; only others become a title.
 const USUAL_SPEAKERS: [&str; 2] = ["user", "assistant"];

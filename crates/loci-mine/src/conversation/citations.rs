@@ -42,7 +42,7 @@ pub(super) fn without_citations<'a>(text: &'a str, references: &Value) -> Cow<'a
     Cow::Owned(said)
 }
 
-/// What a reference says in place of a mark.
+/// The words of a reference in place of its mark.
 fn referred<'a>(mark: &str, references: &'a Value) -> Option<&'a str> {
     let mut references = references.as_array().into_iter().flatten();
     let reference = references.find(|one| one["matched_text"] == mark)?;

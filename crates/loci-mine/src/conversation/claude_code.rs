@@ -49,13 +49,13 @@ const SETTINGS: [&str; 18] = [
     "usage",
     "vim",
 ];
-/// What precedes the words of a person in the result of a tool that was refused.
+/// The words of the program before those of a person, in the result of a tool that was refused.
 const REFUSALS: [&str; 3] = [
     "To tell you how to proceed, the user said:",
     "The user provided the following reason for the rejection:",
     "User feedback:",
 ];
-/// What the program says behind them.
+/// The words of the program after them.
 const AFTER_REFUSAL: &str = "\n\nNote: The user's next message may";
 /// How the answers to questions begin and end in the result of a tool.
 const ANSWERED: [&str; 2] = [
@@ -63,7 +63,7 @@ const ANSWERED: [&str; 2] = [
     "Your questions have been answered:",
 ];
 const AFTER_ANSWERS: &str = ". You can now continue";
-/// What precedes a plan in the result of the tool that showed it.
+/// The words before a plan in the result of the tool that showed it.
 const PLANS: [(&str, &str); 2] = [
     ("## Approved Plan (edited by user):", "user"),
     ("## Approved Plan:", "assistant"),
@@ -174,7 +174,7 @@ impl ClaudeCode {
         Some(())
     }
 
-    /// What the model tells a person by calling a tool: a plan, or questions.
+    /// Files the words of the model to a person in calls of tools, i.e. plans and questions.
     fn call(&mut self, event: &Value, call: &Value) {
         let input = &call["input"];
         match call["name"].as_str() {
@@ -197,7 +197,7 @@ impl ClaudeCode {
         self.tally.leave(kinds::TOOL_CALL);
     }
 
-    /// What a person says in the result of a tool.
+    /// Files the words of a person in the result of a tool.
     fn result(&mut self, event: &Value, result: &Value) {
         let mut ignored = Tally::default();
         let texts = texts(&result["content"], &["text"], &mut ignored).unwrap_or_default();
@@ -317,7 +317,7 @@ fn by_person(text: &str, is_typed: bool) -> Option<&str> {
     CLAUDE_CODE.spoken(text, is_typed)
 }
 
-/// What a person said when refusing a tool.
+/// The words of a person who refused a tool.
 fn refusal(text: &str) -> Option<&str> {
     let words = REFUSALS
         .iter()

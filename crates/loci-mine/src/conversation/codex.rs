@@ -159,7 +159,7 @@ impl Codex {
         Some(())
     }
 
-    /// What the model asks a person by calling a tool.
+    /// Files the questions of the model to a person, which are calls of a tool.
     fn call(&mut self, call: &Value, at: &Value) {
         let is_question = call["name"]
             .as_str()
@@ -175,7 +175,7 @@ impl Codex {
         }
     }
 
-    /// What a person answers to it.
+    /// Files the answers of a person to such questions.
     fn output(&mut self, output: &Value, at: &Value) {
         let is_answer = output["call_id"]
             .as_str()

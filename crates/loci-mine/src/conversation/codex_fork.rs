@@ -20,7 +20,7 @@ const ID_BYTES_MIN: usize = 16;
 /// The time that the program takes for the copy.
 const COPY_MICROSECONDS: i64 = 10_000_000;
 
-/// What a session was forked from.
+/// The session that another one was forked from.
 pub(super) struct Fork {
     id: String,
     /// When that was.

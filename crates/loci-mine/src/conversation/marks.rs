@@ -1,7 +1,7 @@
 //! What programs put into the words of a person, by host: one table for each, and one rule for what
 //! no table knows.
 
-/// What a host puts where a person speaks.
+/// The texts that a host puts where a person speaks, e.g. the context of an editor.
 pub(super) struct Marks {
     /// Elements that the program speaks in.
     pub(super) elements: &'static [&'static str],
@@ -179,7 +179,7 @@ impl Marks {
         ends.min().map_or(text, |end| begins[end..].trim())
     }
 
-    /// What follows the element that the text begins with.
+    /// Returns the text after the element that it starts with.
     fn after_element<'a>(&self, text: &'a str) -> Option<&'a str> {
         let inner = text.strip_prefix('<')?;
         let name = self.elements.iter().find(|name| is_named(inner, name))?;
@@ -205,14 +205,14 @@ impl Marks {
     }
 }
 
-/// What is in an element that begins and ends the text.
+/// Returns the content of an element that starts and ends the text.
 pub(super) fn inside<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let inner = text.strip_prefix('<').filter(|text| is_named(text, name))?;
     let (_, inner) = inner.split_once('>')?;
     inner.strip_suffix(&format!("</{name}>"))
 }
 
-/// What is in the first element of that name, wherever it stands.
+/// Returns the content of the first element of that name, wherever it stands.
 pub(super) fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (_, inner) = text.split_once(&format!("<{name}>"))?;
     inner

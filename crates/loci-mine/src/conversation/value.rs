@@ -17,7 +17,7 @@ const SECONDS_MAX: f64 = 1e11;
 /// The number of things in a transcript that are not filed, by kind.
 pub type LeftOut = BTreeMap<&'static str, u64>;
 
-/// What was counted beside the messages.
+/// The counts beside the messages.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Tally {
     /// Messages, or parts of them, that are none of the form.

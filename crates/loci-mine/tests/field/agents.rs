@@ -1,4 +1,4 @@
-//! What stands in the transcripts of agents beside the texts of messages.
+//! Tests of what transcripts of agents hold beside the texts of messages.
 
 use crate::*;
 

@@ -1,4 +1,4 @@
-//! What stands in exports beside the texts of messages.
+//! Tests of what exports hold beside the texts of messages.
 
 use crate::*;
 

@@ -12,7 +12,7 @@ use crate::output::{Output, status_line};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
-/// What became of a memory that is to come back.
+/// The outcome for a memory that is to come back.
 enum Outcome {
     Unforgotten(Box<Unforgotten>),
     /// It was removed for good, and its text may be read again.
