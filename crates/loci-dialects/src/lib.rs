@@ -25,6 +25,7 @@ mod redaction;
 mod schema;
 mod tool;
 pub mod vault;
+mod violations;
 mod wire;
 
 pub use tool::{

@@ -4,12 +4,12 @@
 //! The schema that a client sees in `tools/list` is derived from the one that validates its
 //! arguments, so no limit is written down twice.
 
-use jsonschema::Validator;
-use jsonschema::error::ValidationErrorKind;
 use loci_core::{Error, ErrorCode, Result};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, transform};
 use serde_json::{Map, Value};
+
+use crate::violations::{Violation, inside, unsupported, violations};
 
 /// The number of errors that one call reports: enough for the longest argument list.
 const FAULTS_MAX: usize = 256;
@@ -158,19 +158,21 @@ fn unwrapped(text: &str) -> String {
 /// Validates the arguments of one tool.
 pub struct Checker {
     schema: Value,
-    validator: Validator,
 }
 
 impl Checker {
-    /// Compiles a schema for validation.
+    /// Takes a schema for validation.
     ///
     /// # Errors
-    /// `internal` if it is not a valid schema; a test checks every tool.
+    /// `internal` if it has a keyword that arguments cannot be validated against; a test checks
+    /// every tool.
     pub fn new(schema: Value) -> Result<Self> {
-        let validator = jsonschema::options().build(&schema).map_err(|error| {
-            Error::internal(format!("the schema of this tool is not valid: {error}"))
-        })?;
-        Ok(Checker { schema, validator })
+        match unsupported(&schema) {
+            None => Ok(Checker { schema }),
+            Some(keyword) => Err(Error::internal(format!(
+                "the schema of this tool has a keyword that is not supported: {keyword}"
+            ))),
+        }
     }
 
     /// Returns the schema that it validates against.
@@ -181,43 +183,25 @@ impl Checker {
     /// Returns the problems of the arguments, each with the argument, the accepted values and the
     /// value sent. At most [`FAULTS_FOUND_MAX`].
     pub fn faults(&self, arguments: &Value) -> Vec<Error> {
-        let mut faults: Vec<Error> = Vec::new();
-        for fault in self.validator.iter_errors(arguments) {
-            let path = fault.instance_path().to_string();
-            let path = path.trim_start_matches('/');
-            let room = FAULTS_FOUND_MAX - faults.len();
-            match fault.kind() {
-                ValidationErrorKind::Required { property } => {
-                    let name = inside(path, property.as_str().unwrap_or_default());
-                    let problem = format!("is missing; it must be {}", self.accepted_by(&name));
-                    faults.push(Error::invalid(&shown(&name), problem));
-                }
-                ValidationErrorKind::AdditionalProperties { unexpected } => {
-                    faults.extend(
-                        unexpected
-                            .iter()
-                            .take(room)
-                            .map(|name| self.unknown(path, name)),
-                    );
-                }
-                // An object schema without properties rejects names this way; the error does not
-                // say which.
-                ValidationErrorKind::FalseSchema => {
-                    let names = arguments.as_object().into_iter().flatten().take(room);
-                    faults.extend(names.map(|(name, _)| self.unknown("", name)));
-                }
-                _ => {
-                    let sent = sent(fault.instance());
-                    let problem = format!("must be {}, not {sent}", self.accepted_by(path));
-                    faults.push(Error::invalid(&shown(path), problem));
-                }
+        violations(&self.schema, arguments, FAULTS_FOUND_MAX)
+            .into_iter()
+            .map(|violation| self.fault(&violation))
+            .collect()
+    }
+
+    fn fault(&self, violation: &Violation<'_>) -> Error {
+        match violation {
+            Violation::Missing { path, property } => {
+                let name = inside(path, property);
+                let problem = format!("is missing; it must be {}", self.accepted_by(&name));
+                Error::invalid(&shown(&name), problem)
             }
-            faults.dedup();
-            if faults.len() >= FAULTS_FOUND_MAX {
-                break;
+            Violation::Unknown { path, property } => self.unknown(path, property),
+            Violation::Unfit { path, value } => {
+                let problem = format!("must be {}, not {}", self.accepted_by(path), sent(value));
+                Error::invalid(&shown(path), problem)
             }
         }
-        faults
     }
 
     /// Returns true if there is an argument of that name, with dots before the names of nested
@@ -309,15 +293,6 @@ pub fn refuse(faults: &[Error]) -> Result<()> {
     let mut error = Error::new(code, message);
     error.argument.clone_from(&faults[0].argument);
     Err(error)
-}
-
-/// Returns the path of a property of the object at this path.
-fn inside(path: &str, name: &str) -> String {
-    if path.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{path}/{name}")
-    }
 }
 
 /// Formats a path for callers.

@@ -299,7 +299,7 @@ impl Tool {
         denial(self.name, self.scopes())
     }
 
-    fn checker(&self) -> Result<&Checker> {
+    pub(crate) fn checker(&self) -> Result<&Checker> {
         if let Some(checker) = self.checker.get() {
             return Ok(checker);
         }
