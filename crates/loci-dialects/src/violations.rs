@@ -184,13 +184,11 @@ fn is_of_type(name: &str, value: &Value) -> bool {
 
 /// Compares two numbers, integers exactly.
 fn order(left: &Number, right: &Number) -> Ordering {
-    match (left.as_i128(), right.as_i128()) {
-        (Some(left), Some(right)) => left.cmp(&right),
-        _ => {
-            let [left, right] = [left, right].map(|number| number.as_f64().unwrap_or_default());
-            left.partial_cmp(&right).unwrap_or(Ordering::Equal)
-        }
+    if let (Some(left), Some(right)) = (left.as_i128(), right.as_i128()) {
+        return left.cmp(&right);
     }
+    let [left, right] = [left, right].map(|number| number.as_f64().unwrap_or_default());
+    left.partial_cmp(&right).unwrap_or(Ordering::Equal)
 }
 
 /// Returns the path of a property or item of the value at this path.

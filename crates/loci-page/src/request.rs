@@ -98,16 +98,19 @@ impl Asked<'_> {
     }
 }
 
-/// Answers a request to a view.
-pub(crate) async fn show<Q, V>(
+/// The answer to a request whose sender is known: the request, its parameters, and the path asked for.
+///
+/// It is one type for all views and changes, because the way to it would be compiled for each of them.
+pub(crate) type Answer =
+    Arc<dyn Fn(&Asked<'_>, Parameters, String) -> Result<Response> + Send + Sync>;
+
+/// Answers a request with what its sender needs a scope for.
+pub(crate) async fn respond(
     page: Arc<Page>,
     request: Request,
-    view: fn(&Asked<'_>, Q) -> Result<V>,
-) -> Response
-where
-    Q: DeserializeOwned + Send + 'static,
-    V: View,
-{
+    scope: Scope,
+    answer: Answer,
+) -> Response {
     let path = asked_path(&request);
     let received = match Received::of(&page, request).await {
         Ok(received) => received,
@@ -121,20 +124,31 @@ where
     } = received;
     let language = visitor.language;
     let answer = work(&page, move |page| {
-        require(&visitor.caller, Scope::Read)?;
+        require(&visitor.caller, scope)?;
         let asked = Asked {
             page,
             visitor: &visitor,
             form,
         };
-        let view = view(&asked, parameters.of(V::KEPT)?)?;
-        answer(&visitor, form, path, view)
+        answer(&asked, parameters, path)
     })
     .await;
     with_cookie(
         answer.unwrap_or_else(|error| failure(&error, form, language)),
         cookie,
     )
+}
+
+/// Returns the answer of a view.
+pub(crate) fn show<Q, V>(view: fn(&Asked<'_>, Q) -> Result<V>) -> Answer
+where
+    Q: DeserializeOwned + 'static,
+    V: View,
+{
+    Arc::new(move |asked, parameters, path| {
+        let view = view(asked, parameters.of(V::KEPT)?)?;
+        answer(asked.visitor, asked.form, path, view)
+    })
 }
 
 /// Returns a view in the form in which it was asked for.
@@ -155,53 +169,35 @@ pub(crate) fn answer<V: View>(
     }
 }
 
-/// Answers a request to a change.
-pub(crate) async fn act<Q>(
-    page: Arc<Page>,
-    request: Request,
-    change: fn(&Asked<'_>, Q) -> Result<Change>,
-) -> Response
+/// Returns the answer of a change.
+pub(crate) fn act<Q>(change: fn(&Asked<'_>, Q) -> Result<Change>) -> Answer
 where
-    Q: DeserializeOwned + Send + 'static,
+    Q: DeserializeOwned + 'static,
 {
-    let received = match Received::of(&page, request).await {
-        Ok(received) => received,
-        Err(refused) => return refused,
-    };
-    let Received {
-        visitor,
-        parameters,
-        form,
-        ..
-    } = received;
-    let language = visitor.language;
-    let answer = work(&page, move |page| {
-        require(&visitor.caller, Scope::Write)?;
-        let asked = Asked {
-            page,
-            visitor: &visitor,
-            form,
-        };
-        let change = change(&asked, parameters.of(&["content"])?)?;
-        let session = visitor.session.as_ref();
-        let outcome = Outcome {
-            message: change.message,
-            changed: change.changed,
-            refused: change.refused,
-            undo: session
-                .zip(change.undo)
-                .map(|(session, undo)| session.keep_undo(undo)),
-        };
-        Ok(match (form, session) {
-            (Form::Html, Some(session)) => {
-                session.tell(outcome);
-                see_other(&change.next)
-            }
-            _ => axum::Json(outcome).into_response(),
-        })
+    Arc::new(move |asked, parameters, _| {
+        let change = change(asked, parameters.of(&["content"])?)?;
+        Ok(done(asked, change))
     })
-    .await;
-    answer.unwrap_or_else(|error| failure(&error, form, language))
+}
+
+/// Tells the sender of a change what came of it.
+fn done(asked: &Asked<'_>, change: Change) -> Response {
+    let session = asked.visitor.session.as_ref();
+    let outcome = Outcome {
+        message: change.message,
+        changed: change.changed,
+        refused: change.refused,
+        undo: session
+            .zip(change.undo)
+            .map(|(session, undo)| session.keep_undo(undo)),
+    };
+    match (asked.form, session) {
+        (Form::Html, Some(session)) => {
+            session.tell(outcome);
+            see_other(&change.next)
+        }
+        _ => axum::Json(outcome).into_response(),
+    }
 }
 
 /// A request after the checks of who sent it.

@@ -20,13 +20,13 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::routing::{MethodRouter, get, post};
-use loci_core::{Caller, Result};
+use axum::routing::{MethodFilter, MethodRouter, get, on, post};
+use loci_core::{Caller, Result, Scope};
 use serde::de::DeserializeOwned;
 
 use crate::change::Change;
 use crate::page::Page;
-use crate::request::{self, Asked};
+use crate::request::{self, Answer, Asked};
 use crate::transfer;
 use crate::view::View;
 
@@ -77,19 +77,35 @@ pub(crate) fn routes() -> Router<Arc<Page>> {
 
 fn show<Q, V>(view: fn(&Asked<'_>, Q) -> Result<V>) -> MethodRouter<Arc<Page>>
 where
-    Q: DeserializeOwned + Send + 'static,
+    Q: DeserializeOwned + 'static,
     V: View,
 {
-    get(move |State(page): State<Arc<Page>>, request: Request| request::show(page, request, view))
+    answered(MethodFilter::GET, Scope::Read, request::show(view))
 }
 
 /// A change that is answered with a view.
 fn run<Q, V>(view: fn(&Asked<'_>, Q) -> Result<V>) -> MethodRouter<Arc<Page>>
 where
-    Q: DeserializeOwned + Send + 'static,
+    Q: DeserializeOwned + 'static,
     V: View,
 {
-    post(move |State(page): State<Arc<Page>>, request: Request| request::show(page, request, view))
+    answered(MethodFilter::POST, Scope::Read, request::show(view))
+}
+
+fn act<Q>(change: fn(&Asked<'_>, Q) -> Result<Change>) -> MethodRouter<Arc<Page>>
+where
+    Q: DeserializeOwned + 'static,
+{
+    answered(MethodFilter::POST, Scope::Write, request::act(change))
+}
+
+fn answered(methods: MethodFilter, scope: Scope, answer: Answer) -> MethodRouter<Arc<Page>> {
+    on(
+        methods,
+        move |State(page): State<Arc<Page>>, request: Request| {
+            request::respond(page, request, scope, answer)
+        },
+    )
 }
 
 /// A file that a person sends, answered with a view.
@@ -110,11 +126,4 @@ fn give(
     get(move |State(page): State<Arc<Page>>, request: Request| {
         transfer::give(page, request, name, open)
     })
-}
-
-fn act<Q>(change: fn(&Asked<'_>, Q) -> Result<Change>) -> MethodRouter<Arc<Page>>
-where
-    Q: DeserializeOwned + Send + 'static,
-{
-    post(move |State(page): State<Arc<Page>>, request: Request| request::act(page, request, change))
 }
