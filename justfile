@@ -79,7 +79,7 @@ test *arguments:
 # The same with warnings of the compiler, of clippy and of the documentation as errors, in one pass over each crate
 [private]
 test-linted *arguments:
-    scripts/linted cargo test --workspace --locked --no-fail-fast {{ arguments }}
+    scripts/linted cargo test --workspace --no-default-features --locked --no-fail-fast {{ arguments }}
 
 # The same with every damage of a database
 [private]
@@ -95,7 +95,7 @@ postgres *arguments: environment
 # Of the same, the promises of every store and row security
 [private]
 postgres-quick: environment
-    LOCI_TEST_PG="${LOCI_TEST_PG:-18}" LOCI_TEST_ROW_SECURITY="${LOCI_TEST_ROW_SECURITY:-1}" scripts/linted cargo xtask postgres -- cargo test --workspace --test server --locked --no-fail-fast -- contract:: row_security::
+    LOCI_TEST_PG="${LOCI_TEST_PG:-18}" LOCI_TEST_ROW_SECURITY="${LOCI_TEST_ROW_SECURITY:-1}" scripts/linted cargo xtask postgres -- cargo test --workspace --no-default-features --test server --locked --no-fail-fast -- contract:: row_security::
 
 # Kills loci, cuts its power and lets its disk fail, a minute in all; arguments go to the test (crates/loci/tests/crash)
 crash *arguments:
@@ -104,7 +104,7 @@ crash *arguments:
 # The same for 8 seconds a kind, by the build of the tests
 [private]
 crash-quick *arguments:
-    LOCI_CRASH_SECONDS="${LOCI_CRASH_SECONDS:-8}" scripts/linted cargo test --workspace --test crash --locked -- --nocapture --test-threads=1 {{ arguments }}
+    LOCI_CRASH_SECONDS="${LOCI_CRASH_SECONDS:-8}" scripts/linted cargo test --workspace --no-default-features --test crash --locked -- --nocapture --test-threads=1 {{ arguments }}
 
 # Builds the documentation; a broken link is an error
 doc:
@@ -113,7 +113,7 @@ doc:
 # The binaries that the tests below start. Examples bring in the features of the Rust tests, so nothing builds twice
 [private]
 programs:
-    scripts/linted cargo build --workspace --bins --examples --locked
+    scripts/linted cargo build --workspace --no-default-features --bins --examples --locked
 
 [private]
 environment:

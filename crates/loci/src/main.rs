@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 /// It gives free memory back after a burst of calls, which glibc's allocator keeps.
-#[cfg(unix)]
+#[cfg(all(unix, feature = "jemalloc"))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
