@@ -17,6 +17,10 @@ check: (steps "fmt-check tidy packaging licences models test-linted crash-quick 
 # Runs the whole of what `check` samples: all hosts, PostgreSQL 18 with row security, damages and crashes; takes two hours
 check-all: (steps "fmt-check tidy packaging deny clippy models test-all doc crash postgres e2e page conformance hosts")
 
+# Formats, lints and tests what changed since main, in minutes; an argument names another commit
+quick *arguments:
+    scripts/quick {{ arguments }}
+
 [private]
 steps names:
     #!/usr/bin/env bash
