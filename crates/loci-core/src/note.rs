@@ -37,11 +37,14 @@ pub struct Note {
 }
 
 /// The size and modification time of a file. The file counts as unchanged while both stay the same.
+/// Where the system knows the time of any change, also of the file's metadata, it is a part of the
+/// time: of the digits below a microsecond for a note, and the later of the two times for a
+/// [source file](crate::SourceFile).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileStamp {
     /// The size in bytes.
     pub bytes: u64,
-    /// The modification time in nanoseconds since 1970.
+    /// The modification time in nanoseconds since 1970, which is exact to the microsecond.
     pub modified_nanoseconds: i64,
 }
 

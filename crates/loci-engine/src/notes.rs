@@ -155,6 +155,13 @@ impl FolderState {
                 .any(|(row, _)| self.holds(row))
     }
 
+    /// Returns true if the file at the path of a row has the known text, though it has another stamp,
+    /// e.g. because it was restored from a backup or given other permissions.
+    fn is_equal(&self, row: &NoteFile, stamp: FileStamp) -> bool {
+        row.stamp.bytes == stamp.bytes
+            && matches!(self.files.read(&row.path), Ok(Some(read)) if read.hash == row.hash)
+    }
+
     /// Returns true if the file at the path of a row has the known content or the known `uid`.
     fn holds(&self, row: &NoteFile) -> bool {
         let Ok(Some(FileRead { hash, content, .. })) = self.files.read(&row.path) else {
@@ -338,7 +345,9 @@ impl<'a> Notes<'a> {
             let is_known = |row: &&NoteFile| {
                 let problem = row.problem.as_ref().map(|problem| problem.kind);
                 row.missing_since.is_none()
-                    && (row.stamp == *stamp || problem == Some(FileProblemKind::Unreadable))
+                    && (row.stamp == *stamp
+                        || problem == Some(FileProblemKind::Unreadable)
+                        || folder.is_equal(row, *stamp))
             };
             match row_at(&rows, path).filter(is_known) {
                 None => not_indexed.push(path.clone()),

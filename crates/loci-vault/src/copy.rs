@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use loci_core::{Error, Result};
 
 use crate::VaultFolder;
-use crate::disk::{Folder, stamp};
+use crate::disk::{Folder, written_stamp};
 use crate::folder::{parts, unwritable};
 use crate::read::reason;
 
@@ -80,9 +80,9 @@ impl VaultFolder {
                 );
                 return Err(Error::new(loci_core::ErrorCode::TooLarge, message));
             }
-            let before = stamp(&metadata);
+            let before = written_stamp(&metadata);
             let bytes = all(&file, bytes_max).map_err(unreadable)?;
-            if stamp(&file.metadata().map_err(unreadable)?) == before
+            if written_stamp(&file.metadata().map_err(unreadable)?) == before
                 && bytes.len() as u64 == before.bytes
             {
                 return Ok(Some(FileCopy {

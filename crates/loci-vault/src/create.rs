@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use loci_core::{FileRead, Timestamp};
 
-use crate::disk::{Folder, identity, stamp};
+use crate::disk::{Folder, identity, written_stamp};
 use crate::read;
 use crate::slug::folded;
 
@@ -45,8 +45,10 @@ impl Names {
     /// The folder cannot be listed.
     pub fn free(&self, folder: &Folder, base: &str) -> io::Result<(Free, Vec<String>)> {
         let metadata = folder.metadata()?;
-        let (which, modified_nanoseconds) =
-            (identity(&metadata), stamp(&metadata).modified_nanoseconds);
+        let (which, modified_nanoseconds) = (
+            identity(&metadata),
+            written_stamp(&metadata).modified_nanoseconds,
+        );
         let mut listing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_current = |known: &Listing| {
             known.folder == which && known.modified_nanoseconds == modified_nanoseconds
@@ -87,7 +89,7 @@ impl Names {
         match (listing.as_mut(), folder.metadata()) {
             (Some(known), Ok(metadata)) => {
                 known.names.insert((folded(name), name.to_owned()));
-                known.modified_nanoseconds = stamp(&metadata).modified_nanoseconds;
+                known.modified_nanoseconds = written_stamp(&metadata).modified_nanoseconds;
             }
             _ => *listing = None,
         }

@@ -8,7 +8,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{ContentHash, FileStamp, Timestamp};
 
-use crate::disk::{Folder, has_name, stamp, wait_for_writers};
+use crate::disk::{Folder, has_name, wait_for_writers, written_stamp};
 use crate::read::{self, short};
 
 /// The maximum number of files that are kept open; beyond it, the oldest are dropped.
@@ -57,7 +57,8 @@ impl Displaced {
     /// loses nothing.
     pub fn is_changed(&mut self, now: Timestamp, is_last: bool) -> io::Result<bool> {
         let metadata = self.file.metadata()?;
-        let stamp = stamp(&metadata);
+        // Waiting for writers changes the time of change.
+        let stamp = written_stamp(&metadata);
         let pauses =
             stamp.modified_nanoseconds / 1_000 <= now.plus_seconds(-PAUSE_SECONDS).microseconds();
         if stamp.bytes == 0

@@ -23,7 +23,7 @@ use std::time::SystemTime;
 
 use loci_core::{ContentHash, FileStamp};
 
-use crate::disk::{Folder, flush, stamp};
+use crate::disk::{Folder, flush, is_as_written, stamp};
 use crate::displaced::Displaced;
 use crate::lock::{is_token, random_token};
 use crate::read::{self, NAMED_BYTES, short};
@@ -173,7 +173,7 @@ impl Temporary {
             // Kept if another program changed it in this instant.
             let _ = self.discard(folder, &new, &[short(&read::hash(bytes))]);
         }
-        placed.map(|()| stamp)
+        placed.map(|()| stamp_at(folder, name, stamp))
     }
 
     /// Replaces the content of a file that has the expected content.
@@ -208,7 +208,7 @@ impl Temporary {
             Ok(None) => {
                 return self
                     .over(folder, name, &swap, expected, &hashes)
-                    .map(|()| stamp);
+                    .map(|()| stamp_at(folder, name, stamp));
             }
             Err(error) => {
                 self.discard(folder, &swap, &hashes)?;
@@ -231,7 +231,7 @@ impl Temporary {
             // If this fails, the next holder of the lock removes the file.
             let _ = folder.remove(&swap);
             self.keep(displaced);
-            return Ok(stamp);
+            return Ok(stamp_at(folder, name, stamp));
         }
         self.put_back(folder, name, &swap, &hashes)?;
         Err(displaced.map_or_else(Refused::Io, |_| Refused::Changed))
@@ -352,6 +352,17 @@ enum Purpose {
     New,
     /// An exchange; contains the short hashes of the two texts.
     Swap([String; 2]),
+}
+
+/// Returns the stamp of a file that was just written and then got its name, which changes its time of
+/// change; the stamp that it was written with if another file may be at that name now.
+fn stamp_at(folder: &Folder, name: &str, written: FileStamp) -> FileStamp {
+    let metadata = folder.open_file(name).and_then(|file| file.metadata());
+    metadata
+        .map(|metadata| stamp(&metadata))
+        .ok()
+        .filter(|there| is_as_written(*there, written))
+        .unwrap_or(written)
 }
 
 /// Gives a temporary file with text of another writer a visible name.

@@ -1080,3 +1080,46 @@ fn new_files_are_for_their_owner_alone_unless_others_are_let_in() {
         }
     }
 }
+
+/// As an editor does that restores the time of a file.
+#[cfg(unix)]
+#[test]
+fn an_edit_of_the_same_size_and_time_shows_in_the_scan() {
+    let place = Place::with(&[("a.md", "Tea at four.")]);
+    let path = place.root.join("a.md");
+    let stamp = || place.folder.scan().unwrap().files[0].1;
+    let modified = fs::metadata(&path).unwrap().modified().unwrap();
+    let before = stamp();
+    assert_eq!(place.folder.read("a.md").unwrap().unwrap().stamp, before);
+    // One edit in a thousand has the stamp of another, and the clock of a file system is coarse.
+    let is_seen = (0..1_000_000).any(|_| {
+        fs::write(&path, "Tea at five.").unwrap();
+        let file = fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(modified).unwrap();
+        stamp() != before
+    });
+    assert!(is_seen);
+    let microseconds = |stamp: FileStamp| stamp.modified_nanoseconds.div_euclid(1_000);
+    assert_eq!(microseconds(stamp()), microseconds(before));
+    // The time of a copy is the one of the file.
+    let copy = place.folder.copy_of("a.md", 1_000).unwrap().unwrap();
+    let nanoseconds = modified
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap()
+        .as_nanos();
+    assert_eq!(i128::from(copy.modified_nanoseconds), nanoseconds as i128);
+}
+
+#[test]
+fn what_a_write_returns_is_what_a_scan_finds() {
+    let place = Place::new();
+    let path = place.create(&note(1, "Tea", "four"));
+    let stamp = || place.folder.scan().unwrap().files[0].1;
+    assert_eq!(place.read(&path).stamp, stamp());
+    let hash = place.read(&path).hash;
+    let written = place
+        .folder
+        .rewrite(&path, &hash, &note(1, "Tea", "five"))
+        .unwrap();
+    assert_eq!(written.stamp, stamp());
+}

@@ -222,7 +222,7 @@ fn a_backup_comes_back_in_an_empty_folder() {
         "{restored}"
     );
     assert_eq!(restored["replaced"], Value::Null);
-    // No note has to be read again: each file keeps its time.
+    // No note counts as changed: each file has the text that is known, though a new time of change.
     let report = there.json(&["doctor"]);
     let notes = report
         .as_array()
