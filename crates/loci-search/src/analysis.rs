@@ -18,6 +18,9 @@
 //! overlapping pairs of characters. Where a single character may be a word (Chinese, Korean), it is
 //! indexed too; a query looks for it only if it stands alone.
 //!
+//! Symbols such as emoji and arrows are terms that count like stop words: a query of symbols finds
+//! the texts that have them, and beside words they say nothing.
+//!
 //! Stop words are indexed like any other word. A query drops the stop words of its language, and
 //! all those of scripts other than Latin, unless nothing else remains.
 //!
@@ -25,6 +28,7 @@
 
 pub(crate) mod fold;
 pub(crate) mod language;
+mod symbols;
 pub(crate) mod units;
 pub(crate) mod vocabulary;
 
@@ -37,6 +41,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::dates::{self, MONTHS};
 use fold::{clusters, fold, fold_width, is_word_character, may_be_a_word, without_arabic_article};
 use language::{is_function_word_of_script, is_stop_word, stemmer_of_script};
+use symbols::symbols;
 use units::{Unit, parts, units};
 use vocabulary::{hyphenated_number, number, without_contraction};
 
@@ -44,7 +49,7 @@ pub use language::Language;
 
 /// The version of the analysis, incremented when the terms of the same text change, so that stored
 /// texts can be analysed again.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// The maximum length of a term in bytes; longer terms are truncated and match by their common
 /// prefix.
@@ -238,6 +243,7 @@ fn analyse(text: &str, emit: &mut impl FnMut(&str, Use)) {
             word(chunk, emit);
         } else {
             pieces(chunk, emit);
+            symbols(chunk, &mut |symbol| emit(symbol, Use::StopWord));
         }
     }
     if text.bytes().any(|byte| byte.is_ascii_digit()) {

@@ -255,3 +255,32 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn symbols_are_found_by_themselves() {
+    let rows: &[(&str, &[&str])] = &[
+        ("🏺", &["🏺"]),
+        ("fire 🔥🔥 out", &["fire", "out", "🔥"]),
+        // A profession, a colour of skin, a flag, a sign as a picture and as text.
+        ("👩\u{200d}🚒", &["👩\u{200d}🚒", "👩", "🚒"]),
+        ("👍🏽 👍", &["👍"]),
+        ("🇨🇭🇫🇷", &["🇨🇭", "🇫🇷"]),
+        ("❤\u{fe0f} ❤", &["❤"]),
+        ("a→b 5€ ≠", &["b", "→", "5", "€"]),
+        ("✅done", &["done", "✅"]),
+        // Keys of a telephone are digits, and drawings are no symbols.
+        ("1\u{fe0f}\u{20e3}", &["1"]),
+        ("├── x │ █ ⠋ \u{e0b0}", &["x"]),
+        ("* ??? “quoted” — …", &["quot"]),
+    ];
+    for (text, expected) in rows {
+        let found = terms(text);
+        for term in *expected {
+            assert!(found.iter().any(|known| known == term), "{text}: {found:?}");
+        }
+    }
+    assert_eq!(terms("├ █ ⠋ * ??? — …"), Vec::<String>::new());
+    assert_eq!(query_terms("🏺"), ["🏺"]);
+    assert_eq!(query_terms("where is the 🏺 pot"), ["pot"]);
+    assert_eq!(query_terms("???"), Vec::<String>::new());
+}
