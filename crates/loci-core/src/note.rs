@@ -76,11 +76,13 @@ pub enum FileProblemKind {
     ConflictMarks,
     /// It became empty. Only its title is indexed.
     Emptied,
+    /// Another note has the same other name, which leads to that one. It is indexed.
+    AmbiguousAlias,
 }
 
 impl FileProblemKind {
     /// Every kind.
-    pub const ALL: [FileProblemKind; 10] = [
+    pub const ALL: [FileProblemKind; 11] = [
         FileProblemKind::TooLarge,
         FileProblemKind::NotText,
         FileProblemKind::NotAFile,
@@ -91,6 +93,7 @@ impl FileProblemKind {
         FileProblemKind::PossibleConflict,
         FileProblemKind::ConflictMarks,
         FileProblemKind::Emptied,
+        FileProblemKind::AmbiguousAlias,
     ];
 
     /// Returns true if a file with such a problem is indexed by what was read of it.
@@ -114,6 +117,7 @@ impl FileProblemKind {
             FileProblemKind::PossibleConflict => "possible_conflict",
             FileProblemKind::ConflictMarks => "conflict_marks",
             FileProblemKind::Emptied => "emptied",
+            FileProblemKind::AmbiguousAlias => "ambiguous_alias",
         }
     }
 
@@ -157,7 +161,7 @@ pub struct NoteFile {
     /// True if the file itself contains that id.
     pub says_id: bool,
     /// Its links as written: names of notes or paths, without the part after `#` or `|`, without
-    /// duplicates.
+    /// duplicates; and behind them its other names, each after [`ALIAS`](NoteFile::ALIAS).
     pub links: Vec<String>,
     /// The problem with it, if any.
     pub problem: Option<FileProblem>,
@@ -171,6 +175,22 @@ impl NoteFile {
     /// memory is a note already: a writer that changes it waits for the lock of the folder, as it
     /// does for the file.
     pub const EXPECTED: Timestamp = Timestamp::from_microseconds(0);
+
+    /// What precedes another name of the note in its links. No link begins with it, because a link
+    /// ends there.
+    pub const ALIAS: char = '|';
+
+    /// Returns the targets of its links.
+    pub fn targets(&self) -> impl Iterator<Item = &str> {
+        let links = self.links.iter().map(String::as_str);
+        links.filter(|link| !link.starts_with(Self::ALIAS))
+    }
+
+    /// Returns the other names of the note.
+    pub fn aliases(&self) -> impl Iterator<Item = &str> {
+        let links = self.links.iter();
+        links.filter_map(|link| link.strip_prefix(Self::ALIAS))
+    }
 
     /// Returns true if the file is about to be created, or was when a process ended.
     pub fn is_expected(&self) -> bool {

@@ -32,7 +32,9 @@ pub(crate) use reconciliation::Extent;
 
 /// What follows the recorded identity of the folder: how its files were read. It changes when loci
 /// finds more in a file than before, so that all of them are read once more.
-const READING: &str = " 2";
+const READING: &str = " 3";
+/// The same of the version before, which did not read aliases.
+const READING_BEFORE: &str = " 2";
 /// Files that are read to determine whether another folder contains the known notes.
 const COMPARED_MAX: usize = 64;
 
@@ -367,6 +369,7 @@ impl<'a> Notes<'a> {
             (path.clone(), FileProblem { kind: FileProblemKind::Unreadable, message: message.to_owned() })
         }));
         problems.extend(self.possible_conflicts(folder, &rows)?);
+        problems.extend(names::ambiguous_aliases(&rows));
         problems.sort_by(|left, right| left.0.cmp(&right.0));
         let away = folder.away(&rows, &scan, noted.as_ref());
         Ok(NoteStatus {
@@ -385,9 +388,16 @@ impl<'a> Notes<'a> {
     /// `unavailable` if the store cannot be read.
     fn noted_folder(&self) -> Result<(Option<String>, bool)> {
         let noted = self.store.note_folder(&Space::default())?;
-        let identity = noted.as_ref().and_then(|noted| noted.strip_suffix(READING));
-        let is_read_anew = noted.is_some() && identity.is_none();
-        Ok((identity.map(str::to_owned).or(noted), is_read_anew))
+        let is_read_anew = noted
+            .as_ref()
+            .is_some_and(|noted| !noted.ends_with(READING));
+        let identity = noted.map(|noted| {
+            let known = [READING, READING_BEFORE]
+                .iter()
+                .find_map(|reading| noted.strip_suffix(reading).map(str::to_owned));
+            known.unwrap_or(noted)
+        });
+        Ok((identity, is_read_anew))
     }
 
     /// Returns the notes whose files are empty and were not always: their text changed after they

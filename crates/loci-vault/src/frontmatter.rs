@@ -69,14 +69,26 @@ struct Parsed<'a> {
     note: Note,
 }
 
-/// Parses a text as a note; returns it with its other [values](NoteContent::values). A text with a
-/// broken frontmatter is plain text from its beginning, and marked as deleted if a line of the
-/// frontmatter says so.
-pub(crate) fn read(text: &str) -> (Note, Vec<String>, Option<FileProblem>) {
+/// What stands under the keys that are not loci's.
+#[derive(Debug, Default)]
+pub(crate) struct Foreign {
+    /// The [values](NoteContent::values).
+    pub values: Vec<String>,
+    /// The other names of the note, each once and in one line.
+    pub aliases: Vec<String>,
+}
+
+/// Parses a text as a note; returns it with its other values. A text with a broken
+/// frontmatter is plain text from its beginning, and marked as deleted if a line of the frontmatter
+/// says so.
+pub(crate) fn read(text: &str) -> (Note, Foreign, Option<FileProblem>) {
     match parse(text) {
         Ok(parsed) => {
-            let values = values::of(&parsed.entries);
-            (parsed.note, values, None)
+            let foreign = Foreign {
+                values: values::of(&parsed.entries),
+                aliases: values::aliases(&parsed.entries),
+            };
+            (parsed.note, foreign, None)
         }
         Err(broken) => {
             let problem = FileProblem {
@@ -88,7 +100,7 @@ pub(crate) fn read(text: &str) -> (Note, Vec<String>, Option<FileProblem>) {
                     is_deleted: says_deleted(text),
                     ..plain(text)
                 },
-                Vec::new(),
+                Foreign::default(),
                 Some(problem),
             )
         }

@@ -6,13 +6,14 @@ use std::io::{self, ErrorKind, Read, Seek};
 use data_encoding::HEXLOWER;
 use loci_core::limits::CONTENT_BYTES_MAX;
 use loci_core::{
-    ContentHash, FileProblem, FileProblemKind, FileRead, FileStamp, NoteContent, Timestamp,
+    ContentHash, FileProblem, FileProblemKind, FileRead, FileStamp, NoteContent, NoteFile,
+    Timestamp,
 };
 use sha2::{Digest, Sha256};
 
 use crate::conflict;
 use crate::disk::{Folder, stamp};
-use crate::frontmatter::{self, FRONTMATTER_BYTES_MAX};
+use crate::frontmatter::{self, FRONTMATTER_BYTES_MAX, Foreign};
 use crate::merge;
 use crate::text::{LINKS_MAX, Mentions, mentions};
 
@@ -180,7 +181,7 @@ fn attempt(
 
 fn content(bytes: &[u8]) -> Result<(NoteContent, Option<FileProblem>), FileProblem> {
     let text = text(bytes)?;
-    let (note, values, problem) = frontmatter::read(text);
+    let (note, Foreign { values, aliases }, problem) = frontmatter::read(text);
     if note.body.len() > CONTENT_BYTES_MAX {
         return Err(too_large());
     }
@@ -190,6 +191,11 @@ fn content(bytes: &[u8]) -> Result<(NoteContent, Option<FileProblem>), FileProbl
             links.push(link);
         }
     }
+    links.extend(
+        aliases
+            .into_iter()
+            .map(|alias| format!("{}{alias}", NoteFile::ALIAS)),
+    );
     Ok((
         NoteContent {
             note,

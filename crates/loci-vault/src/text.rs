@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use loci_core::NoteFile;
 use loci_core::limits::{TAG_BYTES_MAX, TAGS_MAX};
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 use unicode_normalization::char::is_combining_mark;
@@ -9,7 +10,7 @@ use unicode_normalization::char::is_combining_mark;
 /// The maximum number of links of one note; further ones are ignored.
 pub(crate) const LINKS_MAX: usize = 256;
 /// The maximum bytes of UTF-8 in one link; longer ones are ignored.
-const LINK_BYTES_MAX: usize = 512;
+pub(crate) const LINK_BYTES_MAX: usize = 512;
 
 /// Tags without `#`, and the targets of links, both in order and without duplicates.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -86,7 +87,8 @@ fn link_target(kind: LinkType, destination: &str) -> Option<String> {
     if !is_note || target.starts_with('/') || target.contains(':') {
         return None;
     }
-    Some(percent_decoded(target)).filter(|target| !target.contains('\0'))
+    Some(percent_decoded(target))
+        .filter(|target| !target.contains('\0') && !target.starts_with(NoteFile::ALIAS))
 }
 
 /// Decodes percent-encoding such as `%20`; returns the text unchanged if the result is not UTF-8.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::iter;
 
-use loci_core::MemoryId;
+use loci_core::{FileProblem, FileProblemKind, MemoryId, NoteFile};
 use unicode_normalization::UnicodeNormalization;
 
 /// The notes by their names, before and after a reconciliation. Names are compared without case and
@@ -18,6 +18,8 @@ pub(super) struct Names<'a> {
     ends: HashMap<&'a str, Meaning<'a>>,
     /// By the words of their file names.
     words: HashMap<String, Meaning<'a>>,
+    /// By their other names.
+    aliases: HashMap<String, Meaning<'a>>,
     #[cfg(test)]
     look_ups: std::cell::Cell<usize>,
 }
@@ -45,11 +47,23 @@ impl<'a> Names<'a> {
         }
     }
 
+    /// Adds another name of a note. Notes must be added in the order of paths.
+    pub(super) fn add_alias(
+        &mut self,
+        alias: &str,
+        before: Option<&'a MemoryId>,
+        after: Option<&'a MemoryId>,
+    ) {
+        let meaning = self.aliases.entry(alias_key(alias)).or_default();
+        *meaning = (meaning.0.or(before), meaning.1.or(after));
+    }
+
     /// Returns the note that a link in the file with the key `from` names: the one at this path,
     /// relative to the top or to the folder of the file; otherwise the first one whose path ends
     /// with it; otherwise the first one whose file name has the same words, such as one that was
-    /// made from the title.
+    /// made from the title; otherwise the first one with that other name.
     pub(super) fn meaning(&self, from: &str, link: &str) -> Meaning<'a> {
+        let alias = alias_key(link);
         let link = name_key(link.trim());
         let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
         let is_relative = link.starts_with("./") || link.starts_with("../");
@@ -61,6 +75,7 @@ impl<'a> Names<'a> {
             self.find(&self.paths, near.as_deref()),
             self.find(&self.ends, whole.as_deref()),
             self.find(&self.words, words.as_deref()),
+            self.find(&self.aliases, Some(alias.as_str())),
         ];
         let first = |meant: fn(&Meaning<'a>) -> Option<&'a MemoryId>| {
             found.iter().flatten().find_map(meant)
@@ -87,6 +102,36 @@ impl<'a> Names<'a> {
 pub(super) fn name_key(path: &str) -> String {
     let key: String = path.nfc().flat_map(char::to_lowercase).collect();
     key.strip_suffix(".md").map(str::to_owned).unwrap_or(key)
+}
+
+/// Returns the key by which other names are compared.
+fn alias_key(alias: &str) -> String {
+    let words: Vec<&str> = alias.split_whitespace().collect();
+    words.join(" ").nfc().flat_map(char::to_lowercase).collect()
+}
+
+/// Returns the files with an other name that a file before them has, too, each with that problem.
+pub(super) fn ambiguous_aliases(rows: &[NoteFile]) -> Vec<(String, FileProblem)> {
+    let mut first: HashMap<String, &str> = HashMap::new();
+    let mut problems = Vec::new();
+    let is_note = |row: &&NoteFile| row.missing_since.is_none() && row.memory.is_some();
+    for row in rows.iter().filter(is_note) {
+        let mut others: Vec<&str> = row
+            .aliases()
+            .map(|alias| *first.entry(alias_key(alias)).or_insert(&row.path))
+            .filter(|other| *other != row.path)
+            .collect();
+        others.sort_unstable();
+        others.dedup();
+        problems.extend(others.into_iter().map(|other| {
+            let message = format!(
+                "it shares an alias with `{other}`, to which links by that alias lead; give one of the two another alias, or link by the name of the file"
+            );
+            let kind = FileProblemKind::AmbiguousAlias;
+            (row.path.clone(), FileProblem { kind, message })
+        }));
+    }
+    problems
 }
 
 /// Returns the letters and digits of a key, with one hyphen for each other sequence between them.
@@ -178,6 +223,34 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_link_by_another_name_means_the_note_unless_a_file_has_that_name() {
+        let ids = ["a.md", "b.md", "c/Bees.md"].map(MemoryId::new);
+        let keys = ["a.md", "b.md", "c/Bees.md"].map(name_key);
+        let mut names = Names::default();
+        for (key, id) in keys.iter().zip(&ids) {
+            names.add(key, None, Some(id));
+        }
+        names.add_alias("Apiary / Hive", None, Some(&ids[0]));
+        names.add_alias("apiary", None, Some(&ids[0]));
+        names.add_alias("APIARY", None, Some(&ids[1]));
+        names.add_alias("bees", Some(&ids[0]), Some(&ids[0]));
+        let rows = [
+            ("Apiary", (None, Some("a.md"))),
+            (" apiary  / hive ", (None, Some("a.md"))),
+            ("Bees", (Some("a.md"), Some("c/Bees.md"))),
+            ("apiaries", (None, None)),
+        ];
+        for (link, expected) in rows {
+            let (before, after) = names.meaning("x", link);
+            assert_eq!(
+                (before.map(MemoryId::as_str), after.map(MemoryId::as_str)),
+                expected,
+                "{link}"
+            );
+        }
+    }
+
     /// The cost of a link does not depend on the number of files of the same name.
     #[test]
     fn a_link_costs_as_much_among_many_notes_of_one_name() {
@@ -200,7 +273,7 @@ mod tests {
             assert_eq!(names.meaning("x", "nowhere/index"), (None, None));
         }
         assert!(
-            names.look_ups.get() <= 4 * 4 * FOLDERS,
+            names.look_ups.get() <= 4 * 5 * FOLDERS,
             "{}",
             names.look_ups.get()
         );

@@ -7,7 +7,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use loci_core::{
     Clock, ContentHash, Created, Error, ErrorCode, FileProblem, FileProblemKind, FileRead,
-    FileStamp, FolderScan, MemoryId, Note, NoteContent, NoteFolder, NoteLock, Result, Timestamp,
+    FileStamp, FolderScan, MemoryId, Note, NoteContent, NoteFile, NoteFolder, NoteLock, Result,
+    Timestamp,
 };
 use loci_testkit::FixedClock;
 
@@ -183,8 +184,10 @@ impl MemoryFolder {
                 .body
                 .split("[[")
                 .skip(1)
-                .filter_map(|rest| Some(rest.split_once("]]")?.0.to_owned()))
-                .collect();
+                .filter_map(|rest| Some(rest.split_once("]]")?.0.to_owned()));
+            let aliases = text.lines().filter_map(|line| line.strip_prefix("alias: "));
+            let aliases = aliases.map(|alias| format!("{}{alias}", NoteFile::ALIAS));
+            let links = links.chain(aliases).collect();
             read.content = Some(NoteContent {
                 note,
                 text_tags,

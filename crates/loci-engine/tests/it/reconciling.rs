@@ -897,7 +897,7 @@ fn another_folder_is_told_by_what_is_in_it() {
                 .note_folder(&Space::default())
                 .unwrap()
                 .as_deref(),
-            Some("place 2"),
+            Some("place 3"),
             "{what}"
         );
         assert_sound(&vault);
@@ -1680,4 +1680,50 @@ fn a_long_pass_extends_the_lease() {
     });
     keeper.notes().reconcile().unwrap();
     assert_eq!(vault.rows().len(), FILES);
+}
+
+#[test]
+fn a_link_by_another_name_leads_to_the_note() {
+    let vault = vault();
+    vault
+        .folder
+        .write("hive.md", "---\nalias: Bee house\nalias: Skep\n---\nWood.");
+    vault
+        .folder
+        .write("work.md", "Paint the [[bee house]] and the [[Skep]].");
+    vault.reconcile();
+    assert_eq!(vault.linked("work.md"), [vault.id("hive.md")]);
+    vault.assert_settled();
+    // A file of that name comes before another name.
+    vault.folder.write("skep.md", "Straw.");
+    vault.reconcile();
+    assert_eq!(
+        vault.linked("work.md"),
+        [vault.id("hive.md"), vault.id("skep.md")]
+    );
+    vault.folder.remove("skep.md");
+    vault.folder.replace("hive.md", "alias: Bee house\n", "");
+    vault.reconcile();
+    assert_eq!(vault.linked("work.md"), [vault.id("hive.md")]);
+    vault.folder.replace("hive.md", "Skep", "Box");
+    vault.reconcile();
+    assert_eq!(vault.linked("work.md"), []);
+    // A name that comes later leads to the first note, and the other one is named.
+    vault
+        .folder
+        .write("a/skeps.md", "---\nalias: SKEP\n---\nStraw.");
+    vault
+        .folder
+        .write("b/more.md", "---\nalias: skep\n---\nMore.");
+    vault.reconcile();
+    assert_eq!(vault.linked("work.md"), [vault.id("a/skeps.md")]);
+    let status = vault.engine.notes().status().unwrap();
+    let named: Vec<(&str, &str)> = status
+        .problems
+        .iter()
+        .map(|(path, problem)| (path.as_str(), problem.kind.name()))
+        .collect();
+    assert_eq!(named, [("b/more.md", "ambiguous_alias")]);
+    assert!(status.problems[0].1.message.contains("a/skeps.md"));
+    vault.assert_settled();
 }

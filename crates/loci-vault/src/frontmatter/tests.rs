@@ -15,7 +15,7 @@ fn read(text: &str) -> (Note, Option<FileProblem>) {
 }
 
 fn values(text: &str) -> Vec<String> {
-    super::read(text).1
+    super::read(text).1.values
 }
 
 fn note(text: &str) -> Note {
@@ -94,6 +94,7 @@ fn values_under_other_keys_are_words_of_the_note() {
     assert!(
         super::read("---\ntitle: [\nauthor: Mira\n---\nText")
             .1
+            .values
             .is_empty()
     );
 }
@@ -1086,5 +1087,24 @@ proptest! {
                 prop_assert!(rewrite(&text, &said).is_err());
             }
         }
+    }
+}
+
+#[test]
+fn other_names_are_read_in_each_form() {
+    let rows: [(&str, &[&str]); 6] = [
+        (
+            "aliases: [Hive, \"Bee  house\", Hive]",
+            &["Hive", "Bee house"],
+        ),
+        ("Aliases:\n  - Hive\n  - 7\nauthor: Ann", &["Hive", "7"]),
+        ("alias: Hive", &["Hive"]),
+        ("aliases:", &[]),
+        ("author: Ann", &[]),
+        ("aliases: yes", &["yes"]),
+    ];
+    for (yaml, expected) in rows {
+        let text = format!("---\n{yaml}\n---\nText");
+        assert_eq!(super::read(&text).1.aliases, expected, "{yaml}");
     }
 }

@@ -5,6 +5,7 @@ use loci_core::limits::REFERENCE_INDEXED_BYTES_MAX;
 use super::entries::Entry;
 use super::keys::{ACTIVE, DELETED, Key};
 use super::value::Value;
+use crate::text::LINK_BYTES_MAX;
 
 /// The most bytes of all values together, because every passage of the note has them among its
 /// words.
@@ -14,15 +15,28 @@ const ALIASES: [&str; 2] = ["aliases", "alias"];
 /// Keys that say how a note looks, in lower case.
 const LOOKS: [&str; 2] = ["cssclasses", "cssclass"];
 
+/// The most other names of a note that links may use.
+const ALIASES_MAX: usize = 32;
+
+/// Returns the other names of a note in the order of the file, each once and in one line. A longer
+/// name than a link may have is passed over.
+pub(super) fn aliases(entries: &[Entry]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let entries = entries.iter().filter(|entry| is_in(&ALIASES, entry));
+    for text in entries.flat_map(texts) {
+        let name = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let is_name = !name.is_empty() && name.len() < LINK_BYTES_MAX && !name.contains('\0');
+        if is_name && !names.contains(&name) && names.len() < ALIASES_MAX {
+            names.push(name);
+        }
+    }
+    names
+}
+
 /// Returns the texts of the foreign values: other names of the note first, then the others in the
 /// order of the file, each once and in one line. Truths and values without a letter or digit say
 /// nothing; a long value is cut.
 pub(super) fn of(entries: &[Entry]) -> Vec<String> {
-    let is_in = |names: &[&str], entry: &Entry| {
-        names
-            .iter()
-            .any(|name| entry.name.eq_ignore_ascii_case(name))
-    };
     let (aliases, others): (Vec<&Entry>, Vec<&Entry>) = entries
         .iter()
         .filter(|entry| !is_in(&LOOKS, entry))
@@ -43,6 +57,12 @@ pub(super) fn of(entries: &[Entry]) -> Vec<String> {
         values.push(line);
     }
     values
+}
+
+fn is_in(names: &[&str], entry: &Entry) -> bool {
+    names
+        .iter()
+        .any(|name| entry.name.eq_ignore_ascii_case(name))
 }
 
 /// Returns the texts of an entry that no field of a note has.

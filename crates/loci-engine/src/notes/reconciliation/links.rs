@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use loci_core::{Change, ContentHash, MemoryId, Result};
+use loci_core::{Change, ContentHash, MemoryId, NoteFile, Result};
 
 use super::{INDEX_BATCH_MAX, LINK_BATCH_MAX, Reconciliation};
 use crate::notes::names::{Names, name_key};
@@ -29,12 +29,27 @@ impl Reconciliation<'_> {
             .as_ref()
     }
 
+    /// Returns the other names by which links meant the note of this file when they were last
+    /// resolved.
+    fn aliases_before(&self, path: &str) -> impl Iterator<Item = &str> {
+        let row = self
+            .name_before(path)
+            .and_then(|_| row_at(&self.before, path));
+        row.into_iter().flat_map(NoteFile::aliases)
+    }
+
+    /// Returns the other names by which links mean it now.
+    fn aliases_after(&self, path: &str) -> impl Iterator<Item = &str> {
+        let row = self.name_after(path).and_then(|_| self.row(path));
+        row.into_iter().flat_map(NoteFile::aliases)
+    }
+
     /// Updates the links of notes to the current names.
     pub(super) fn relink(&mut self) -> Result<()> {
-        let is_renamed = self
-            .after
-            .keys()
-            .any(|path| self.name_before(path) != self.name_after(path));
+        let is_renamed = self.after.keys().any(|path| {
+            self.name_before(path) != self.name_after(path)
+                || !self.aliases_before(path).eq(self.aliases_after(path))
+        });
         let links = if is_renamed || !self.relinked.is_empty() {
             self.links(is_renamed)
         } else {
@@ -79,6 +94,12 @@ impl Reconciliation<'_> {
             if before.is_some() || after.is_some() {
                 names.add(key, before, after);
             }
+            for alias in self.aliases_before(path) {
+                names.add_alias(alias, before, None);
+            }
+            for alias in self.aliases_after(path) {
+                names.add_alias(alias, None, after);
+            }
         }
         let mut links = Vec::new();
         for (path, key) in paths.into_iter().zip(&keys) {
@@ -90,7 +111,7 @@ impl Reconciliation<'_> {
             if !is_changed && !is_renamed {
                 continue;
             }
-            for link in &row.links {
+            for link in row.targets() {
                 let (before, after) = names.meaning(key, link);
                 is_changed |= before != after;
                 targets.extend(
