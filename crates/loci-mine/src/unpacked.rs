@@ -26,7 +26,7 @@ const FOLDER_OF_MACOS: &str = "__MACOSX";
 pub struct Unpacked {
     folder: TempDir,
     files: Vec<UnpackedFile>,
-    passed_over: usize,
+    passed_over: Vec<String>,
 }
 
 /// A file of a zip archive.
@@ -59,54 +59,92 @@ impl Unpacked {
     ///
     /// # Errors
     /// `InvalidData` if the archive is damaged, encrypted or packed in a way that is unknown, or if
-    /// a name leads out of it; `FileTooLarge` beyond [`ZIP_ENTRIES_MAX`] entries or
-    /// [`ZIP_BYTES_MAX`] bytes in all unpacked files; whatever the system refuses. Then nothing
+    /// a name leads out of it; `FileTooLarge` beyond [`ZIP_ENTRIES_MAX`]
+    /// entries or [`ZIP_BYTES_MAX`] bytes in all unpacked files; whatever the system refuses. Then nothing
     /// stays unpacked.
     pub fn new(archive: &Path, wants: impl Fn(&str) -> bool) -> io::Result<Self> {
-        Unpacked::within(archive, wants, ZIP_BYTES_MAX)
+        Unpacked::within(archive, wants, Inner::PassedOver, ZIP_BYTES_MAX)
     }
 
-    fn within(archive: &Path, wants: impl Fn(&str) -> bool, bytes_max: u64) -> io::Result<Self> {
+    /// Unpacks as [`new`](Unpacked::new) does, and the archives in the archive in the same way, under
+    /// their names; archives in these are passed over.
+    ///
+    /// # Errors
+    /// As for [`new`](Unpacked::new); the limits are for all archives together.
+    pub fn with_inner(archive: &Path, wants: impl Fn(&str) -> bool) -> io::Result<Self> {
+        Unpacked::within(archive, wants, Inner::Unpacked, ZIP_BYTES_MAX)
+    }
+
+    fn within(
+        archive: &Path,
+        wants: impl Fn(&str) -> bool,
+        inner: Inner,
+        bytes_max: u64,
+    ) -> io::Result<Self> {
         let file = plain_file::open(archive, Links::Followed)?;
         let modified = file.metadata()?.modified()?;
-        let mut archive = ZipArchive::new(BufReader::new(file)).map_err(damaged)?;
-        if archive.len() > ZIP_ENTRIES_MAX {
-            return Err(io::Error::new(
-                io::ErrorKind::FileTooLarge,
-                format!("it has more than {ZIP_ENTRIES_MAX} entries"),
-            ));
-        }
+        let archive = ZipArchive::new(BufReader::new(file)).map_err(damaged)?;
         let mut unpacked = Unpacked {
             folder: tempfile::Builder::new().prefix("loci-zip-").tempdir()?,
             files: Vec::new(),
-            passed_over: 0,
+            passed_over: Vec::new(),
         };
-        let mut bytes_left = bytes_max;
+        let mut limits = Limits {
+            entries: ZIP_ENTRIES_MAX,
+            bytes: bytes_max,
+            bytes_max,
+            inner,
+        };
+        unpacked.take(archive, None, modified, &wants, &mut limits)?;
+        unpacked
+            .files
+            .sort_unstable_by(|left, right| left.name.cmp(&right.name));
+        Ok(unpacked)
+    }
+
+    /// Unpacks an archive, or one with that name in it.
+    fn take(
+        &mut self,
+        mut archive: ZipArchive<BufReader<File>>,
+        inside: Option<&str>,
+        modified: SystemTime,
+        wants: &impl Fn(&str) -> bool,
+        limits: &mut Limits,
+    ) -> io::Result<()> {
+        limits.take_entries(archive.len())?;
         for index in 0..archive.len() {
             let mut entry = archive.by_index(index).map_err(damaged)?;
             if entry.is_dir() {
                 continue;
             }
             let name = name_of(&entry)?;
-            if entry.is_symlink() || is_passed_over(&name) || !wants(&name) {
-                unpacked.passed_over += 1;
+            let is_hidden = entry.is_symlink() || is_passed_over(&name);
+            let name = inside.map_or_else(|| name.clone(), |inside| format!("{inside}/{name}"));
+            let named = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
+            let is_inner = limits.inner == Inner::Unpacked && inside.is_none();
+            if !is_hidden && is_inner && is_named_zip(&name) {
+                let mut file = tempfile::tempfile_in(self.folder.path())?;
+                limits.take_bytes(copy(&mut entry, &mut file, limits.bytes).map_err(named)?)?;
+                // What is no archive is a file like others that are not read.
+                match ZipArchive::new(BufReader::new(file)) {
+                    Ok(inner) => {
+                        self.take(inner, Some(&name), modified, wants, limits)
+                            .map_err(named)?;
+                    }
+                    Err(_) => self.passed_over.push(name),
+                }
                 continue;
             }
-            let path = unpacked.folder.path().join(&name);
-            let bytes = unpack(&mut entry, &path, bytes_left, modified)
-                .map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))?;
-            bytes_left = bytes_left.checked_sub(bytes).ok_or_else(|| {
-                io::Error::new(
-                    io::ErrorKind::FileTooLarge,
-                    format!("its files have more than {bytes_max} bytes"),
-                )
-            })?;
-            unpacked.files.push(UnpackedFile { name, path });
+            if is_hidden || is_named_zip(&name) || !wants(&name) {
+                self.passed_over.push(name);
+                continue;
+            }
+            let path = self.folder.path().join(&name);
+            let bytes = unpack(&mut entry, &path, limits.bytes, modified).map_err(named)?;
+            limits.take_bytes(bytes)?;
+            self.files.push(UnpackedFile { name, path });
         }
-        unpacked
-            .files
-            .sort_unstable_by(|left, right| left.name.cmp(&right.name));
-        Ok(unpacked)
+        Ok(())
     }
 
     /// Returns the folder that the files are in.
@@ -119,9 +157,9 @@ impl Unpacked {
         &self.files
     }
 
-    /// Returns the number of files that were not unpacked.
-    pub fn passed_over(&self) -> usize {
-        self.passed_over
+    /// Returns the names of the files that were not unpacked.
+    pub fn passed_over(&self) -> &[String] {
+        &self.passed_over
     }
 }
 
@@ -139,13 +177,54 @@ fn name_of<R: Read>(entry: &ZipFile<'_, R>) -> io::Result<String> {
     }
 }
 
-/// Returns true for hidden files, what macOS adds, and archives in the archive.
+/// Returns true for hidden files, and what macOS adds.
 fn is_passed_over(name: &str) -> bool {
     let is_hidden = |part: &str| part.starts_with('.') || part == FOLDER_OF_MACOS;
     name.split('/').any(is_hidden)
-        || Path::new(name)
-            .extension()
-            .is_some_and(|ending| ending.eq_ignore_ascii_case(ENDING))
+}
+
+/// Returns true for the name of an archive in the archive.
+fn is_named_zip(name: &str) -> bool {
+    let ending = Path::new(name).extension();
+    ending.is_some_and(|ending| ending.eq_ignore_ascii_case(ENDING))
+}
+
+/// What is done with archives in the archive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Inner {
+    PassedOver,
+    Unpacked,
+}
+
+/// What may still be unpacked of an archive and of those in it together.
+struct Limits {
+    entries: usize,
+    bytes: u64,
+    /// The bytes before anything was unpacked.
+    bytes_max: u64,
+    inner: Inner,
+}
+
+impl Limits {
+    fn take_entries(&mut self, entries: usize) -> io::Result<()> {
+        self.entries = self.entries.checked_sub(entries).ok_or_else(|| {
+            io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                format!("it has more than {ZIP_ENTRIES_MAX} entries"),
+            )
+        })?;
+        Ok(())
+    }
+
+    fn take_bytes(&mut self, bytes: u64) -> io::Result<()> {
+        self.bytes = self.bytes.checked_sub(bytes).ok_or_else(|| {
+            io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                format!("its files have more than {} bytes", self.bytes_max),
+            )
+        })?;
+        Ok(())
+    }
 }
 
 /// Writes an entry into a new file, at most one byte more than `bytes_max`; returns the number of
@@ -160,9 +239,14 @@ fn unpack(
         fs::create_dir_all(folder)?;
     }
     let mut file = File::create_new(path)?;
-    let bytes = io::copy(&mut entry.take(bytes_max.saturating_add(1)), &mut file)?;
+    let bytes = copy(entry, &mut file, bytes_max)?;
     file.set_modified(modified)?;
     Ok(bytes)
+}
+
+/// Copies at most one byte more than `bytes_max`; returns the number of bytes.
+fn copy(entry: &mut impl Read, file: &mut File, bytes_max: u64) -> io::Result<u64> {
+    io::copy(&mut entry.take(bytes_max.saturating_add(1)), file)
 }
 
 fn damaged(error: ZipError) -> io::Error {
@@ -219,7 +303,15 @@ mod tests {
         assert!(is_zip(&path));
         let unpacked = Unpacked::new(&path, |name| name.contains(".json")).unwrap();
         assert_eq!(names(&unpacked), ["general/2026-01-01.json", "users.json"]);
-        assert_eq!(unpacked.passed_over(), 4);
+        assert_eq!(
+            unpacked.passed_over(),
+            [
+                "image.png",
+                "more.zip",
+                ".hidden.json",
+                "__MACOSX/general/._a.json"
+            ]
+        );
         let file = &unpacked.files()[0].path;
         assert_eq!(fs::read_to_string(file).unwrap(), "[1]");
         assert_eq!(
@@ -229,6 +321,54 @@ mod tests {
         let file = file.clone();
         drop(unpacked);
         assert!(!file.exists());
+    }
+
+    #[test]
+    fn an_archive_in_the_archive_is_unpacked_and_none_in_that() {
+        let folder = tempfile::tempdir().unwrap();
+        let bytes = |files: &[(&str, &[u8])]| {
+            let mut archive = ZipWriter::new(std::io::Cursor::new(Vec::new()));
+            for (name, bytes) in files {
+                let options = SimpleFileOptions::default();
+                archive.start_file(*name, options).unwrap();
+                archive.write_all(bytes).unwrap();
+            }
+            archive.finish().unwrap().into_inner()
+        };
+        let deepest = bytes(&[("deep.json", b"[3]")]);
+        let inner = bytes(&[("a.json", b"[2]"), ("b.png", b"x"), ("deep.zip", &deepest)]);
+        let outer = bytes(&[
+            ("a.json", b"[1]"),
+            ("more/Part 1.ZIP", &inner),
+            ("no.zip", b"x"),
+        ]);
+        let path = folder.path().join("export.zip");
+        fs::write(&path, outer).unwrap();
+        let wants = |name: &str| name.ends_with(".json");
+        let unpacked = Unpacked::with_inner(&path, wants).unwrap();
+        assert_eq!(names(&unpacked), ["a.json", "more/Part 1.ZIP/a.json"]);
+        let texts = unpacked.files().iter();
+        let texts: Vec<String> = texts
+            .map(|file| fs::read_to_string(&file.path).unwrap())
+            .collect();
+        assert_eq!(texts, ["[1]", "[2]"]);
+        assert_eq!(
+            unpacked.passed_over(),
+            [
+                "more/Part 1.ZIP/b.png",
+                "more/Part 1.ZIP/deep.zip",
+                "no.zip"
+            ]
+        );
+        // The archive in it counts, too.
+        let bytes_max = inner.len() as u64 + 1 + 6;
+        assert!(Unpacked::within(&path, wants, Inner::Unpacked, bytes_max).is_ok());
+        let error = Unpacked::within(&path, wants, Inner::Unpacked, bytes_max - 2).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+        let leads_out = bytes(&[("../a.json", b"[]")]);
+        fs::write(&path, bytes(&[("a.zip", &leads_out)])).unwrap();
+        let error = Unpacked::with_inner(&path, wants).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
     }
 
     #[test]
@@ -281,14 +421,19 @@ mod tests {
         let text = "x".repeat(1_000);
         let path = archive(folder.path(), &[("a", &text), ("b", &text)]);
         assert_eq!(
-            names(&Unpacked::within(&path, |_| true, 2_000).unwrap()).len(),
+            names(&Unpacked::within(&path, |_| true, Inner::PassedOver, 2_000).unwrap()).len(),
             2
         );
         for bytes_max in [0, 999, 1_000, 1_999] {
-            let error = Unpacked::within(&path, |_| true, bytes_max).unwrap_err();
+            let error =
+                Unpacked::within(&path, |_| true, Inner::PassedOver, bytes_max).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::FileTooLarge, "{bytes_max}");
         }
-        let unwanted = Unpacked::within(&path, |name| name == "a", 1_000).unwrap();
-        assert_eq!((names(&unwanted), unwanted.passed_over()), (vec!["a"], 1));
+        let unwanted =
+            Unpacked::within(&path, |name| name == "a", Inner::PassedOver, 1_000).unwrap();
+        assert_eq!(
+            (names(&unwanted), unwanted.passed_over().len()),
+            (vec!["a"], 1)
+        );
     }
 }

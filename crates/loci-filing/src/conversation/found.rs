@@ -64,7 +64,7 @@ impl Place {
 pub(super) fn found(root: &Path) -> io::Result<Found> {
     let beside = || root.parent().unwrap_or(root).to_owned();
     if is_zip(root) {
-        let unpacked = Unpacked::new(root, may_be_transcript)?;
+        let unpacked = Unpacked::with_inner(root, may_be_transcript)?;
         let archived = Some(project::stamp(root)?.modified_nanoseconds);
         let files = unpacked.files().iter().map(|file| {
             let place = Place {
@@ -75,7 +75,7 @@ pub(super) fn found(root: &Path) -> io::Result<Found> {
             Ok((place, project::stamp(&file.path)?))
         });
         let files = files.collect::<io::Result<_>>()?;
-        let passed_over = iter::repeat_n(NO_TRANSCRIPT, unpacked.passed_over()).collect();
+        let passed_over = iter::repeat_n(NO_TRANSCRIPT, unpacked.passed_over().len()).collect();
         return Ok(Found {
             files,
             folder: beside(),
