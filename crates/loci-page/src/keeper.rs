@@ -123,6 +123,17 @@ pub struct Upload {
     pub file: File,
 }
 
+/// The work on an uploaded file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImportWork {
+    /// Only counts what an import would do.
+    Count,
+    /// Imports what was not forgotten here.
+    Import,
+    /// Imports also what was forgotten or wiped here.
+    ImportForgottenToo,
+}
+
 /// The counts of an import, or of a dry run of one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ImportCounts {
@@ -195,13 +206,13 @@ pub trait Keeper: Send + Sync {
     /// removed.
     fn discard_upload(&self, name: &str) -> Result<()>;
 
-    /// Imports an uploaded file, and removes it; in a dry run only counts, and keeps the file if it
-    /// can be imported.
+    /// Imports an uploaded file, and removes it; a file that is only counted is kept if it can be
+    /// imported.
     ///
     /// # Errors
     /// `invalid_argument` for another name than that of an upload; `not_found` if its file was
     /// removed; `unavailable` if the command cannot be started.
-    fn import(&self, name: &str, is_dry_run: bool) -> Result<ImportSaid>;
+    fn import(&self, name: &str, work: ImportWork) -> Result<ImportSaid>;
 
     /// Starts an export of the whole store, and returns its bytes. Reading fails if the export
     /// does, so that nothing that is cut off looks whole.

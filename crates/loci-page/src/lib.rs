@@ -40,8 +40,8 @@ mod visitor;
 
 pub use gate::Gate;
 pub use keeper::{
-    BackupKept, ClientSeen, HostFound, ImportCounts, ImportSaid, Keeper, Restored, Said,
-    SettingShown, Task, TokenShown, Upload,
+    BackupKept, ClientSeen, HostFound, ImportCounts, ImportSaid, ImportWork, Keeper, Restored,
+    Said, SettingShown, Task, TokenShown, Upload,
 };
 pub use metrics::Metrics;
 pub use moment::Moment;

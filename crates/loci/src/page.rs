@@ -14,8 +14,8 @@ use std::sync::Arc;
 use loci_archive::files::create_private_folder;
 use loci_core::{Caller, Clock, Error, Result, Scope, SignInProvider, Token, TokenStore};
 use loci_page::{
-    BackupKept, ClientSeen, Gate, HostFound, ImportSaid, Keeper, Moment, Page, Restored, Said,
-    SettingShown, Task, TokenShown, Upload,
+    BackupKept, ClientSeen, Gate, HostFound, ImportSaid, ImportWork, Keeper, Moment, Page,
+    Restored, Said, SettingShown, Task, TokenShown, Upload,
 };
 use loci_server::{Authentication, Extensions, HeaderMap, base_url};
 
@@ -138,7 +138,7 @@ impl Keeper for Installation {
         }
     }
 
-    fn import(&self, name: &str, is_dry_run: bool) -> Result<ImportSaid> {
+    fn import(&self, name: &str, work: ImportWork) -> Result<ImportSaid> {
         let file = files::upload_path(&self.settings.data, name)?;
         if !file.is_file() {
             let message = "the uploaded file was removed; choose it once more";
@@ -147,10 +147,14 @@ impl Keeper for Installation {
         // This server embeds what is stored.
         let mut words: Vec<OsString> = vec!["--json".into(), "import".into(), (&file).into()];
         words.push("--no-wait".into());
-        words.extend(is_dry_run.then(|| "--dry-run".into()));
+        words.extend(match work {
+            ImportWork::Count => Some("--dry-run".into()),
+            ImportWork::Import => None,
+            ImportWork::ImportForgottenToo => Some("--again".into()),
+        });
         let output = self.command(words)?.output().map_err(not_started)?;
         let counts = files::counts_of(&output.stdout);
-        if !is_dry_run || counts.is_none() {
+        if work != ImportWork::Count || counts.is_none() {
             self.discard_upload(name)?;
         }
         let text = String::from_utf8_lossy(&output.stderr);

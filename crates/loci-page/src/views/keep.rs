@@ -9,7 +9,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::change::{Change, Outcome};
 use crate::keeper::{
-    BackupKept, HostFound, ImportCounts, ImportSaid, Restored, Said, SettingShown, Task, TokenShown,
+    BackupKept, HostFound, ImportCounts, ImportSaid, ImportWork, Restored, Said, SettingShown,
+    Task, TokenShown,
 };
 use crate::request::Asked;
 use crate::size::shown_bytes;
@@ -166,7 +167,7 @@ view!(Importing, Tab::Keep, "importing.html");
 pub(crate) fn import(asked: &Asked<'_>, upload: String) -> Result<Importing> {
     let keeper = asked.page.keeper();
     let tried = asked.logged("import_dry_run", "admin:keep", None, |_, _| {
-        keeper.import(&upload, true)
+        keeper.import(&upload, ImportWork::Count)
     })?;
     Ok(Importing {
         upload: tried.counts.as_ref().map(|_| upload),
@@ -195,11 +196,14 @@ pub(crate) fn restore(asked: &Asked<'_>, named: BackupNamed) -> Result<Restored>
     })
 }
 
-/// An uploaded file.
+/// An uploaded file to import or to discard.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct Uploaded {
     /// The name that the dry run gave it.
     upload: String,
+    /// Imports also what was forgotten or wiped here.
+    #[serde(default)]
+    again: bool,
 }
 
 /// Imports an uploaded file, after a dry run, and removes it.
@@ -207,8 +211,13 @@ pub(crate) struct Uploaded {
 pub(crate) fn import_run(asked: &Asked<'_>, uploaded: Uploaded) -> Result<Importing> {
     admit(asked.caller())?;
     let keeper = asked.page.keeper();
+    let work = if uploaded.again {
+        ImportWork::ImportForgottenToo
+    } else {
+        ImportWork::Import
+    };
     let ImportSaid { counts, said } = asked.logged("import", "admin:keep", None, |_, _| {
-        keeper.import(&uploaded.upload, false)
+        keeper.import(&uploaded.upload, work)
     })?;
     Ok(Importing {
         upload: None,

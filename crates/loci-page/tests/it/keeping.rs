@@ -64,6 +64,30 @@ async fn an_import_is_tried_confirmed_and_run_once() {
 }
 
 #[tokio::test]
+async fn what_was_forgotten_is_imported_again_if_a_person_wants_it() {
+    let installation = Installation::new();
+    let mut browser = installation.browser("admin").await;
+    let none = upload(&mut browser, "one").await;
+    assert!(!none.text.contains("name=\"again\""), "{}", none.text);
+    for (again, stored) in [(None, 1), (Some("true"), 2)] {
+        let tried = upload(&mut browser, "one\nforgotten\n").await;
+        assert!(
+            tried
+                .text
+                .contains("type=\"checkbox\" name=\"again\" value=\"true\""),
+            "{}",
+            tried.text
+        );
+        assert!(tried.text.contains("what was forgotten here (1)"));
+        let mut fields = vec![("upload", "upload")];
+        fields.extend(again.map(|again| ("again", again)));
+        let ran = browser.post("/keep/import/run", &fields).await;
+        let row = format!(">stored</th><td>{stored}");
+        assert!(ran.text.contains(&row), "{again:?} {}", ran.text);
+    }
+}
+
+#[tokio::test]
 async fn a_file_that_is_not_wanted_is_removed() {
     let installation = Installation::new();
     let mut browser = installation.browser("admin").await;

@@ -18,8 +18,8 @@ use loci_core::{
 };
 use loci_engine::{Engine, Remember, SearchMode};
 use loci_page::{
-    BackupKept, ClientSeen, Gate, HostFound, ImportCounts, ImportSaid, Keeper, Page, Restored,
-    Said, SettingShown, Task, TokenShown, Upload,
+    BackupKept, ClientSeen, Gate, HostFound, ImportCounts, ImportSaid, ImportWork, Keeper, Page,
+    Restored, Said, SettingShown, Task, TokenShown, Upload,
 };
 use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 use serde_json::Value;
@@ -151,17 +151,22 @@ impl Keeper for Uploads {
         Ok(())
     }
 
-    fn import(&self, name: &str, is_dry_run: bool) -> Result<ImportSaid> {
+    fn import(&self, name: &str, work: ImportWork) -> Result<ImportSaid> {
         let text = std::fs::read_to_string(self.0.path().join(name))
             .map_err(|error| Error::not_found(error.to_string()))?;
-        if !is_dry_run {
+        if work != ImportWork::Count {
             self.discard_upload(name)?;
         }
+        let lines = text.lines().count() as u64;
+        let forgotten = match work {
+            ImportWork::ImportForgottenToo => 0,
+            _ => text.lines().filter(|line| *line == "forgotten").count() as u64,
+        };
         let counts = ImportCounts {
-            stored: text.lines().count() as u64,
+            stored: lines - forgotten,
             present: 0,
             refused: 0,
-            forgotten: 0,
+            forgotten,
             note_files: 0,
         };
         Ok(ImportSaid {
