@@ -49,7 +49,7 @@ fn event(number: usize) -> Value {
     );
     json!({
         "type": "user", "uuid": format!("{number:032x}"), "timestamp": "2026-05-01T08:00:00.000Z",
-        "cwd": "/home/ann/kiln", "isSidechain": false, "weight": number as f64 / 7.0,
+        "cwd": "/srv/kiln", "isSidechain": false, "weight": number as f64 / 7.0,
         "message": {"role": "user", "content": [{"type": "text", "text": text.repeat(1 + number % 9)}]},
     })
 }

@@ -74,6 +74,7 @@ fn with_change(modified: i64, (seconds, nanoseconds): (i64, i64)) -> i64 {
 /// Returns the seconds and nanoseconds since 1970 of the last change of the file or of its metadata,
 /// which no program sets; `None` where the system has none.
 #[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "other systems have no such time")]
 fn changed(metadata: &Metadata) -> Option<(i64, i64)> {
     use std::os::unix::fs::MetadataExt;
     Some((metadata.ctime(), metadata.ctime_nsec()))
