@@ -150,8 +150,8 @@ pub fn mine(
         files: (found.files.len() + found.passed_over.len()) as u64,
         ..Report::default()
     };
-    for why in &found.passed_over {
-        report.pass_over(why);
+    for (path, why) in &found.passed_over {
+        report.pass_over(path, why);
     }
     progress.begin(found.files.iter().map(|(_, stamp)| stamp.bytes).sum());
     let wings = Wings::new(engine, trust, is_dry);
@@ -175,7 +175,7 @@ pub fn mine(
             .entry(wing.clone())
             .or_insert_with(|| Reader::new(engine, &wing));
         match reader.file(&transcripts, place, &|bytes| progress.reach(done + bytes)) {
-            Ok(None) => report.pass_over(NO_TRANSCRIPT),
+            Ok(None) => report.pass_over(Path::new(&place.name), NO_TRANSCRIPT),
             Ok(Some(told)) => {
                 report.wings.insert(wing);
                 report.add(told.filed);
@@ -187,7 +187,7 @@ pub fn mine(
                 report.redacted.add_all(&told.redacted);
                 report.moved += u64::from(told.is_moved);
                 if told.was_read {
-                    report.read += 1;
+                    report.count_read(Path::new(&place.name), told.attachments);
                 } else {
                     report.unchanged += 1;
                 }

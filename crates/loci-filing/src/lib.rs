@@ -57,6 +57,11 @@ const SETTLED_SECONDS: i64 = 2;
 
 /// The largest number of failures that are listed; the others are only counted.
 const FAILURES_LISTED_MAX: usize = 20;
+/// The endings of names that a report counts, and the bytes of one.
+const ENDINGS_MAX: usize = 64;
+const ENDING_BYTES_MAX: usize = 12;
+/// The endings of compressed files that are read.
+const COMPRESSED_ENDINGS: [&str; 2] = ["zst", "zstd"];
 /// The largest number of attempts at a file that other processes read at the same time.
 const ATTEMPTS_MAX: usize = 20;
 
@@ -80,6 +85,10 @@ pub struct Report {
     pub unchanged: u64,
     /// Files that were passed over, by reason.
     pub passed_over: BTreeMap<&'static str, u64>,
+    /// These files by the ending of their names, in lower case; `""` for a name without one.
+    pub endings: BTreeMap<String, u64>,
+    /// The number of files that were read and are compressed, e.g. with zstd, by their ending.
+    pub compressed: BTreeMap<String, u64>,
     /// The first of these files that are in another character set than UTF-8 or UTF-16.
     pub other_charset: Vec<String>,
     /// Files that were filed before and are deleted.
@@ -92,6 +101,8 @@ pub struct Report {
     pub broken: u64,
     /// Characters and values of transcripts that were no valid JSON, and were repaired.
     pub repairs: u64,
+    /// The attachments of transcripts whose text is among the drawers.
+    pub attachments: u64,
     /// What is in transcripts beside the messages, by kind.
     pub left_out: BTreeMap<&'static str, u64>,
     /// The secrets that were redacted in the texts.
@@ -128,11 +139,14 @@ impl Report {
             "moved": moved,
             "unchanged": unchanged,
             "passed_over": passed_over,
+            "passed_over_endings": self.endings,
+            "compressed": self.compressed,
             "other_charset": self.other_charset,
             "gone": gone,
             "ignored": ignored,
             "broken": self.broken,
             "repairs": self.repairs,
+            "attachments": self.attachments,
             "left_out": self.left_out,
             "redacted": self.redacted.iter().collect::<BTreeMap<_, _>>(),
             "drawers": {"added": drawers.added, "kept": drawers.kept, "removed": drawers.removed},
@@ -145,8 +159,21 @@ impl Report {
         value
     }
 
-    fn pass_over(&mut self, reason: &'static str) {
+    fn pass_over(&mut self, path: &Path, reason: &'static str) {
         *self.passed_over.entry(reason).or_default() += 1;
+        let ending = ending(path);
+        let is_full = self.endings.len() >= ENDINGS_MAX && !self.endings.contains_key(&ending);
+        let ending = if is_full { String::new() } else { ending };
+        *self.endings.entry(ending).or_default() += 1;
+    }
+
+    fn count_read(&mut self, path: &Path, attachments: u64) {
+        self.read += 1;
+        self.attachments += attachments;
+        let ending = ending(path);
+        if COMPRESSED_ENDINGS.contains(&ending.as_str()) {
+            *self.compressed.entry(ending).or_default() += 1;
+        }
     }
 
     fn fail(&mut self, path: String, reason: String) {
@@ -162,6 +189,16 @@ impl Report {
         self.drawers.removed += filed.removed;
         self.drawers.forgotten += filed.forgotten;
     }
+}
+
+/// Returns the ending of a name in lower case; `""` for none, and for one that is too long or has
+/// other characters than letters and digits, which is a part of the name.
+fn ending(path: &Path) -> String {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    let is_ending = |ending: &&str| {
+        ending.len() <= ENDING_BYTES_MAX && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
+    ending.filter(is_ending).unwrap_or_default().to_lowercase()
 }
 
 /// Returns the error for a path that cannot be read.

@@ -107,7 +107,7 @@ pub fn mine(
     walked
         .passed_over
         .iter()
-        .for_each(|(_, why)| report.pass_over(reason(*why)));
+        .for_each(|(path, why)| report.pass_over(path, reason(*why)));
     let files: Vec<(Option<SourceFile>, String, FileStamp)> = walked
         .files
         .into_iter()
@@ -152,7 +152,7 @@ pub fn mine(
     progress.begin(files.len() as u64);
     for (before, path, stamp) in files {
         if transcripts.contains(&path) {
-            work.report.pass_over(TRANSCRIPT);
+            work.report.pass_over(Path::new(&path), TRANSCRIPT);
         } else {
             work.look(before, path, stamp)?;
         }
@@ -204,7 +204,7 @@ impl Work<'_> {
                 Some(self.parts(before, moved_from, path, &file))
             }
             Ok(Err(why)) => {
-                self.report.pass_over(reason(why));
+                self.report.pass_over(Path::new(&path), reason(why));
                 if why == Unread::OtherCharset
                     && self.report.other_charset.len() < FAILURES_LISTED_MAX
                 {
@@ -344,7 +344,8 @@ impl Work<'_> {
                             &filing.path,
                         )?;
                         if known.as_ref().is_some_and(|known| known.format != FORMAT) {
-                            self.report.pass_over(TRANSCRIPT);
+                            let path = Path::new(&filing.path);
+                            self.report.pass_over(path, TRANSCRIPT);
                         } else {
                             let read = self.read(known, filing.path);
                             self.waiting.extend(read);

@@ -572,8 +572,8 @@ pub struct Mine {
     /// transcripts, of the one each names]
     #[arg(long, value_name = "NAME")]
     pub wing: Option<String>,
-    /// The content of the folder: a project, or transcripts of Claude Code, Codex, Gemini CLI,
-    /// Claude.ai, ChatGPT, Slack, or plain ones
+    /// The content of the folder: a project, or transcripts of Claude Code, Codex, Copilot CLI,
+    /// opencode, Gemini CLI, Claude.ai, ChatGPT, Slack, or plain ones
     #[arg(long, value_name = "MODE", default_value = "projects", value_parser = ["projects", "convos"])]
     pub mode: String,
     /// Count what would be done, and change nothing

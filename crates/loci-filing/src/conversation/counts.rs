@@ -13,6 +13,8 @@ pub struct Told {
     pub broken: u64,
     /// The number of characters and values that were no valid JSON, and were repaired.
     pub repairs: u64,
+    /// The number of attachments whose text is among the drawers.
+    pub attachments: u64,
     /// What is in it beside the messages, by kind.
     pub left_out: LeftOut,
     /// The secrets that were redacted in it.
@@ -30,6 +32,7 @@ impl Told {
     pub(super) fn count(&mut self, transcript: &Transcript) {
         self.broken += transcript.broken;
         self.repairs += transcript.repairs;
+        self.attachments += transcript.attachments;
         for (kind, count) in &transcript.left_out {
             *self.left_out.entry(*kind).or_default() += count;
         }

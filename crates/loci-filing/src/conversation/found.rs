@@ -1,7 +1,6 @@
 //! Finds the files that may be transcripts, in a folder or in a zip archive.
 
 use std::io;
-use std::iter;
 use std::path::{Path, PathBuf};
 
 use loci_core::FileStamp;
@@ -21,8 +20,8 @@ pub(super) struct Found {
     pub files: Vec<(Place, FileStamp)>,
     /// The folder that they are in; of a zip archive, the one that the archive is in.
     pub folder: PathBuf,
-    /// The number of files by the reason why they are not read.
-    pub passed_over: Vec<&'static str>,
+    /// The files that are not read, each with the reason.
+    pub passed_over: Vec<(PathBuf, &'static str)>,
     /// Keeps the files of an archive unpacked.
     _unpacked: Option<Unpacked>,
 }
@@ -75,11 +74,12 @@ pub(super) fn found(root: &Path) -> io::Result<Found> {
             Ok((place, project::stamp(&file.path)?))
         });
         let files = files.collect::<io::Result<_>>()?;
-        let passed_over = iter::repeat_n(NO_TRANSCRIPT, unpacked.passed_over().len()).collect();
+        let passed_over = unpacked.passed_over().iter();
+        let passed_over = passed_over.map(|name| (PathBuf::from(name), NO_TRANSCRIPT));
         return Ok(Found {
             files,
             folder: beside(),
-            passed_over,
+            passed_over: passed_over.collect(),
             _unpacked: Some(unpacked),
         });
     }
@@ -96,7 +96,8 @@ pub(super) fn found(root: &Path) -> io::Result<Found> {
     // A path that is not UTF-8 was passed over.
     let place = |path: PathBuf| Place::of(path.to_str().unwrap_or_default());
     let files = walked.files.into_iter();
-    let passed_over = walked.passed_over.iter().map(|(_, why)| reason(*why));
+    let passed_over = walked.passed_over.into_iter();
+    let passed_over = passed_over.map(|(path, why)| (path, reason(why)));
     Ok(Found {
         files: files.map(|(path, stamp)| (place(path), stamp)).collect(),
         folder,

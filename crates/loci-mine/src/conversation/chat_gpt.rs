@@ -101,7 +101,7 @@ fn said(message: &Value, conversation: &mut Conversation, tally: &mut Tally) -> 
     }
     let attachments = message["metadata"]["attachments"].as_array();
     for _ in attachments.into_iter().flatten() {
-        tally.leave(kinds::FILE);
+        tally.leave(kinds::ATTACHMENT);
     }
     let parts = match &content["parts"] {
         Value::Array(parts) => parts.as_slice(),

@@ -85,14 +85,21 @@ fn said(message: &Value, conversation: &mut Conversation, tally: &mut Tally) -> 
         .map_or(&[][..], Vec::as_slice);
     for attachment in attachments {
         match attachment["extracted_content"].as_str() {
-            Some(text) => conversation.say(speaker, at, text),
-            None => tally.leave(kinds::FILE),
+            Some(text) => {
+                tally.attachments += 1;
+                conversation.say(speaker, at, text);
+            }
+            None => tally.leave(kinds::ATTACHMENT),
         }
     }
     let files = message["files"].as_array().map_or(&[][..], Vec::as_slice);
     for file in files {
         let is_image = file["file_kind"] == "image";
-        tally.leave(if is_image { kinds::IMAGE } else { kinds::FILE });
+        tally.leave(if is_image {
+            kinds::IMAGE
+        } else {
+            kinds::ATTACHMENT
+        });
     }
     (is_told || !attachments.is_empty()).then_some(())
 }

@@ -12,6 +12,7 @@ use super::chat_gpt::{self, ChatGpt};
 use super::claude_ai::{self, ClaudeAi};
 use super::codex::{self, Codex};
 use super::gemini_cli::{self, GeminiCli, Log};
+use super::opencode::{self, OpenCode};
 use super::slack::{self, Slack};
 use super::{BYTE_ORDER_MARK, Format, Gather, Source, VALUE_BYTES_MAX, WHOLE_BYTES_MAX, Whole};
 
@@ -71,6 +72,8 @@ fn form_of(value: &Value, path: &Path) -> Option<(Format, Box<dyn Gather>)> {
         Some((Format::Slack, Box::new(Slack::new(path))))
     } else if codex::tells_document(value) {
         Some((Format::Codex, Box::new(Codex::default())))
+    } else if opencode::tells(value) {
+        Some((Format::OpenCode, Box::new(OpenCode::new(path))))
     } else if gemini_cli::tells(value) {
         Some((Format::GeminiCli, Box::new(GeminiCli::default())))
     } else if gemini_cli::tells_log(value) {

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::claude_code::{self, ClaudeCode};
 use super::codex::{self, Codex};
 use super::codex_fork::Fork;
+use super::copilot_cli::{self, CopilotCli};
 use super::gemini_cli::{self, GeminiCli};
 use super::{
     BYTE_ORDER_MARK, Conversation, Format, GROWING_BYTES_MAX, Gather, Mark, Reading, Said, Source,
@@ -97,6 +98,7 @@ fn read_with(
         has_more: taken.has_more,
         broken: taken.broken + tally.broken,
         repairs: taken.repairs,
+        attachments: tally.attachments,
         left_out: tally.left_out,
     };
     Ok(Some(Reading {
@@ -240,6 +242,8 @@ fn form_of(line: &Value) -> Option<(Format, Box<dyn Gather>)> {
         Some((Format::ClaudeCode, Box::new(ClaudeCode::default())))
     } else if codex::tells(line) {
         Some((Format::Codex, Box::new(Codex::default())))
+    } else if copilot_cli::tells(line) {
+        Some((Format::CopilotCli, Box::new(CopilotCli::default())))
     } else if gemini_cli::tells(line) {
         Some((Format::GeminiCli, Box::new(GeminiCli::default())))
     } else {

@@ -6,10 +6,12 @@ mod claude_ai;
 mod claude_code;
 mod codex;
 mod codex_fork;
+mod copilot_cli;
 mod document;
 mod gemini_cli;
 mod lines;
 mod marks;
+mod opencode;
 mod plain;
 mod slack;
 mod slack_text;
@@ -49,6 +51,10 @@ pub enum Format {
     ClaudeCode,
     /// Codex: the same, in another form, or until 2025 one JSON document of a session.
     Codex,
+    /// GitHub Copilot CLI: a line of JSON for each event.
+    CopilotCli,
+    /// opencode: the head of a session with files beside it, or the export of one.
+    OpenCode,
     /// Gemini CLI: lines of JSON, or one JSON document of a session.
     GeminiCli,
     /// The export of Claude.ai: an array of conversations.
@@ -106,6 +112,8 @@ pub struct Transcript {
     pub broken: u64,
     /// Characters and values that are no valid JSON, and were [repaired](loci_json::repair()).
     pub repairs: u64,
+    /// Attachments whose text is among the messages.
+    pub attachments: u64,
     /// What is in it beside the messages, by kind.
     pub left_out: LeftOut,
 }
@@ -132,9 +140,11 @@ impl Mark {
 
 impl Format {
     /// Every form.
-    pub const ALL: [Format; 7] = [
+    pub const ALL: [Format; 9] = [
         Format::ClaudeCode,
         Format::Codex,
+        Format::CopilotCli,
+        Format::OpenCode,
         Format::GeminiCli,
         Format::ClaudeAi,
         Format::ChatGpt,
@@ -147,6 +157,8 @@ impl Format {
         match self {
             Format::ClaudeCode => "claude-code",
             Format::Codex => "codex",
+            Format::CopilotCli => "copilot-cli",
+            Format::OpenCode => "opencode",
             Format::GeminiCli => "gemini-cli",
             Format::ClaudeAi => "claude-ai",
             Format::ChatGpt => "chatgpt",
@@ -162,7 +174,10 @@ impl Format {
 
     /// Whether such a file grows line by line, so that it can be read on from where it was left.
     pub const fn grows(self) -> bool {
-        matches!(self, Format::ClaudeCode | Format::Codex)
+        matches!(
+            self,
+            Format::ClaudeCode | Format::Codex | Format::CopilotCli
+        )
     }
 }
 
@@ -222,6 +237,7 @@ pub fn read(path: &Path, mark: Option<Mark>, bytes_max: u64) -> io::Result<Optio
         has_more: false,
         broken: tally.broken,
         repairs,
+        attachments: tally.attachments,
         left_out: tally.left_out,
     };
     Ok(Some(Reading {

@@ -22,6 +22,8 @@ pub type LeftOut = BTreeMap<&'static str, u64>;
 pub(super) struct Tally {
     /// Messages, or parts of them, that are none of the form.
     pub(super) broken: u64,
+    /// Attachments whose text is filed.
+    pub(super) attachments: u64,
     /// What is no word of a person or of a model for a person.
     pub(super) left_out: LeftOut,
 }
@@ -40,6 +42,7 @@ impl Tally {
 
 /// The kinds of what is left out.
 pub(super) mod kinds {
+    pub(in super::super) const ATTACHMENT: &str = "attachment";
     pub(in super::super) const EVENT: &str = "event";
     pub(in super::super) const FILE: &str = "file";
     pub(in super::super) const HELPER: &str = "helper";

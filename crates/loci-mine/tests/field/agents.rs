@@ -311,3 +311,170 @@ fn questions_of_gemini_cli_and_their_answers_are_read() {
         [("program", 2), ("reasoning", 1), ("tool_call", 1)]
     );
 }
+
+#[test]
+fn a_session_of_copilot_cli_is_read_and_grows() {
+    let at = |kind: &str, data: Value| json!({"type": kind, "data": data, "id": "e", "timestamp": "2026-05-01T08:00:00.000Z", "parentId": null});
+    let head = [
+        at(
+            "session.start",
+            json!({"sessionId": "c1", "version": 1, "producer": "copilot-agent", "context": {"cwd": "/srv/orchard"}}),
+        ),
+        at(
+            "system.message",
+            json!({"role": "system", "content": "You prune."}),
+        ),
+        at(
+            "user.message",
+            json!({"content": "Prune the pear.", "transformedContent": "<current_datetime>x</current_datetime>Prune the pear.", "attachments": [{"type": "file", "path": "pear.md"}]}),
+        ),
+        at(
+            "user.message",
+            json!({"content": "<skill-context name=\"prune\">Cut</skill-context>"}),
+        ),
+        at(
+            "user.message",
+            json!({"content": "Go on.", "source": "autopilot"}),
+        ),
+        at(
+            "assistant.message",
+            json!({"content": "", "reasoningText": "Hm", "toolRequests": [{"name": "view"}]}),
+        ),
+        at(
+            "tool.execution_complete",
+            json!({"toolCallId": "t", "success": true, "result": {"content": "x"}}),
+        ),
+        at(
+            "assistant.message",
+            json!({"content": "Sub-agent here.", "parentToolCallId": "t"}),
+        ),
+        at(
+            "assistant.message",
+            json!({"content": "Pruned.", "toolRequests": []}),
+        ),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("events.jsonl");
+    fs::write(&path, lines(&head)).unwrap();
+    let reading = read_at(&path).unwrap();
+    assert_eq!(
+        said(&reading),
+        [("user", "Prune the pear."), ("assistant", "Pruned.")]
+    );
+    let transcript = &reading.transcript;
+    assert_eq!(transcript.format.name(), "copilot-cli");
+    assert_eq!(
+        transcript.conversations[0].folder.as_deref(),
+        Some("/srv/orchard")
+    );
+    assert!(transcript.conversations[0].messages[0].at.is_some());
+    let left_out: Vec<_> = transcript.left_out.clone().into_iter().collect();
+    assert_eq!(
+        left_out,
+        [
+            ("attachment", 1),
+            ("helper", 1),
+            ("instruction", 1),
+            ("program", 2),
+            ("reasoning", 1),
+            ("tool_call", 1),
+            ("tool_result", 1)
+        ]
+    );
+    assert_eq!(
+        conversation::folder(&path).unwrap().as_deref(),
+        Some("/srv/orchard")
+    );
+    let more = at("user.message", json!({"content": "And the plum."}));
+    fs::write(&path, [lines(&head), lines(&[more])].concat()).unwrap();
+    let rest = conversation::read(&path, Some(transcript.mark), u64::MAX)
+        .unwrap()
+        .unwrap();
+    assert!(!rest.is_from_start);
+    assert_eq!(said(&rest), [("user", "And the plum.")]);
+}
+
+#[test]
+fn a_session_of_opencode_is_read_from_its_folder_and_from_an_export() {
+    let info = json!({"id": "ses_1", "projectID": "p", "directory": "/srv/pond", "title": "The pond", "time": {"created": 1_777_622_400_000_u64, "updated": 1_777_622_500_000_u64}});
+    let message = |id: &str, role: &str| json!({"id": id, "sessionID": "ses_1", "role": role, "time": {"created": 1_777_622_401_000_u64}});
+    let text = |text: &str| json!({"id": "prt", "type": "text", "text": text});
+    let synthetic = json!({"type": "text", "text": "Called the tool", "synthetic": true});
+    let messages = [
+        (
+            message("msg_1", "user"),
+            vec![
+                text("Is the pond deep?"),
+                synthetic,
+                json!({"type": "file", "filename": "a.png"}),
+            ],
+        ),
+        (
+            message("msg_2", "assistant"),
+            vec![
+                json!({"type": "step-start"}),
+                json!({"type": "reasoning", "text": "Hm"}),
+                json!({"type": "tool", "tool": "read"}),
+                text("Two metres."),
+            ],
+        ),
+    ];
+    let export = json!({"info": info, "messages": messages.iter().map(|(info, parts)| json!({"info": info, "parts": parts})).collect::<Vec<_>>()});
+    let exported = read(export.to_string().as_bytes());
+    let folder = tempfile::tempdir().unwrap();
+    let put = |path: String, value: &Value| {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, value.to_string()).unwrap();
+    };
+    put("session/p/ses_1.json".to_owned(), &info);
+    for (info, parts) in &messages {
+        let id = info["id"].as_str().unwrap();
+        put(format!("message/ses_1/{id}.json"), info);
+        for (number, part) in parts.iter().enumerate() {
+            put(format!("part/{id}/prt_{number}.json"), part);
+        }
+    }
+    let stored = read_at(&folder.path().join("session/p/ses_1.json")).unwrap();
+    for reading in [&exported, &stored] {
+        assert_eq!(
+            said(reading),
+            [("user", "Is the pond deep?"), ("assistant", "Two metres.")]
+        );
+        let transcript = &reading.transcript;
+        assert_eq!(
+            (transcript.format.name(), transcript.broken),
+            ("opencode", 0)
+        );
+        assert_eq!(transcript.conversations[0].id, "ses_1");
+        assert_eq!(
+            transcript.conversations[0].title.as_deref(),
+            Some("The pond")
+        );
+        assert_eq!(
+            transcript.conversations[0].folder.as_deref(),
+            Some("/srv/pond")
+        );
+        let left_out: Vec<_> = transcript.left_out.clone().into_iter().collect();
+        assert_eq!(
+            left_out,
+            [
+                ("attachment", 1),
+                ("program", 1),
+                ("reasoning", 1),
+                ("tool_call", 1)
+            ]
+        );
+    }
+    // A session within another one is spoken by models; a name that leads elsewhere leads nowhere.
+    let mut helper = info.clone();
+    helper["parentID"] = json!("ses_0");
+    put("session/p/ses_1.json".to_owned(), &helper);
+    let helped = read_at(&folder.path().join("session/p/ses_1.json")).unwrap();
+    assert_eq!(said(&helped), []);
+    assert_eq!(helped.transcript.left_out["helper"], 2);
+    helper["id"] = json!("ses/../ses_1");
+    put("session/p/ses_2.json".to_owned(), &helper);
+    let elsewhere = read_at(&folder.path().join("session/p/ses_2.json")).unwrap();
+    assert!(elsewhere.transcript.left_out.is_empty());
+}

@@ -26,10 +26,11 @@ fn pastes_and_documents_of_claude_ai_are_read() {
         ]
     );
     assert_eq!(reading.transcript.broken, 0);
+    assert_eq!(reading.transcript.attachments, 2);
     let left_out: Vec<_> = reading.transcript.left_out.into_iter().collect();
     assert_eq!(
         left_out,
-        [("file", 2), ("reasoning", 1), ("tool_result", 1)]
+        [("attachment", 2), ("reasoning", 1), ("tool_result", 1)]
     );
 }
 

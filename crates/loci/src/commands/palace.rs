@@ -2,6 +2,7 @@
 
 mod trust;
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 use std::io;
@@ -271,6 +272,13 @@ fn remarks(report: &Report) -> String {
             if *repairs == 1 { "is" } else { "are" }
         );
     }
+    if report.attachments > 0 {
+        let attachments = counted(report.attachments, "attachment");
+        let _ = writeln!(text, "attached  {attachments} filed with the text");
+    }
+    if !report.endings.is_empty() {
+        let _ = writeln!(text, "not read  {}", by_ending(&report.endings));
+    }
     if !left_out.is_empty() {
         let kinds = left_out
             .iter()
@@ -317,6 +325,7 @@ fn text_of(report: &Report, is_dry: bool, pending: u64) -> String {
     if *moved > 0 {
         let _ = write!(text, " ({moved} of them moved)");
     }
+    text += &compressed(&report.compressed);
     let _ = write!(text, ", {unchanged} unchanged");
     for (reason, count) in passed_over {
         let _ = write!(text, ", {count} {}", reason.replace('_', " "));
@@ -351,6 +360,26 @@ fn text_of(report: &Report, is_dry: bool, pending: u64) -> String {
         );
     }
     text
+}
+
+fn compressed(endings: &BTreeMap<String, u64>) -> String {
+    let of_each =
+        |(ending, count): (&String, &u64)| format!(" ({count} of them compressed, .{ending})");
+    endings.iter().map(of_each).collect()
+}
+
+/// Returns the numbers of files by the ending of their names, the most first.
+fn by_ending(endings: &BTreeMap<String, u64>) -> String {
+    let mut endings: Vec<(&str, u64)> = endings
+        .iter()
+        .map(|(ending, count)| (ending.as_str(), *count))
+        .collect();
+    endings.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let named = endings.iter().map(|(ending, count)| match *ending {
+        "" => format!("{count} with another ending or none"),
+        ending => format!("{count} .{ending}"),
+    });
+    named.collect::<Vec<_>>().join(", ")
 }
 
 fn apart_line(apart: &Apart) -> String {
