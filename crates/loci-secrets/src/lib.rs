@@ -13,38 +13,46 @@
 //! assert_eq!(redacted.found().to_string(), "github-token 1, private 1");
 //! ```
 
+#[macro_use]
+mod tables;
+
+mod alphabet;
+mod announcement;
 mod assignment;
+mod code;
+mod columns;
+mod cookies;
+mod escapes;
+mod fields;
+mod finder;
 mod forms;
+mod languages;
+mod names;
+mod options;
+mod passwords;
+mod patterns;
+mod place;
+mod positions;
+mod private;
 mod random;
+mod sentence;
 mod special;
+mod value;
 mod work;
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::OnceLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use loci_core::{Redacted, Redactor, Removed};
 
-use assignment::{NAME_PART_PASS, NAME_PARTS};
-use forms::{FORMS, Form};
-use special::Found;
+use finder::Finder;
 
 /// The kind of text that a person marked as private.
 pub const PRIVATE: &str = "private";
 /// Maximum passes over a text: removing one secret can join the parts of another.
 const PASSES_MAX: usize = 8;
-/// Bytes of a secret that are read for its recognition.
-const FORM_REACH_MAX: usize = 4096;
 /// Bytes of a secret or a value that are rated.
 const JUDGED_MAX: usize = 512;
-/// Bytes before a secret that are used as its context.
-const NEAR_MAX: usize = 64;
-/// Prefixes of secrets from which the same bytes are read again.
-const READINGS_MAX: usize = 8;
-
-const PRIVATE_BEGIN: &str = "<private>";
-const PRIVATE_END: &str = "</private>";
 
 /// Redacts texts by [`redact`] and [`redact_file`].
 #[derive(Debug, Clone, Copy, Default)]
@@ -97,6 +105,9 @@ fn redact_with(text: &str, marks: PrivateMarks) -> Redacted<'_> {
     redacted
 }
 
+/// The range of a secret, and its kind.
+type Found = (Range<usize>, &'static str);
+
 /// A range of the text to remove.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Cut {
@@ -147,208 +158,6 @@ fn apply(redacted: &mut Redacted<'_>, cuts: &[Cut]) {
     redacted.removed = removed;
 }
 
-/// The rule for a match of one of the patterns.
-#[derive(Debug, Clone, Copy)]
-enum Trigger {
-    Form(&'static Form),
-    Name,
-    NamePass,
-    JsonWebToken,
-    Private,
-    /// A rule of [`special`]; an exact pattern must match with its case.
-    Special {
-        pattern: &'static str,
-        is_exact: bool,
-        find: fn(&str, Range<usize>) -> Option<Found>,
-    },
-}
-
-/// Prefixes of Discord tokens: the first digits of user ids, in base64.
-const DISCORD: [&str; 12] = [
-    "MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT", "MD", "Mg", "NA",
-];
-
-fn specials() -> Vec<Trigger> {
-    let exact = |pattern, find| Trigger::Special {
-        pattern,
-        is_exact: true,
-        find,
-    };
-    let any_case = |pattern, find| Trigger::Special {
-        pattern,
-        is_exact: false,
-        find,
-    };
-    let mut specials = vec![
-        exact("-----BEGIN ", special::private_key),
-        exact("://", special::url_password),
-        exact(" -u ", special::flag_password),
-        exact(" --user ", special::flag_password),
-        any_case("bearer ", special::bearer),
-        any_case("authorization: token ", special::bearer),
-        any_case("basic ", special::basic),
-        exact(":AA", special::telegram),
-        exact("-us", special::mailchimp),
-        exact("NRAL", special::new_relic),
-        exact(".atlasv1.", special::terraform),
-        exact("Q~", special::azure_secret),
-        exact("sig=", special::azure_signature),
-        exact("hooks.slack.com/", |text, hit| {
-            special::webhook(text, hit, "slack-webhook")
-        }),
-        exact("discord.com/api/webhooks/", |text, hit| {
-            special::webhook(text, hit, "discord-webhook")
-        }),
-        exact("discordapp.com/api/webhooks/", |text, hit| {
-            special::webhook(text, hit, "discord-webhook")
-        }),
-    ];
-    specials.extend(DISCORD.map(|pattern| exact(pattern, special::discord)));
-    specials
-}
-
-/// Finds the candidates for secrets in a text.
-struct Finder {
-    patterns: AhoCorasick,
-    /// The rules of the patterns, in their order.
-    triggers: Vec<Trigger>,
-}
-
-impl Finder {
-    fn get() -> &'static Finder {
-        static FINDER: OnceLock<Finder> = OnceLock::new();
-        FINDER.get_or_init(Finder::new)
-    }
-
-    fn new() -> Self {
-        let mut rows: Vec<(&'static str, Trigger)> = vec![(PRIVATE_BEGIN, Trigger::Private)];
-        rows.extend(FORMS.iter().map(|form| (form.prefix, Trigger::Form(form))));
-        rows.extend(NAME_PARTS.map(|part| (part, Trigger::Name)));
-        rows.push((NAME_PART_PASS, Trigger::NamePass));
-        rows.push(("eyJ", Trigger::JsonWebToken));
-        rows.extend(specials().into_iter().filter_map(|trigger| match trigger {
-            Trigger::Special { pattern, .. } => Some((pattern, trigger)),
-            _ => None,
-        }));
-        let patterns = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .kind(Some(AhoCorasickKind::DFA))
-            .build(rows.iter().map(|(pattern, _)| pattern));
-        #[expect(clippy::expect_used, reason = "the patterns are constants, and few")]
-        let patterns = patterns.expect("the patterns of secrets are too many");
-        Finder {
-            patterns,
-            triggers: rows.into_iter().map(|(_, trigger)| trigger).collect(),
-        }
-    }
-
-    /// Returns the ranges to remove from a text, in order. As long as the text has private text,
-    /// returns only that.
-    fn cuts(&self, text: &str, marks: PrivateMarks, is_last_pass: bool) -> Vec<Cut> {
-        let mut cuts: Vec<Cut> = Vec::new();
-        // The end of the known certain secrets; matches before it are skipped.
-        let mut certain_end = 0;
-        let mut is_private_known = false;
-        let (mut forms, mut names, mut web_tokens) = (
-            Readings::default(),
-            Readings::default(),
-            Readings::default(),
-        );
-        for hit in self.patterns.find_overlapping_iter(text) {
-            let (range, trigger) = (
-                hit.start()..hit.end(),
-                self.triggers[hit.pattern().as_usize()],
-            );
-            if matches!(trigger, Trigger::Private) && !is_private_known {
-                let cuts = private_cuts(text, marks, is_last_pass);
-                if !cuts.is_empty() {
-                    return cuts;
-                }
-                is_private_known = true;
-            }
-            if range.start < certain_end {
-                continue;
-            }
-            let (found, is_certain) = match trigger {
-                Trigger::Form(form) => (
-                    forms.read(text, range, |text, hit| of_form(text, hit, form)),
-                    true,
-                ),
-                Trigger::Special {
-                    pattern,
-                    is_exact,
-                    find,
-                } => {
-                    let is_there = !is_exact || &text[range.clone()] == pattern;
-                    (if is_there { find(text, range) } else { None }, true)
-                }
-                Trigger::JsonWebToken if &text[range.clone()] == "eyJ" => {
-                    (web_tokens.read(text, range, special::json_web_token), true)
-                }
-                Trigger::NamePass => {
-                    let is_name_end = text
-                        .as_bytes()
-                        .get(range.end)
-                        .is_none_or(|next| !next.is_ascii_alphanumeric());
-                    (
-                        if is_name_end {
-                            names.read(text, range, assignment::secret)
-                        } else {
-                            None
-                        },
-                        false,
-                    )
-                }
-                Trigger::Name => (names.read(text, range, assignment::secret), false),
-                Trigger::JsonWebToken | Trigger::Private => (None, true),
-            };
-            if let Some((range, kind)) = found {
-                if is_certain {
-                    certain_end = certain_end.max(range.end);
-                }
-                cuts.push(Cut {
-                    range,
-                    kind,
-                    is_certain,
-                });
-            }
-        }
-        joined(cuts)
-    }
-}
-
-/// Counts the reads of the same text for secrets of one kind. Without a limit, a text full of their
-/// prefixes would be read to its end from each of them.
-#[derive(Debug, Default)]
-struct Readings {
-    /// The end of the text that was read.
-    end: usize,
-    /// The number of prefixes from which it was read.
-    count: usize,
-}
-
-impl Readings {
-    /// Returns the secret that `find` recognizes at a match; `None` in text that was read
-    /// [`READINGS_MAX`] times. `find` also returns the end of the text that it read.
-    fn read(
-        &mut self,
-        text: &str,
-        hit: Range<usize>,
-        find: impl FnOnce(&str, Range<usize>) -> (Option<Found>, usize),
-    ) -> Option<Found> {
-        let is_within = hit.start < self.end;
-        if is_within && self.count >= READINGS_MAX {
-            return None;
-        }
-        let (found, end) = find(text, hit.clone());
-        if end > hit.end {
-            self.count = if is_within { self.count + 1 } else { 1 };
-            self.end = self.end.max(end);
-        }
-        found
-    }
-}
-
 /// Sorts the cuts and merges overlapping ones.
 fn joined(mut cuts: Vec<Cut>) -> Vec<Cut> {
     cuts.sort_by_key(|cut| (cut.range.start, !cut.is_certain));
@@ -368,179 +177,6 @@ fn joined(mut cuts: Vec<Cut>) -> Vec<Cut> {
         }
     }
     joined
-}
-
-/// Returns the secret of this form at the match of its prefix, and the end of the text that was
-/// read.
-fn of_form(text: &str, hit: Range<usize>, form: &Form) -> (Option<Found>, usize) {
-    let bytes = text.as_bytes();
-    if &text[hit.clone()] != form.prefix || !is_boundary(bytes, hit.start) {
-        return (None, 0);
-    }
-    let is_of = |byte: &&u8| form.alphabet.has(**byte);
-    let reach_max = form.max.saturating_add(1).min(FORM_REACH_MAX);
-    let reach = &bytes[hit.end..bytes.len().min(hit.end + reach_max)];
-    let read = reach.iter().take_while(is_of).count();
-    work::read(read);
-    // A full stop ends a sentence, not a secret.
-    let length = reach[..read]
-        .iter()
-        .rposition(|byte| *byte != b'.')
-        .map_or(0, |last| last + 1);
-    let ends = bytes
-        .get(hit.end + length)
-        .is_none_or(|next| !next.is_ascii_alphanumeric());
-    let secret = || {
-        if length < form.min || length > form.max || !(ends || length == FORM_REACH_MAX) {
-            return None;
-        }
-        let tail = &text[hit.end..hit.end + length];
-        let judged = &tail[..tail.len().min(JUDGED_MAX)];
-        if random::is_placeholder(judged) || (form.is_common() && !random::is_random(judged)) {
-            return None;
-        }
-        // Names of caches end with a hash after `key-`.
-        let before = &bytes[hit.start.saturating_sub(NEAR_MAX)..hit.start];
-        let is_cache = before
-            .windows(5)
-            .any(|word| word.eq_ignore_ascii_case(b"cache"));
-        if form.prefix == "key-" && (before.ends_with(b"-") || is_cache) {
-            return None;
-        }
-        // The rest of a secret that exceeds the maximum.
-        let rest = if length == FORM_REACH_MAX {
-            bytes[hit.end + length..].iter().take_while(is_of).count()
-        } else {
-            0
-        };
-        Some((hit.start..hit.end + length + rest, form.kind))
-    };
-    (secret(), hit.end + read)
-}
-
-/// Returns true if a word can begin here: not within another, but after an escape such as `\n` or
-/// `%20`.
-fn is_boundary(bytes: &[u8], at: usize) -> bool {
-    let before = |distance: usize| at.checked_sub(distance).map(|place| bytes[place]);
-    let Some(last) = before(1) else { return true };
-    if !last.is_ascii_alphanumeric() && !matches!(last, b'+') {
-        return true;
-    }
-    (before(2) == Some(b'\\') && matches!(last, b'n' | b'r' | b't'))
-        || (before(3) == Some(b'%')
-            && last.is_ascii_hexdigit()
-            && before(2).is_some_and(|byte| byte.is_ascii_hexdigit()))
-}
-
-/// Returns the cuts of private text by the rules of [`PrivateMarks`]; in the last pass, one cut
-/// from the first of them to the end.
-fn private_cuts(text: &str, marks: PrivateMarks, is_last_pass: bool) -> Vec<Cut> {
-    let lower = text.to_ascii_lowercase();
-    let in_code = if marks == PrivateMarks::Closed {
-        code_spans(text)
-    } else {
-        Vec::new()
-    };
-    let is_in_code = |at: usize| {
-        let following = in_code.partition_point(|span| span.start <= at);
-        following > 0 && in_code[following - 1].contains(&at)
-    };
-    // The marks without an end so far, and the cuts; nested ones are merged.
-    let (mut open, mut cuts): (Vec<usize>, Vec<Cut>) = (Vec::new(), Vec::new());
-    let cut = |range: Range<usize>| Cut {
-        range,
-        kind: PRIVATE,
-        is_certain: true,
-    };
-    for (at, _) in lower.match_indices('<') {
-        let rest = &lower[at..];
-        let (is_begin, is_end) = (
-            rest.starts_with(PRIVATE_BEGIN),
-            rest.starts_with(PRIVATE_END),
-        );
-        if !(is_begin || is_end) || is_in_code(at) {
-            continue;
-        }
-        if is_begin {
-            open.push(at);
-        } else if let Some(start) = open.pop() {
-            cuts.push(cut(start..at + PRIVATE_END.len()));
-        }
-    }
-    if marks == PrivateMarks::All && !open.is_empty() {
-        let last_empty_line = last_empty_line(text);
-        let mut end = 0;
-        for start in open {
-            if start >= end {
-                end = unclosed_end(text, start, last_empty_line);
-            }
-            cuts.push(cut(start..end));
-        }
-    }
-    let mut cuts = joined(cuts);
-    if is_last_pass && let Some(first) = cuts.first_mut() {
-        first.range.end = text.len();
-        cuts.truncate(1);
-    }
-    cuts
-}
-
-/// Returns the start of the last empty line.
-fn last_empty_line(text: &str) -> Option<usize> {
-    let mut end = text.len();
-    text.split_inclusive('\n').rev().find_map(|line| {
-        end -= line.len();
-        line.trim().is_empty().then_some(end)
-    })
-}
-
-/// Returns the end of private text without an end mark: that of its paragraph, or of its line if no
-/// empty line follows.
-fn unclosed_end(text: &str, start: usize, last_empty_line: Option<usize>) -> usize {
-    let rest = &text[start..];
-    let has_paragraph_end = last_empty_line.is_some_and(|line| line > start);
-    let mut end = start;
-    for line in rest.split_inclusive('\n') {
-        if !has_paragraph_end {
-            return start + line.trim_end_matches(['\n', '\r']).len();
-        }
-        if end > start && line.trim().is_empty() {
-            break;
-        }
-        end += line.len();
-    }
-    end
-}
-
-/// Returns the spans of a text between backticks, in order: within a line, and whole lines between
-/// two fences of three backticks.
-fn code_spans(text: &str) -> Vec<Range<usize>> {
-    let (mut spans, mut fence, mut at) = (Vec::new(), None, 0);
-    for line in text.split_inclusive('\n') {
-        if line.trim_start().starts_with("```") {
-            match fence.take() {
-                Some(start) => spans.push(start..at),
-                None => fence = Some(at),
-            }
-        } else {
-            let mut ticks = line.match_indices('`').map(|(tick, _)| at + tick);
-            while let (Some(start), Some(end)) = (ticks.next(), ticks.next()) {
-                spans.push(start..end);
-            }
-        }
-        at += line.len();
-    }
-    spans.sort_by_key(|span: &Range<usize>| span.start);
-    spans.dedup_by(|next, span| {
-        let is_within = next.start < span.end;
-        span.end = if is_within {
-            span.end.max(next.end)
-        } else {
-            span.end
-        };
-        is_within
-    });
-    spans
 }
 
 #[cfg(test)]

@@ -1,68 +1,36 @@
-//! Heuristics that distinguish secrets from other text of people and programs.
+//! Heuristics that distinguish random values from other text of people and programs.
 
+use std::sync::OnceLock;
+
+use crate::patterns::{Pattern, Patterns};
+use crate::tables::{FOLLOWERS, PLACEHOLDERS, TEMPLATE_SIGNS};
 use crate::work;
 
 /// Minimum letters and digits of a random value.
 const RANDOM_CHARACTERS_MIN: usize = 16;
+
 /// Minimum bits per character of a random value.
 const ENTROPY_MIN: f64 = 2.8;
-/// Maximum share of words in a random value.
-const WORDS_MAX: f64 = 0.5;
-/// Minimum bytes of a password.
-const PASSWORD_CHARACTERS_MIN: usize = 6;
 
-/// Parts of placeholders, which readers are to replace by a secret.
-const PLACEHOLDERS: [&str; 38] = [
-    "your",
-    "example",
-    "changeme",
-    "change-me",
-    "change_me",
-    "placeholder",
-    "dummy",
-    "sample",
-    "redacted",
-    "replace",
-    "insert",
-    "todo",
-    "fake",
-    "mock",
-    "xxxx",
-    "***",
-    "...",
-    "\u{2026}",
-    "\u{2022}",
-    "process.env",
-    "environ",
-    "getenv",
-    "secrets.",
-    "env.",
-    "${",
-    "{{",
-    "}}",
-    "$(",
-    "<",
-    "required",
-    "min:",
-    "notreal",
-    "not-a-",
-    "not_a_",
-    "lorem",
-    "foobar",
-    "deadbeef",
-    "undefined",
-];
-/// Placeholders for passwords in documentation.
-const PASSWORD_WORDS: [&str; 14] = [
-    "password", "passwd", "passw0rd", "pass", "pwd", "secret", "user", "username", "token", "foo",
-    "bar", "baz", "test", "none",
-];
+/// Maximum share of words in a random value.
+pub const WORDS_MAX: f64 = 0.5;
 
 /// Returns true if the value is a placeholder, a reference, or a sequence such as `1234`.
 pub fn is_placeholder(value: &str) -> bool {
-    work::read(value.len() * PLACEHOLDERS.len());
-    let lower = value.to_ascii_lowercase();
-    PLACEHOLDERS.iter().any(|part| lower.contains(part))
+    static PARTS: OnceLock<Patterns<()>> = OnceLock::new();
+    let parts = PARTS.get_or_init(|| {
+        let parts = PLACEHOLDERS.iter().map(|part| Pattern {
+            text: (*part).into(),
+            is_exact: false,
+            rule: (),
+        });
+        Patterns::new(parts.collect())
+    });
+    let mut has_part = false;
+    parts.search(value, |(), _| has_part = true);
+    let is_sign = |byte: u8| matches!(byte, b'<' | b'{' | b'}' | b'$');
+    has_part
+        || (value.bytes().any(is_sign) && TEMPLATE_SIGNS.iter().any(|sign| value.contains(sign)))
         || value.starts_with(['$', '%', '#', '@', '{', '['])
         || is_monotonous(value.as_bytes())
 }
@@ -89,35 +57,6 @@ pub fn is_random(value: &str) -> bool {
         && !is_placeholder(value)
 }
 
-/// Returns true if a value is a password of a person or a program: not a word, a path, a number or
-/// code. It has a letter and a digit; in quotes, a symbol between its letters may replace the
-/// digit.
-pub fn is_password(value: &str, is_quoted: bool) -> bool {
-    let bytes = value.as_bytes();
-    let has = |is: fn(&u8) -> bool| bytes.iter().any(is);
-    // Labels in forms have a star or an exclamation mark after the word.
-    let inner = value.trim_matches(|end: char| end.is_ascii_punctuation());
-    let has_symbol = value.is_ascii() && inner.bytes().any(|byte| b"!@#$%^&*+?~".contains(&byte));
-    bytes.len() >= PASSWORD_CHARACTERS_MIN
-        && bytes.len() <= 256
-        && has(u8::is_ascii_alphabetic)
-        && (has(u8::is_ascii_digit) || (is_quoted && has_symbol))
-        && !has(u8::is_ascii_whitespace)
-        && !is_placeholder_password(value)
-        && !is_path(value)
-        && !is_uuid(bytes)
-        && (is_quoted || !is_field(value))
-}
-
-/// Returns true if a value in the place of a password is a placeholder.
-pub fn is_placeholder_password(value: &str) -> bool {
-    let lower = value.to_ascii_lowercase();
-    let stem = lower.trim_end_matches(|last: char| last.is_ascii_digit());
-    PASSWORD_WORDS.contains(&lower.as_str())
-        || (PASSWORD_WORDS.contains(&stem) && lower.len() - stem.len() <= 3)
-        || is_placeholder(value)
-}
-
 /// Returns the entropy in bits per byte, by the frequencies of the bytes.
 fn entropy(bytes: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
@@ -138,17 +77,20 @@ fn entropy(bytes: &[u8]) -> f64 {
 
 /// Returns true if the case changes more often than in names.
 fn is_mixed(bytes: &[u8]) -> bool {
-    let rises = bytes
-        .windows(2)
-        .filter(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
-        .count();
-    rises * 8 >= bytes.len()
+    rises(bytes) * 8 >= bytes.len()
+}
+
+/// Returns how often upper case follows lower case.
+pub fn rises(bytes: &[u8]) -> usize {
+    let pairs = bytes.windows(2);
+    let is_rise = |pair: &&[u8]| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase();
+    pairs.filter(is_rise).count()
 }
 
 /// Returns true if most characters equal or follow the one before: `aaaa`, `1234`, `abcd`, `0000`.
 fn is_monotonous(bytes: &[u8]) -> bool {
     let follows = |pair: &[u8]| {
-        let (first, second) = (pair[0].to_ascii_lowercase(), pair[1].to_ascii_lowercase());
+        let (first, second) = (pair[0], pair[1]);
         first == second || first.wrapping_add(1) == second || second.wrapping_add(1) == first
     };
     let followers = bytes.windows(2).filter(|pair| follows(pair)).count();
@@ -156,11 +98,11 @@ fn is_monotonous(bytes: &[u8]) -> bool {
 }
 
 /// Returns the share of a value's letters and digits in words of at least four letters.
-fn words_share(bytes: &[u8]) -> f64 {
+pub fn words_share(bytes: &[u8]) -> f64 {
     let (mut in_words, mut begin) = (0, 0);
     for end in 1..=bytes.len() {
         if end == bytes.len() || is_word_break(bytes[end - 1], bytes[end], end - begin) {
-            if is_word(&bytes[begin..end]) {
+            if is_word(&bytes[begin..end]) && has_pairs_of_words(&bytes[begin..end]) {
                 in_words += end - begin;
             }
             begin = end;
@@ -171,6 +113,18 @@ fn words_share(bytes: &[u8]) -> f64 {
         .filter(|byte| byte.is_ascii_alphanumeric())
         .count();
     in_words as f64 / all.max(1) as f64
+}
+
+/// Returns true if the pairs of letters are those of words, one aside in a long one.
+fn has_pairs_of_words(letters: &[u8]) -> bool {
+    const LONG_MIN: usize = 8;
+    let is_strange = |pair: &&[u8]| {
+        let [first, second] = [pair[0], pair[1]].map(|letter| letter.to_ascii_lowercase());
+        let followers = FOLLOWERS.get(usize::from(first.wrapping_sub(b'a')));
+        !followers.is_some_and(|followers| followers.as_bytes().contains(&second))
+    };
+    let strange = letters.windows(2).filter(is_strange).count();
+    strange <= usize::from(letters.len() >= LONG_MIN)
 }
 
 /// Returns true if a word of this number of letters ends between two bytes.
@@ -187,7 +141,7 @@ fn is_vowel(byte: u8) -> bool {
 }
 
 /// Returns true if letters read like a word: with vowels, and few consonants in a row.
-fn is_word(letters: &[u8]) -> bool {
+pub fn is_word(letters: &[u8]) -> bool {
     const CONSONANTS_MAX: usize = 4;
     if letters.len() < 4 || !letters[0].is_ascii_alphabetic() {
         return false;
@@ -206,7 +160,8 @@ fn is_word(letters: &[u8]) -> bool {
     vowels * 5 >= letters.len() && longest <= CONSONANTS_MAX && longest_vowels <= 3
 }
 
-fn is_uuid(bytes: &[u8]) -> bool {
+/// Returns true if it is a UUID.
+pub fn is_uuid(bytes: &[u8]) -> bool {
     bytes.len() == 36
         && bytes.iter().enumerate().all(|(at, byte)| {
             if matches!(at, 8 | 13 | 18 | 23) {
@@ -237,107 +192,6 @@ fn is_public(value: &str) -> bool {
     .any(|prefix| value.starts_with(prefix))
 }
 
-/// Returns true if it is a file path.
-fn is_path(value: &str) -> bool {
-    ["/", "./", "../", "~/"]
-        .iter()
-        .any(|prefix| value.starts_with(prefix))
-        || (value.contains('/') && value.contains('.'))
-        || value
-            .as_bytes()
-            .get(1..3)
-            .is_some_and(|drive| drive == b":\\")
-}
-
-/// Returns true if an unquoted value is a field in a program: `config.password`.
-fn is_field(value: &str) -> bool {
-    let (name, rest) = split_name(value);
-    !name.is_empty()
-        && rest
-            .strip_prefix(['.', '-'])
-            .is_some_and(|rest| rest.starts_with(is_name_start))
-}
-
-/// Returns true if an unquoted value is a path of names in a program: `registry.EnumKey`.
-pub fn is_name_path(value: &str) -> bool {
-    let is_name = |part: &str| part.starts_with(is_name_start) && split_name(part).1.is_empty();
-    value.split_once('.').is_some_and(|(first, rest)| {
-        is_name(first) && !is_random(first) && rest.split('.').all(is_name)
-    })
-}
-
-/// Returns true if an unquoted value is a name in a program, or an expression of such names:
-/// `new_password1`, `layer1+layer2`. A single word with digits may also be a password: it is a name
-/// only if `is_word_name`.
-pub fn is_identifier(value: &str, is_word_name: bool) -> bool {
-    const DIGITS_MAX: usize = 2;
-    let value = value.trim_end_matches(';');
-    let parts = || value.split(['+', '-', '*', '/', '?']);
-    let is_name = |part: &str| {
-        let stem = part.trim_end_matches(|last: char| last.is_ascii_digit());
-        let letters = stem
-            .bytes()
-            .all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
-        let is_compound = stem.trim_matches('_').contains('_')
-            || (stem.starts_with(|first: char| first.is_ascii_lowercase())
-                && stem.bytes().any(|byte| byte.is_ascii_uppercase()));
-        !stem.is_empty()
-            && letters
-            && part.len() - stem.len() <= DIGITS_MAX
-            && (is_word_name || is_compound || parts().count() > 1)
-            && (is_compound || stem.len() < 4 || is_word(stem.as_bytes()))
-    };
-    parts().all(is_name)
-}
-
-/// Returns true if an unquoted value is computed: a call, an index, a path, a pointer, a number.
-pub fn is_computed(value: &str) -> bool {
-    let value = value.strip_prefix("::").unwrap_or(value);
-    let (name, rest) = split_name(value);
-    let goes_on = ["(", "[", "::", "->", "!("]
-        .iter()
-        .any(|next| rest.starts_with(next));
-    (goes_on && name.starts_with(is_name_start))
-        || value.starts_with(['*', '&', '(', '|'])
-        || is_number(value)
-}
-
-fn is_name_start(first: char) -> bool {
-    first.is_ascii_alphabetic() || first == '_'
-}
-
-fn split_name(value: &str) -> (&str, &str) {
-    let is_end = |character: char| !character.is_ascii_alphanumeric() && character != '_';
-    value.split_at(value.find(is_end).unwrap_or(value.len()))
-}
-
-/// Returns true if it is a number in a program: `-12`, `0x1f`, `1_000u32`.
-fn is_number(value: &str) -> bool {
-    let value = value.trim_end_matches(';');
-    let value = value.strip_prefix('-').unwrap_or(value);
-    let is_hex = value.starts_with("0x") || value.starts_with("0X");
-    let suffixes = [
-        "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize",
-        "f32", "f64", "L", "U",
-    ];
-    let digits = suffixes
-        .iter()
-        .find_map(|suffix| value.strip_suffix(suffix))
-        .unwrap_or(value);
-    let digits = if is_hex {
-        digits.get(2..).unwrap_or_default()
-    } else {
-        digits
-    };
-    let is_digit = |byte: u8| {
-        byte == b'_'
-            || byte == b'.'
-            || byte.is_ascii_digit()
-            || (is_hex && byte.is_ascii_hexdigit())
-    };
-    !digits.is_empty() && digits.bytes().all(is_digit)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -357,71 +211,6 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(is_random(value), expected, "{value}");
-        }
-    }
-
-    #[test]
-    fn what_programs_compute_is_told_from_values() {
-        for value in [
-            "getPassword2()",
-            "GUID::from_u128(0x1f)",
-            "*const",
-            "-1073741718i32",
-            "0x3f2a",
-            "1_000u32",
-            "keys[2]",
-        ] {
-            assert!(is_computed(value), "{value}");
-        }
-        for value in [
-            "hunter2",
-            "3f9a1c7be2d045886a0f",
-            "q7Xw2PzL9vKd4TnB",
-            "a.b-c",
-            "Tr0ub4dor&3",
-        ] {
-            assert!(!is_computed(value), "{value}");
-        }
-    }
-
-    #[test]
-    fn names_of_programs_are_told_from_words_with_numbers() {
-        for (value, is_word_name, expected) in [
-            ("new_password1", false, true),
-            ("newPassword1", false, true),
-            ("layer1+layer2", false, true),
-            ("hunter2", false, false),
-            ("hunter2", true, true),
-            ("Winter2345", true, false),
-            ("xK7pQ2", true, false),
-            ("MyPass12", false, false),
-        ] {
-            assert_eq!(is_identifier(value, is_word_name), expected, "{value}");
-        }
-    }
-
-    #[test]
-    fn passwords_are_told_from_code_and_words() {
-        for (value, is_quoted, expected) in [
-            ("hunter2", false, true),
-            ("Tr0ub4dor&3", true, true),
-            ("s3cret!", false, true),
-            ("string", false, false),
-            ("config.password2", false, false),
-            ("tests/ui/a1.rs", true, false),
-            ("${DB_PASSWORD1}", true, false),
-            ("/run/secrets/db1", true, false),
-            ("password", true, false),
-            ("password1", true, false),
-            ("12345678", true, false),
-            ("Tr0ub4dor&3", false, true),
-            ("correct&horse", true, true),
-            ("correct&horse", false, false),
-            ("Contraseña*", true, false),
-            ("Passwort!", true, false),
-            ("host[:port]", true, false),
-        ] {
-            assert_eq!(is_password(value, is_quoted), expected, "{value}");
         }
     }
 }

@@ -5,9 +5,10 @@ use std::ops::Range;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
-use crate::forms::Alphabet;
-use crate::random::{is_password, is_placeholder, is_placeholder_password, is_random};
-use crate::{is_boundary, work};
+use crate::alphabet::{Alphabet, is_boundary};
+use crate::passwords::{is_option_value, is_placeholder_password, is_reference};
+use crate::random::{is_placeholder, is_random};
+use crate::{Found, work};
 
 /// Maximum bytes of a secret that are read.
 const REACH_MAX: usize = 16 << 10;
@@ -15,9 +16,6 @@ const REACH_MAX: usize = 16 << 10;
 const HEADER_MAX: usize = 2 << 10;
 /// Maximum bytes of a user's name and password in a URL.
 const USER_INFO_MAX: usize = 512;
-
-/// The range of a secret, and its kind.
-pub type Found = (Range<usize>, &'static str);
 
 /// Returns the longest run of the alphabet from `at` on, up to [`REACH_MAX`].
 fn run(bytes: &[u8], at: usize, alphabet: Alphabet) -> Range<usize> {
@@ -58,7 +56,8 @@ pub fn private_key(text: &str, hit: Range<usize>) -> Option<Found> {
     const BODY_MIN: usize = 40;
     let rest = &text[hit.end..];
     let label_end = rest[..rest.floor_char_boundary(64)].find(FRAME)?;
-    if !rest[..label_end].contains("PRIVATE KEY") {
+    let label = &rest[..label_end];
+    if !label.contains("PRIVATE KEY") && !label.contains("Static key") {
         return None;
     }
     let body_at = hit.end + label_end + FRAME.len();
@@ -123,43 +122,216 @@ pub fn json_web_token(text: &str, hit: Range<usize>) -> (Option<Found>, usize) {
     (token(), header.end)
 }
 
-/// Finds the password of a URL, as in `postgres://user:password@host/`: `hit` is `://`.
+/// Finds the password of a URL, as in `postgres://user:password@host/`, or the token in its place:
+/// `hit` is `://`.
 pub fn url_password(text: &str, hit: Range<usize>) -> Option<Found> {
     let bytes = text.as_bytes();
     let scheme = run_back(bytes, hit.start, Alphabet::Dotted, 32);
-    if !bytes[scheme].iter().any(u8::is_ascii_alphabetic) {
+    if !bytes[scheme.clone()].iter().any(u8::is_ascii_alphabetic) {
         return None;
     }
     let rest = &bytes[hit.end..bytes.len().min(hit.end + USER_INFO_MAX)];
     let is_end = |byte: &u8| {
-        byte.is_ascii_whitespace() || b"/?#\"'`<>\\|".contains(byte) || byte.is_ascii_control()
+        byte.is_ascii_whitespace() || b"\"'`<>\\|".contains(byte) || byte.is_ascii_control()
     };
-    let authority = &rest[..rest.iter().position(is_end).unwrap_or(rest.len())];
-    let at = authority.iter().rposition(|byte| *byte == b'@')?;
-    let colon = authority[..at].iter().position(|byte| *byte == b':')?;
+    let url = &rest[..rest.iter().position(is_end).unwrap_or(rest.len())];
+    let authority = &url[..url
+        .iter()
+        .position(|byte| b"/?#".contains(byte))
+        .unwrap_or(url.len())];
+    let colon_in = |part: &[u8]| part.iter().position(|byte| *byte == b':');
+    let at = if let Some(at) = authority.iter().rposition(|byte| *byte == b'@') {
+        at
+    } else {
+        // A password may contain the signs that end the name of a host, which has a number
+        // after its colon.
+        let after = &authority[colon_in(authority)? + 1..];
+        let is_port = after.iter().all(u8::is_ascii_digit);
+        let at = url
+            .iter()
+            .position(|byte| *byte == b'@')
+            .filter(|_| !is_port)?;
+        let is_host = |byte: &u8| byte.is_ascii_alphanumeric() || b".-".contains(byte);
+        url.get(at + 1).filter(|byte| is_host(byte)).map(|_| at)?
+    };
+    let is_host_known = at + 1 < url.len();
+    let Some(colon) = colon_in(&url[..at]) else {
+        let token = text.get(hit.end..hit.end + at)?;
+        let is_public = url[at..].windows(6).any(|part| part == b"sentry");
+        return (is_host_known && is_random(token) && !is_public)
+            .then_some((hit.end..hit.end + at, "url-token"));
+    };
+    let user = text.get(hit.end..hit.end + colon)?;
     let range = hit.end + colon + 1..hit.end + at;
     let password = text.get(range.clone())?;
-    let is_host_known = at + 1 < authority.len();
+    // Some services take a token as the name, with any password.
+    if is_host_known && is_random(user) && !password.starts_with("[redacted") {
+        return Some((hit.end..hit.end + at, "url-token"));
+    }
     (password.len() >= 3
         && is_host_known
         && !is_placeholder_password(password)
+        && !is_reference(password)
         && !password.starts_with("[redacted"))
     .then_some((range, "password"))
 }
 
-/// Finds the password of `user:password` after a flag of curl.
-pub fn flag_password(text: &str, hit: Range<usize>) -> Option<Found> {
-    let rest = &text[hit.end..];
-    let rest = rest.strip_prefix(['"', '\'']).unwrap_or(rest);
-    let begin = text.len() - rest.len();
-    let window = &rest.as_bytes()[..rest.len().min(USER_INFO_MAX)];
-    let end = window
+/// Finds the password of an Oracle URL: `hit` is `thin:`.
+pub fn thin_password(text: &str, hit: Range<usize>) -> Option<Found> {
+    let rest = &text[hit.end..text.floor_char_boundary(text.len().min(hit.end + USER_INFO_MAX))];
+    let (user, rest) = rest.split_once('/')?;
+    let password = &rest[..rest.find('@')?];
+    let begin = hit.end + user.len() + 1;
+    let is_user = !user.is_empty()
+        && user
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_$#".contains(&byte));
+    (is_user && is_option_value(password) && !password.contains(char::is_whitespace))
+        .then_some((begin..begin + password.len(), "password"))
+}
+
+/// Finds the password of a line of `.pgpass`: `hit` is the port.
+pub fn pgpass(text: &str, hit: Range<usize>) -> Option<Found> {
+    let from = text.floor_char_boundary(hit.start.saturating_sub(128));
+    let host = text[from..hit.start]
+        .rsplit(['\n', ' ', '`', '"', '\''])
+        .next()?;
+    let rest = &text[hit.end..text.floor_char_boundary(text.len().min(hit.end + USER_INFO_MAX))];
+    let line = rest.split(['\n', '\r', '`']).next()?;
+    let mut fields = line.splitn(3, ':');
+    let (database, user, password) = (fields.next()?, fields.next()?, fields.next()?);
+    let is_name = |name: &str| !name.is_empty() && !name.contains([' ', '/', '@']);
+    let password = password.split(' ').next()?.trim_end_matches(['"', '\'']);
+    let begin = hit.end + database.len() + user.len() + 2;
+    (is_name(host) && is_name(database) && is_name(user) && is_option_value(password))
+        .then_some((begin..begin + password.len(), "password"))
+}
+
+/// Finds the hash of a password, as in `htpasswd` and `/etc/shadow`: `hit` is its method.
+pub fn password_hash(text: &str, hit: Range<usize>) -> Option<Found> {
+    const HASH_MIN: usize = 22;
+    let bytes = text.as_bytes();
+    let is_of = |byte: &u8| byte.is_ascii_alphanumeric() || b"./+$=,_-".contains(byte);
+    let rest = &bytes[hit.end..bytes.len().min(hit.end + 256)];
+    let length = rest.iter().take_while(|byte| is_of(byte)).count();
+    work::read(length);
+    let length = rest[..length]
         .iter()
-        .position(|byte| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\''))?;
-    let colon = window[..end].iter().position(|byte| *byte == b':')?;
-    let range = begin + colon + 1..begin + end;
-    let password = text.get(range.clone())?;
-    (colon > 0 && is_password(password, false)).then_some((range, "password"))
+        .rposition(|byte| !b".,".contains(byte))
+        .map_or(0, |last| last + 1);
+    let last = rest[..length]
+        .rsplit(|byte| *byte == b'$')
+        .next()
+        .unwrap_or_default();
+    let secret = text.get(hit.end..hit.end + length)?;
+    // A hash contains letters in a row by chance, but not the words of a placeholder.
+    let is_shown = ["...", "xxxx", "XXXX", "example", "your"]
+        .iter()
+        .any(|part| secret.contains(part));
+    (last.len() >= HASH_MIN && !is_shown && last.iter().any(u8::is_ascii_digit))
+        .then_some((hit.start..hit.end + length, "password-hash"))
+}
+
+/// Finds a private key in base64: `hit` is the beginning of its first line in that encoding.
+pub fn encoded_private_key(text: &str, hit: Range<usize>) -> Option<Found> {
+    const LABEL_MAX: usize = 64;
+    let bytes = text.as_bytes();
+    if !is_boundary(bytes, hit.start) {
+        return None;
+    }
+    let range = run(bytes, hit.start, Alphabet::Base64);
+    let begin = &bytes[range.start..range.end.min(range.start + LABEL_MAX)];
+    let decoded = STANDARD.decode(&begin[..begin.len() / 4 * 4]).ok()?;
+    let is_private = decoded.windows(11).any(|part| part == b"PRIVATE KEY");
+    (is_private && range.len() > LABEL_MAX).then_some((range, "private-key"))
+}
+
+/// Finds the values of a secret of Kubernetes: `hit` is `kind: Secret`.
+pub fn kubernetes(text: &str, hit: Range<usize>, found: &mut Vec<Found>) {
+    const LINES_MAX: usize = 200;
+    if text[hit.end..].starts_with(|next: char| next.is_alphanumeric()) {
+        return;
+    }
+    let from = text[..hit.start].rfind("\n---").map_or(0, |at| at + 4);
+    let from = text.floor_char_boundary(from.max(hit.start.saturating_sub(REACH_MAX)));
+    let (mut at, mut data): (usize, Option<usize>) = (from, None);
+    for line in text[from..].split_inclusive('\n').take(LINES_MAX) {
+        let begin = at;
+        at += line.len();
+        work::read(line.len());
+        let content = line.trim();
+        let indent = line.len() - line.trim_start().len();
+        if begin > hit.end && (content == "---" || content.starts_with("```")) {
+            break;
+        }
+        if matches!(content, "data:" | "stringData:") {
+            data = Some(indent);
+            continue;
+        }
+        if data.is_some_and(|data| indent <= data) && !content.is_empty() {
+            data = None;
+        }
+        let Some((name, value)) = content.split_once(": ").filter(|_| data.is_some()) else {
+            continue;
+        };
+        let value = value.trim().trim_matches(['"', '\'']);
+        let is_secret = value.len() >= 4
+            && !name.starts_with('#')
+            && !value.contains([' ', '<', '{'])
+            && !value.starts_with("[redacted")
+            && !is_reference(value)
+            && !is_placeholder(value);
+        if is_secret {
+            let value_at = begin + line.rfind(value).unwrap_or_default();
+            found.push((value_at..value_at + value.len(), "secret"));
+        }
+    }
+}
+
+/// Finds the private members of a key in JSON: `hit` is the member with its type.
+pub fn json_web_key(text: &str, hit: Range<usize>, found: &mut Vec<Found>) {
+    let start = text.floor_char_boundary(hit.start.saturating_sub(4096));
+    let start = text[start..hit.start]
+        .rfind('{')
+        .map_or(hit.start, |at| start + at);
+    let object = &text[start..text.floor_char_boundary(text.len().min(hit.end + 4096))];
+    let object = &object[..object.find('}').unwrap_or(object.len())];
+    work::read(object.len());
+    for name in ["d", "k", "p", "q", "dp", "dq", "qi"] {
+        let Some(at) = object.find(&format!("\"{name}\"")) else {
+            continue;
+        };
+        let rest = object[at + name.len() + 2..].trim_start_matches([' ', ':', '"', '\n']);
+        let value = &rest[..rest.find('"').unwrap_or_default()];
+        if value.len() >= 16 && value.bytes().all(|byte| Alphabet::Word.has(byte)) {
+            let begin = start + object.len() - rest.len();
+            found.push((begin..begin + value.len(), "private-key"));
+        }
+    }
+}
+
+/// Finds the private lines of a key of PuTTY: `hit` is the word before their number.
+pub fn putty_key(text: &str, hit: Range<usize>) -> Option<Found> {
+    let line_end = hit.end + text[hit.end..].find('\n')? + 1;
+    let lines = text[line_end..].split_inclusive('\n');
+    let of_key = lines.take(64).take_while(|line| {
+        line.trim().len() >= 8 && line.trim().bytes().all(|byte| Alphabet::Base64.has(byte))
+    });
+    let length: usize = of_key.map(str::len).sum();
+    let end = line_end + text[line_end..line_end + length].trim_end().len();
+    (length >= 16).then_some((line_end..end, "private-key"))
+}
+
+/// Finds a personal token of Airtable: `hit` is its prefix, before an id, a full stop and the secret.
+pub fn airtable(text: &str, hit: Range<usize>) -> Option<Found> {
+    const ID: usize = 14;
+    let bytes = text.as_bytes();
+    if bytes.get(hit.end + ID) != Some(&b'.') || !is_boundary(bytes, hit.start) {
+        return None;
+    }
+    let id = run(&bytes[..hit.end + ID], hit.end, Alphabet::Alphanumeric);
+    let secret = run(bytes, hit.end + ID + 1, Alphabet::Hex);
+    (id.len() == ID && secret.len() == 64).then_some((hit.start..secret.end, "airtable-token"))
 }
 
 /// Finds the token of an `Authorization` header after `Bearer` or `Token`.
@@ -175,7 +347,12 @@ pub fn bearer(text: &str, hit: Range<usize>) -> Option<Found> {
         .iter()
         .rposition(|byte| *byte != b'.')
         .map_or(0, |last| last + 1);
-    let range = hit.end..hit.end + length;
+    let begin = if rest.starts_with(b"token=") {
+        6.min(length)
+    } else {
+        0
+    };
+    let range = hit.end + begin..hit.end + length;
     let token = text.get(range.clone())?;
     is_random(token).then_some((range, "bearer-token"))
 }
@@ -235,19 +412,19 @@ pub fn terraform(text: &str, hit: Range<usize>) -> Option<Found> {
     (begin.len() == 14 && tail.len() >= 40).then_some((begin.start..tail.end, "terraform-token"))
 }
 
-/// Finds a client secret of an Azure application: `hit` is the `Q~` after its first four
+/// Finds a client secret of an Azure application: `hit` is the `8Q~` after its first three
 /// characters.
 pub fn azure_secret(text: &str, hit: Range<usize>) -> Option<Found> {
     let bytes = text.as_bytes();
     let is_of = |byte: &u8| Alphabet::Dotted.has(*byte) || *byte == b'~';
-    let start = hit.start.checked_sub(4)?;
+    let start = hit.start.checked_sub(3)?;
     let tail = bytes[hit.end..]
         .iter()
         .take(64)
         .take_while(|byte| is_of(byte))
         .count();
+    let tail = text[hit.end..hit.end + tail].trim_end_matches('.').len();
     let is_found = bytes[start..hit.start].iter().all(is_of)
-        && bytes[hit.start - 1].is_ascii_digit()
         && is_boundary(bytes, start)
         && (31..=36).contains(&tail);
     is_found.then_some((start..hit.end + tail, "azure-client-secret"))
