@@ -21,7 +21,6 @@ pub(crate) async fn put(
     entry: &CacheEntry,
     since: u64,
 ) -> Result<()> {
-    entry.check()?;
     transaction.not_wiped(&entry.owner, None, since)?;
     let vector = entry.vector.as_ref();
     let sql = format!(

@@ -27,7 +27,6 @@ pub(crate) async fn put(
     decision: &Decision,
     since: u64,
 ) -> Result<bool> {
-    decision.check()?;
     transaction.not_wiped(&decision.owner, None, since)?;
     let before = find(transaction, decision, decision.updated_at).await?;
     let created_at = before

@@ -9,7 +9,7 @@ use std::time::Duration;
 use loci_core::{
     Batch, CandidateQuery, Candidates, Error, FilingOrder, Filter, Location, LocationCount, Memory,
     MemoryId, ModelId, Page, Partition, Result, Space, StatusCount, Store, StoreSize, Sweep,
-    SweepClock, Timestamp, Touch, Vector, Wiped, Work, check_lease,
+    SweepClock, Timestamp, Touch, Vector, Wiped, Work, check_lease, check_texts,
 };
 use tempfile::TempDir;
 
@@ -472,6 +472,7 @@ impl Store for SqliteStore {
 
     fn lease(&self, name: &str, holder: &str, now: Timestamp, until: Timestamp) -> Result<bool> {
         check_lease(now, until)?;
+        check_texts([("name", Some(name)), ("holder", Some(holder))])?;
         // Looked at first, because even an empty write takes the lock of all processes.
         if self
             .opened()?

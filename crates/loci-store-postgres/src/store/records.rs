@@ -62,6 +62,8 @@ impl JobStore for PostgresStore {
 
 impl CacheStore for PostgresStore {
     fn put_cache_entry(&self, entry: &CacheEntry, since: u64) -> Result<()> {
+        // Before the owner is looked for.
+        entry.check()?;
         let needs = of_owner(&entry.owner);
         self.server
             .write(&entry.space, &needs, async |transaction| {
@@ -151,6 +153,7 @@ impl VersionStore for PostgresStore {
 
 impl DecisionStore for PostgresStore {
     fn put_decision(&self, decision: &Decision, since: u64) -> Result<bool> {
+        decision.check()?;
         let needs = of_owner(&decision.owner);
         let is_new = self
             .server

@@ -1,7 +1,7 @@
 //! Work that processes share: the queue of jobs, and leases on what one process alone may do.
 
 use loci_core::{
-    ClockJump, FailedJob, Job, JobCounts, JobOutcome, MemoryId, SweepClock, Timestamp, check_texts,
+    ClockJump, FailedJob, Job, JobCounts, JobOutcome, MemoryId, SweepClock, Timestamp,
     lease_end_max,
 };
 use rusqlite::{Connection, OptionalExtension, params};
@@ -203,7 +203,6 @@ pub(crate) fn lease(
     now: Timestamp,
     until: Timestamp,
 ) -> Result<bool> {
-    check_texts([("name", Some(name)), ("holder", Some(holder))])?;
     if is_leased(connection, name, holder, now)? {
         return Ok(false);
     }

@@ -280,6 +280,8 @@ pub(super) fn a_text_with_nul_is_refused(make: MakeStore<'_>) {
         ..decision("ann", "key")
     };
     refuses(store.put_decision(&valued, 0), "value");
+    refuses(store.put_cache_entry(&cache_entry(NUL, "c"), 0), "owner");
+    refuses(store.put_decision(&decision(NUL, "key"), 0), "owner");
     refuses(store.add_token(&token(NUL, 1)), "id");
     assert_eq!(records(&*store), 0);
     assert_eq!(store.tokens(), Ok(Vec::new()));
@@ -336,5 +338,8 @@ pub(super) fn a_wipe_and_a_lease_refuse_nul(make: MakeStore<'_>) {
     }
     let until = NOW.plus_seconds(1);
     refuses(store.lease(NUL, "holder", NOW, until), "name");
+    refuses(store.lease("name", NUL, NOW, until), "holder");
+    // Also while another holder has it.
+    assert_eq!(store.lease("name", "holder", NOW, until), Ok(true));
     refuses(store.lease("name", NUL, NOW, until), "holder");
 }
