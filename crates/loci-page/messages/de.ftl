@@ -344,6 +344,7 @@ file-duplicate-uid = Eine andere Notiz hat dieselbe Kennung
 file-conflict-copy = Konfliktkopie
 file-possible-conflict = Möglicher Konflikt
 file-conflict-marks = Konflikt einer Zusammenführung
+file-ambiguous-alias = Eine andere Notiz hat denselben Alias
 file-emptied = Die Datei wurde leer
 done-superseded = Die behaltene Erinnerung ersetzt nun die andere.
 done-kept-one = Eine Erinnerung wurde behalten, die andere vergessen.

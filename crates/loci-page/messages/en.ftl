@@ -344,6 +344,7 @@ file-duplicate-uid = Another note has the same id
 file-conflict-copy = Conflict copy
 file-possible-conflict = Possible conflict
 file-conflict-marks = Conflict of a merge
+file-ambiguous-alias = Another note has the same alias
 file-emptied = The file became empty
 done-superseded = The memory that you kept replaces the other one now.
 done-kept-one = One memory was kept, and the other one was forgotten.
