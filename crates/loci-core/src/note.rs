@@ -176,7 +176,7 @@ impl NoteFile {
     /// does for the file.
     pub const EXPECTED: Timestamp = Timestamp::from_microseconds(0);
 
-    /// What precedes another name of the note in its links. No link begins with it, because a link
+    /// The sign before another name of the note in its links. No link begins with it, because a link
     /// ends there.
     pub const ALIAS: char = '|';
 

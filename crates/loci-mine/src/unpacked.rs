@@ -125,7 +125,7 @@ impl Unpacked {
             if !is_hidden && is_inner && is_named_zip(&name) {
                 let mut file = tempfile::tempfile_in(self.folder.path())?;
                 limits.take_bytes(copy(&mut entry, &mut file, limits.bytes).map_err(named)?)?;
-                // What is no archive is a file like others that are not read.
+                // Another file is one like others that are not read.
                 match ZipArchive::new(BufReader::new(file)) {
                     Ok(inner) => {
                         self.take(inner, Some(&name), modified, wants, limits)
@@ -177,7 +177,7 @@ fn name_of<R: Read>(entry: &ZipFile<'_, R>) -> io::Result<String> {
     }
 }
 
-/// Returns true for hidden files, and what macOS adds.
+/// Returns true for hidden files, and for files that macOS adds.
 fn is_passed_over(name: &str) -> bool {
     let is_hidden = |part: &str| part.starts_with('.') || part == FOLDER_OF_MACOS;
     name.split('/').any(is_hidden)
@@ -189,14 +189,14 @@ fn is_named_zip(name: &str) -> bool {
     ending.is_some_and(|ending| ending.eq_ignore_ascii_case(ENDING))
 }
 
-/// What is done with archives in the archive.
+/// The treatment of archives in the archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Inner {
     PassedOver,
     Unpacked,
 }
 
-/// What may still be unpacked of an archive and of those in it together.
+/// The room that is left for unpacking an archive, together with the archives in it.
 struct Limits {
     entries: usize,
     bytes: u64,

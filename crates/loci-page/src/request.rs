@@ -104,7 +104,7 @@ impl Asked<'_> {
 pub(crate) type Answer =
     Arc<dyn Fn(&Asked<'_>, Parameters, String) -> Result<Response> + Send + Sync>;
 
-/// Answers a request with what its sender needs a scope for.
+/// Answers a request for which its sender needs a scope.
 pub(crate) async fn respond(
     page: Arc<Page>,
     request: Request,
@@ -180,7 +180,7 @@ where
     })
 }
 
-/// Tells the sender of a change what came of it.
+/// Tells the sender of a change its outcome.
 fn done(asked: &Asked<'_>, change: Change) -> Response {
     let session = asked.visitor.session.as_ref();
     let outcome = Outcome {

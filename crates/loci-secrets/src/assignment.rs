@@ -225,7 +225,7 @@ impl Assignment<'_> {
         let kind = self.kind(&value);
         let secret = kind.map(|kind| {
             let mut end = value::whole_end(self.text.as_bytes(), &value);
-            // The end of what Markdown shows in bold from before the name.
+            // The end of the bold text of Markdown that started before the name.
             let is_bold = self.text[..self.name.start].ends_with("**");
             if is_bold && !value.is_quoted && self.text.as_bytes()[..end].ends_with(b"**") {
                 end -= 2;

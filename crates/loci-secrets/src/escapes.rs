@@ -10,7 +10,7 @@ use crate::work;
 /// which one has to follow. The single escapes `\n` and `\"` are not among them, because the first
 /// reading understands them.
 const BEGINNINGS: &[(&[&str], &str)] = &[
-    // Colours of terminals, and what is left of them without the escape character.
+    // Colours of terminals, and their remains without the escape character.
     (&["\u{1b}[", "\u{9b}"], "0123456789m;?k"),
     (&["\u{1b}]", "\u{1b}("], "0123456789b"),
     (&["[m"], "=: \"'\n"),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// What a word says of the value after it.
+/// The kind of value that a word announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
     /// A password, in whatever form.

@@ -34,7 +34,7 @@ impl Hashes {
     }
 }
 
-/// A string to look for, of 3 to 255 bytes, and what it stands for.
+/// A string to look for, of 3 to 255 bytes, with its meaning.
 #[derive(Debug)]
 pub struct Pattern<T> {
     pub text: Cow<'static, str>,

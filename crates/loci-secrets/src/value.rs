@@ -52,7 +52,7 @@ pub fn value(bytes: &[u8], mut at: usize) -> Option<Value> {
                 is_quoted: true,
             });
         }
-        // What is cut off has no second quote.
+        // A value that is cut off has no second quote.
         return unquoted(rest, begin).filter(|_| quote != b'\\' || quotes == 1);
     }
     unquoted(rest, begin)
@@ -102,7 +102,7 @@ fn unquoted(rest: &[u8], begin: usize) -> Option<Value> {
             b'&' if next == Some(b'&') => true,
             b',' | b';' | b'&' => is_last || begins_assignment(&rest[length + 1..]),
             // Signs of Chinese and Japanese sentences, and blanks of other widths.
-            // What a terminal or a page wrote after the value.
+            // The marks of a terminal or a page after the value.
             b'[' if crate::escapes::colour(&rest[length + 1..]).is_some() => true,
             0xe3 if rest[length..].starts_with(b"\xe3\x80") => true,
             // Words of these languages follow without a blank.

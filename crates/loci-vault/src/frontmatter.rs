@@ -69,7 +69,7 @@ struct Parsed<'a> {
     note: Note,
 }
 
-/// What stands under the keys that are not loci's.
+/// The values under keys that are not loci's.
 #[derive(Debug, Default)]
 pub(crate) struct Foreign {
     /// The [values](NoteContent::values).

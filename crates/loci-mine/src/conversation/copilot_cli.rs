@@ -21,7 +21,7 @@ pub(super) fn tells(line: &Value) -> bool {
     }
 }
 
-/// What was gathered.
+/// The words gathered from a session.
 #[derive(Default)]
 pub(super) struct CopilotCli {
     conversation: Conversation,

@@ -34,7 +34,7 @@ fn is_head(value: &Value) -> bool {
         && value["time"]["created"].is_number()
 }
 
-/// What was gathered.
+/// The words gathered from a session.
 pub(super) struct OpenCode {
     /// The folder of all sessions, if the file may be in it.
     storage: Option<PathBuf>,
@@ -45,7 +45,7 @@ pub(super) struct OpenCode {
 }
 
 impl OpenCode {
-    /// What gathers the document at a path.
+    /// Returns the gatherer of the document at a path.
     pub(super) fn new(path: &Path) -> Self {
         OpenCode {
             storage: path.ancestors().nth(3).map(Path::to_owned),

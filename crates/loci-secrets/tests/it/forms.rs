@@ -42,7 +42,7 @@ fn unescaped(form: &str) -> String {
     text
 }
 
-/// Draws what stands for `*20h` and the like in a pattern.
+/// Draws the characters for `*20h` and the like in a pattern.
 fn drawn(draw: &mut Draw, pattern: &str) -> String {
     let mut parts = pattern.split('*');
     let mut text = parts.next().unwrap_or_default().to_owned();
