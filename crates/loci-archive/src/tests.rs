@@ -190,9 +190,12 @@ impl Any {
     }
 
     fn note_file(&mut self, path: String) -> NoteFile {
+        let mut stamp = self.stamp();
+        // The digits below a microsecond are no part of an export.
+        stamp.modified_nanoseconds -= stamp.modified_nanoseconds % 1_000;
         NoteFile {
             path,
-            stamp: self.stamp(),
+            stamp,
             is_settled: self.0.chance(50),
             hash: self.hash(),
             memory: self.maybe(Any::id),

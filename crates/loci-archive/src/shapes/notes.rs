@@ -69,11 +69,17 @@ pub struct ExportFile {
     base64: Option<String>,
 }
 
+/// Returns the time of a stamp without the digits below a microsecond, which follow from the time of
+/// change of the file here: wherever it is imported, it is another file.
+fn to_microsecond(nanoseconds: i64) -> i64 {
+    nanoseconds.div_euclid(1_000).saturating_mul(1_000)
+}
+
 impl From<Note> for ExportNote {
     fn from(note: Note) -> Self {
         let known = |file: NoteFile| ExportKnownNote {
             bytes: file.stamp.bytes,
-            modified_nanoseconds: file.stamp.modified_nanoseconds,
+            modified_nanoseconds: to_microsecond(file.stamp.modified_nanoseconds),
             is_settled: file.is_settled,
             hash: file.hash,
             memory: file.memory,
