@@ -122,16 +122,17 @@ impl Unpacked {
             let name = inside.map_or_else(|| name.clone(), |inside| format!("{inside}/{name}"));
             let named = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
             let is_inner = limits.inner == Inner::Unpacked && inside.is_none();
-            if !is_hidden && is_inner && is_named_zip(&name) {
+            if !is_hidden && is_inner && is_named_zip(&name) && entry.size() <= limits.bytes {
                 let mut file = tempfile::tempfile_in(self.folder.path())?;
                 limits.take_bytes(copy(&mut entry, &mut file, limits.bytes).map_err(named)?)?;
-                // Another file is one like others that are not read.
-                match ZipArchive::new(BufReader::new(file)) {
-                    Ok(inner) => {
+                // One that is damaged or needs a password is passed over, because the files beside it
+                // can be read.
+                match ZipArchive::new(BufReader::new(file)).ok().and_then(open) {
+                    Some(inner) => {
                         self.take(inner, Some(&name), modified, wants, limits)
                             .map_err(named)?;
                     }
-                    Err(_) => self.passed_over.push(name),
+                    None => self.passed_over.push(name),
                 }
                 continue;
             }
@@ -187,6 +188,15 @@ fn is_passed_over(name: &str) -> bool {
 fn is_named_zip(name: &str) -> bool {
     let ending = Path::new(name).extension();
     ending.is_some_and(|ending| ending.eq_ignore_ascii_case(ENDING))
+}
+
+/// Returns the archive if no file of it needs a password.
+fn open(mut archive: ZipArchive<BufReader<File>>) -> Option<ZipArchive<BufReader<File>>> {
+    let is_open = (0..archive.len()).all(|index| {
+        let entry = archive.by_index_raw(index);
+        entry.is_ok_and(|entry| !entry.encrypted())
+    });
+    is_open.then_some(archive)
 }
 
 /// The treatment of archives in the archive.
@@ -337,10 +347,17 @@ mod tests {
         };
         let deepest = bytes(&[("deep.json", b"[3]")]);
         let inner = bytes(&[("a.json", b"[2]"), ("b.png", b"x"), ("deep.zip", &deepest)]);
+        // As the heads of an archive with a password say.
+        let mut encrypted = bytes(&[("a.json", b"[4]")]);
+        for (head, flags) in [(b"PK\x03\x04", 6), (b"PK\x01\x02", 8)] {
+            let at = encrypted.windows(4).position(|four| four == head).unwrap();
+            encrypted[at + flags] |= 1;
+        }
         let outer = bytes(&[
             ("a.json", b"[1]"),
             ("more/Part 1.ZIP", &inner),
             ("no.zip", b"x"),
+            ("secret.zip", &encrypted),
         ]);
         let path = folder.path().join("export.zip");
         fs::write(&path, outer).unwrap();
@@ -357,14 +374,19 @@ mod tests {
             [
                 "more/Part 1.ZIP/b.png",
                 "more/Part 1.ZIP/deep.zip",
-                "no.zip"
+                "no.zip",
+                "secret.zip"
             ]
         );
-        // The archive in it counts, too.
-        let bytes_max = inner.len() as u64 + 1 + 6;
+        // The archives in it count, too.
+        let bytes_max = (inner.len() + encrypted.len()) as u64 + 1 + 6;
         assert!(Unpacked::within(&path, wants, Inner::Unpacked, bytes_max).is_ok());
+        let bytes_max = inner.len() as u64 + 1 + 6;
         let error = Unpacked::within(&path, wants, Inner::Unpacked, bytes_max - 2).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+        // One that is larger than what is left is passed over, and not all of them refused.
+        let small = Unpacked::within(&path, wants, Inner::Unpacked, 3).unwrap();
+        assert_eq!(names(&small), ["a.json"]);
         let leads_out = bytes(&[("../a.json", b"[]")]);
         fs::write(&path, bytes(&[("a.zip", &leads_out)])).unwrap();
         let error = Unpacked::with_inner(&path, wants).unwrap_err();
