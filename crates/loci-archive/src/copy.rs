@@ -112,12 +112,10 @@ impl Copy<'_> {
     fn store(&mut self) -> Result<()> {
         self.bytes = 0;
         let batch = std::mem::take(&mut self.batch);
-        self.engine.imports().copy_records(
-            &Caller::local(),
-            &batch,
-            &self.vectors,
-            &mut self.report,
-        )?;
+        self.engine
+            .system(&Caller::local())
+            .imports()
+            .copy_records(&batch, &self.vectors, &mut self.report)?;
         for (number, error) in self.report.refused.drain(..) {
             let key = Key::of(&batch[number]);
             self.refused

@@ -4,10 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use loci_core::{
-    Archived, Caller, Error, ErrorCode, Expect, Memory, MemoryId, NoteFile, NoteFolder, Record,
-    Space,
+    Archived, Error, ErrorCode, Expect, Memory, MemoryId, NoteFile, NoteFolder, Record, Space,
 };
-use loci_engine::{Engine, ImportReport, NOTE_KIND};
+use loci_engine::{ImportReport, NOTE_KIND, Parts};
 use loci_vault::{Placed, VaultFolder};
 use serde_json::{Value, json};
 
@@ -22,7 +21,7 @@ const BATCH_BYTES: usize = 16 << 20;
 
 /// An import in progress: its waiting records and its counts.
 pub struct Importer<'a> {
-    engine: &'a Engine,
+    parts: &'a Parts<'a>,
     notes: &'a VaultFolder,
     notice: Notice<'a>,
     /// The reason why no notes can be imported and the remedy, if there is one.
@@ -76,7 +75,7 @@ impl<'a> Importer<'a> {
     /// Starts an import. With `away`, the reason why no note can be stored and the remedy, it stops
     /// at the first note. Without `waits`, it does not wait for the model.
     pub fn new(
-        engine: &'a Engine,
+        parts: &'a Parts<'a>,
         notes: &'a VaultFolder,
         away: Option<String>,
         waits: bool,
@@ -85,7 +84,7 @@ impl<'a> Importer<'a> {
         let mut brought = ImportReport::default();
         brought.by_words_alone = !waits;
         Importer {
-            engine,
+            parts,
             notes,
             notice,
             away,
@@ -269,7 +268,7 @@ impl<'a> Importer<'a> {
         let Some(id) = memory_of(note) else {
             return Ok(Admission::Yes);
         };
-        Ok(match self.engine.imports().known_note(id)? {
+        Ok(match self.parts.imports().known_note(id)? {
             (_, Some(now)) if now != note.path => {
                 self.moved.push((note.path.clone(), now));
                 Admission::No
@@ -303,7 +302,7 @@ impl<'a> Importer<'a> {
             .flatten()
             .map(|(file, expect)| (&**file, *expect))
             .collect();
-        let mut holds = self.engine.imports().expect_notes(&files)?.into_iter();
+        let mut holds = self.parts.imports().expect_notes(&files)?.into_iter();
         let mut left = Vec::new();
         for (it, expected) in admitted.into_iter().zip(&expected) {
             if expected.is_none() || holds.next() == Some(true) {
@@ -360,11 +359,11 @@ impl<'a> Importer<'a> {
         if records.is_empty() {
             return Ok(());
         }
-        let outcome = self.engine.imports().again(self.again).import_records(
-            &Caller::local(),
-            records,
-            &mut self.brought,
-        );
+        let outcome = self
+            .parts
+            .imports()
+            .again(self.again)
+            .import_records(records, &mut self.brought);
         for (number, error) in std::mem::take(&mut self.brought.refused) {
             let place = places
                 .get(number)

@@ -3,7 +3,7 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use loci_core::{
-    Access, Archived, CacheEntry, Citation, CitationKind, ContentHash, Decision, Delivery,
+    Access, Archived, CacheEntry, Caller, Citation, CitationKind, ContentHash, Decision, Delivery,
     EnrichmentStatus, Fact, FileProblem, FileProblemKind, FileStamp, IdempotentReply, Link,
     Location, Memory, MemoryId, Name, NoteFile, Period, Record, Relation, SourceFile, Space,
     Thread, Tier, Timestamp, Tombstone, Tunnel, TunnelEnd, Visibility,
@@ -929,7 +929,8 @@ fn what_waits_is_bounded_by_the_bytes_that_were_read() {
         (8 << 20, [0, 0, 2]),
         (100 << 20, [0, 1, 2]),
     ] {
-        let mut bringing = Importer::new(&engine, &notes, None, false, &|_| {});
+        let system = engine.system(&Caller::local());
+        let mut bringing = Importer::new(&system, &notes, None, false, &|_| {});
         let took = [1, 2, 3].map(|number| {
             let id = MemoryId::new(format!("{bytes} {number}"));
             let entry = Ok(entry(Memory::new(Space::default(), id, "x", "fact", NOW)));

@@ -88,8 +88,9 @@ pub fn fill(engine: &Engine, memories: usize) -> Result<(), Failure> {
                 ..memory(&mut random)
             };
             engine
+                .system(&user(number))
                 .memories()
-                .remember(&user(number), request)
+                .remember(request)
                 .map(|_| ())
         })
     })
@@ -234,12 +235,12 @@ fn one_user(data: &Path, users: usize) -> Result<[f64; 2], Failure> {
     let (mut healths, mut wipes) = (Vec::new(), Vec::new());
     for number in 0..WIPES {
         let begin = Instant::now();
-        engine.listings().count_by_status(&user(number))?;
+        engine.system(&user(number)).listings().count_by_status()?;
         healths.push(milliseconds(begin.elapsed()));
     }
     for number in 0..WIPES {
         let begin = Instant::now();
-        engine.wipe(&user(number))?;
+        engine.system(&user(number)).wipe()?;
         wipes.push(milliseconds(begin.elapsed()));
     }
     healths.sort_by(f64::total_cmp);
@@ -261,14 +262,12 @@ fn converse(engine: &Engine, number: usize, random: &mut Random) -> Result<(), l
         MemoryId::new(format!("{number}-{}", counter.get()))
     };
     engine
+        .system(&user(number))
         .conversations()
-        .store_messages(
-            &user(number),
-            Conversation {
-                thread: "bench".to_owned(),
-                messages,
-                mint: &mint,
-            },
-        )
+        .store_messages(Conversation {
+            thread: "bench".to_owned(),
+            messages,
+            mint: &mint,
+        })
         .map(|_| ())
 }

@@ -43,7 +43,7 @@ pub fn run(
                 collection: None,
                 ..memory(&mut random)
             };
-            let stored = engine.memories().remember(&Caller::local(), request);
+            let stored = engine.system(&Caller::local()).memories().remember(request);
             stored.map(|_| ())
         })
     })?;
@@ -73,8 +73,9 @@ fn with_vectors(settings: &Settings, data: &Path) -> Result<Vec<String>, Failure
         let request = Remember::new(text, "fact");
         parts
             .engine
+            .system(&Caller::local())
             .memories()
-            .remember(&Caller::local(), request)?;
+            .remember(request)?;
     }
     settle(&parts)?;
     Ok(prompts)

@@ -98,7 +98,7 @@ fn now_microseconds() -> u64 {
 fn first_indexing(data: &Path, vault: &Path, notes: usize) -> Result<Figure, Failure> {
     let engine = engine(data, vault)?;
     let begin = Instant::now();
-    let reconciled = engine.notes().reconcile()?;
+    let reconciled = engine.system(&Caller::local()).notes().reconcile()?;
     let rate = notes as f64 / begin.elapsed().as_secs_f64();
     expect(reconciled.indexed == notes, &reconciled)?;
     Ok(Figure::one(
@@ -114,7 +114,10 @@ fn unchanged(data: &Path, vault: &Path, notes: usize) -> Result<Figure, Failure>
     let mut times = Vec::new();
     for _ in 0..STARTS {
         let begin = Instant::now();
-        let reconciled = engine(data, vault)?.notes().reconcile()?;
+        let reconciled = engine(data, vault)?
+            .system(&Caller::local())
+            .notes()
+            .reconcile()?;
         times.push(milliseconds(begin.elapsed()));
         expect(reconciled.unchanged == notes, &reconciled)?;
     }
@@ -134,7 +137,7 @@ fn one_changed(engine: &Engine, vault: &Path) -> Result<Figure, Failure> {
             format!("Round {round} of the bench\n"),
         )?;
         let begin = Instant::now();
-        let reconciled = engine.notes().reconcile()?;
+        let reconciled = engine.system(&Caller::local()).notes().reconcile()?;
         times.push(milliseconds(begin.elapsed()));
         expect(reconciled.indexed == 1, &reconciled)?;
     }
@@ -163,7 +166,7 @@ fn appends(engine: &Engine, vault: &Path) -> Result<Vec<Figure>, Failure> {
                 keyed: None,
             };
             let begin = Instant::now();
-            engine.notes().append(&Caller::local(), request)?;
+            engine.system(&Caller::local()).notes().append(request)?;
             appended.push(milliseconds(begin.elapsed()));
         }
         for number in 0..BLOCK {

@@ -59,15 +59,19 @@ fn fill(engine: &Engine, memories: usize) -> Result<String, Failure> {
         let count = STORED_TOGETHER.min(memories - stored);
         let imports: Vec<Import> = (0..count).map(|_| import(&mut random)).collect();
         engine
+            .system(&Caller::local())
             .imports()
-            .import(&Caller::local(), &imports, &mut imported)?;
+            .import(&imports, &mut imported)?;
     }
     while engine.background().embed_pending()? > 0 {}
     let request = Remember {
         visibility: Visibility::Common,
         ..Remember::new(sentence(&mut random), "fact")
     };
-    let stored = engine.memories().remember(&Caller::local(), request)?;
+    let stored = engine
+        .system(&Caller::local())
+        .memories()
+        .remember(request)?;
     Ok(stored.memory.id.as_str().to_owned())
 }
 
@@ -101,7 +105,7 @@ fn add_facts(engine: &Engine) -> Result<(), Failure> {
                 valid_to: None,
                 source: None,
             };
-            engine.graph().add_fact(&Caller::local(), fact)?;
+            engine.system(&Caller::local()).graph().add_fact(fact)?;
         }
     }
     Ok(())

@@ -88,8 +88,9 @@ fn fill(engine: &Engine, drawers: usize) -> Result<(), Failure> {
         let count = STORED_TOGETHER.min(drawers - stored);
         let imports: Vec<Import> = (0..count).map(|_| drawer(&mut random)).collect();
         engine
+            .system(&loci_filing::caller())
             .imports()
-            .import(&loci_filing::caller(), &imports, &mut Imported::default())?;
+            .import(&imports, &mut Imported::default())?;
         stored += count;
     }
     while engine.background().embed_pending()? > 0 {}
@@ -350,7 +351,11 @@ fn mines(folder: &Path) -> Result<Vec<Figure>, Failure> {
     };
     let mine = || {
         let begin = Instant::now();
-        let report = project::mine(&engine, &mining, &Progress::new("files"))?;
+        let report = project::mine(
+            &engine.system(&loci_filing::caller()),
+            &mining,
+            &Progress::new("files"),
+        )?;
         Ok::<(Report, f64), Failure>((report, begin.elapsed().as_secs_f64()))
     };
     let ((report, seconds), (again, seconds_again)) = (mine()?, mine()?);

@@ -198,7 +198,15 @@ fn judge(laboratory: &Laboratory<'_>, memories: &[Known<'_>]) -> Result<Vec<Judg
             visibility: Visibility::Common,
             ..Remember::new(memory.text, "fact")
         };
-        ids.push(parts.engine.memories().remember(&local, request)?.memory.id);
+        ids.push(
+            parts
+                .engine
+                .system(&local)
+                .memories()
+                .remember(request)?
+                .memory
+                .id,
+        );
     }
     settle(&parts)?;
     let phases: BTreeSet<&str> = memories
@@ -214,7 +222,7 @@ fn judge(laboratory: &Laboratory<'_>, memories: &[Known<'_>]) -> Result<Vec<Judg
             tags: Vec::new(),
         });
         let recall = Recall::new(&phase.query, memories.len(), &|signals| signals.relevance);
-        let hits = parts.engine.search().recall(&local, &recall)?.hits;
+        let hits = parts.engine.system(&local).search().recall(&recall)?.hits;
         judged.extend(memories.iter().zip(&ids).map(|(memory, id)| {
             let signals = hits
                 .iter()

@@ -151,7 +151,7 @@ impl Asking<'_> {
             .handle(Event::Prompt, &input, |_| (), &mut answer)
             .map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
         let score = match Prompt::of(&input, HOST, &self.trust, self.folder) {
-            Some(prompt) => best_score(engine, &prompt)?,
+            Some(prompt) => best_score(&engine.system(&loci_filing::caller()), &prompt)?,
             None => None,
         };
         let tokens = text

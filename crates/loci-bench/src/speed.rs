@@ -94,8 +94,9 @@ fn fill(engine: &Engine, memories: usize) -> Result<usize, Failure> {
         let mut bytes = 0;
         for _ in (writer..memories).step_by(WRITERS) {
             let stored = engine
+                .system(&Caller::local())
                 .memories()
-                .remember(&Caller::local(), memory(&mut random))?;
+                .remember(memory(&mut random))?;
             bytes += stored.memory.content.len();
         }
         Ok(bytes)
@@ -145,7 +146,7 @@ pub fn searches(engine: &Engine, memories: usize) -> Result<Vec<Figure>, Failure
         let query = random.words(QUERY_WORDS);
         let recall = Recall::new(&query, 5, &mememory::score);
         let (wall, cpu) = (Instant::now(), cpu_time());
-        engine.search().recall(&Caller::local(), &recall)?;
+        engine.system(&Caller::local()).search().recall(&recall)?;
         Ok::<_, Failure>((
             milliseconds(wall.elapsed()),
             cpu.zip(cpu_time())
@@ -296,7 +297,10 @@ fn writes(engine: &Engine, folder: &Path) -> Result<Vec<Figure>, Failure> {
         for _ in 0..WRITE_BLOCK {
             let request = memory(&mut random);
             let begin = Instant::now();
-            engine.memories().remember(&Caller::local(), request)?;
+            engine
+                .system(&Caller::local())
+                .memories()
+                .remember(request)?;
             stored.push(milliseconds(begin.elapsed()));
         }
         for _ in 0..WRITE_BLOCK {
@@ -335,8 +339,9 @@ fn writers(engine: &Engine) -> Result<Figure, Failure> {
             let mut requests = requests[writer].iter().cloned();
             requests.try_for_each(|request| {
                 engine
+                    .system(&Caller::local())
                     .memories()
-                    .remember(&Caller::local(), request)
+                    .remember(request)
                     .map(|_| ())
             })
         })?;

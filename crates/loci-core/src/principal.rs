@@ -1,8 +1,6 @@
 //! Callers, their scopes and the access rules.
 
-use crate::{
-    ANONYMOUS, COMMAND_LINE, Error, ErrorCode, Memory, RecordVerb, Result, Space, Trail, Visibility,
-};
+use crate::{ANONYMOUS, COMMAND_LINE, Error, ErrorCode, Memory, Result, Space, Visibility};
 
 /// A permission of a caller. `admin` includes the two others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -152,14 +150,11 @@ pub struct Caller {
     /// The name of the program that calls, for the audit log: see
     /// [`AuditEntry::client`](crate::AuditEntry::client).
     pub client: Option<String>,
-    /// The records that the call accesses, for the audit log.
-    pub trail: Trail,
 }
 
 impl Caller {
     /// Creates a caller for a principal, with `loci` as its tool set.
     pub fn new(space: Space, principal: Principal) -> Self {
-        let trail = Trail::default();
         Caller {
             space,
             principal,
@@ -168,7 +163,6 @@ impl Caller {
             is_claimed: false,
             session: None,
             client: None,
-            trail,
         }
     }
 
@@ -188,12 +182,6 @@ impl Caller {
     /// Returns true if a wipe of the caller would remove the memory.
     pub fn owns(&self, memory: &Memory) -> bool {
         memory.owner == self.principal.subject && memory.goes_with_owner()
-    }
-
-    /// Adds a memory to the trail of the call.
-    pub fn note(&self, verb: RecordVerb, memory: &Memory) {
-        self.trail
-            .note(verb, memory.id.as_str(), Some(self.owns(memory)));
     }
 
     /// Returns the read access rule for this caller.

@@ -13,7 +13,6 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 
-mod audit;
 pub mod engram;
 mod forgetting;
 mod lenient;

@@ -2,14 +2,13 @@
 
 use std::sync::OnceLock;
 
-use loci_core::{Caller, Error, ErrorCode, Memory, Ownership, Result, Scope, Scopes, Trail};
-use loci_engine::{Engine, check, traces};
+use loci_core::{Caller, Error, ErrorCode, Memory, Ownership, Result, Scope, Scopes};
+use loci_engine::{Call, CallInfo, Effect, Engine, check, denial};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::audit::BegunCall;
 use crate::lenient;
 use crate::redaction;
 use crate::schema::{self, Checker};
@@ -209,7 +208,7 @@ pub trait TypedTool {
     ///
     /// # Errors
     /// Any error of the operation, in terms of the caller's arguments.
-    fn run(context: Context<'_>, arguments: Self::Arguments) -> Result<Reply>;
+    fn run(call: &Call<'_>, arguments: Self::Arguments) -> Result<Reply>;
 }
 
 /// A tool in a dialect's list.
@@ -232,7 +231,7 @@ pub struct Tool {
     input: fn() -> Value,
     output: fn() -> Value,
     faults: fn(&Value) -> Vec<Error>,
-    run: fn(Context<'_>, Value) -> Result<Reply>,
+    run: fn(&Call<'_>, Value) -> Result<Reply>,
     checker: OnceLock<Checker>,
 }
 
@@ -251,11 +250,11 @@ impl Tool {
             input: schema::input_of::<T::Arguments>,
             output: schema::output_of::<T::Output>,
             faults: T::faults,
-            run: |context, arguments| {
+            run: |call, arguments| {
                 let arguments = serde_json::from_value(arguments).map_err(|error| {
                     Error::new(ErrorCode::InvalidArgument, format!("arguments: {error}"))
                 })?;
-                T::run(context, arguments)
+                T::run(call, arguments)
             },
             checker: OnceLock::new(),
         }
@@ -296,7 +295,21 @@ impl Tool {
 
     /// Returns the error for a caller that lacks a scope.
     fn denial(&self) -> Error {
-        denial(self.name, self.scopes())
+        let scopes: Vec<Scope> = self.scopes().iter().collect();
+        denial(self.name, &scopes)
+    }
+
+    /// Returns the effect of a call on what is stored.
+    fn effect(&self) -> Effect {
+        match self.hints {
+            Hints {
+                read_only: true, ..
+            } => Effect::Read,
+            Hints {
+                destructive: true, ..
+            } => Effect::Destroy,
+            _ => Effect::Write,
+        }
     }
 
     pub(crate) fn checker(&self) -> Result<&Checker> {
@@ -315,15 +328,8 @@ impl Tool {
     }
 
     /// Resolves aliases and validates the arguments against the schema and the tool's further
-    /// rules, if the caller has the scopes.
-    fn prepare(&self, caller: &Caller, mut arguments: Value) -> Result<Value> {
-        if !self
-            .scopes()
-            .iter()
-            .all(|scope| caller.principal.scopes.allow(scope))
-        {
-            return Err(self.denial());
-        }
+    /// rules.
+    fn prepare(&self, mut arguments: Value) -> Result<Value> {
         let checker = self.checker()?;
         let mut faults = Vec::new();
         let mut renamed = Vec::new();
@@ -363,20 +369,6 @@ impl Tool {
         schema::refuse(&faults)?;
         Ok(arguments)
     }
-}
-
-/// Returns the error for a call of that tool whose caller lacks one of these scopes.
-pub(crate) fn denial(tool: &str, scopes: Scopes) -> Error {
-    let names: Vec<String> = scopes
-        .iter()
-        .map(|scope| format!("`{}`", scope.name()))
-        .collect();
-    let plural = if names.len() > 1 { "s" } else { "" };
-    let message = format!(
-        "{tool} needs a token with the scope{plural} {}",
-        names.join(" and ")
-    );
-    Error::new(ErrorCode::Forbidden, message)
 }
 
 /// The names of the tools that an agent needs first.
@@ -455,25 +447,28 @@ impl Dialect {
             Ok(caller) => (caller, Ok(())),
             Err(error) => (own, Err(error)),
         };
-        let acting = Context {
-            caller: &caller,
-            ..context
-        };
-        let begun = BegunCall::of(self, tool, context.caller, acting, &arguments);
-        traces::operation(tool.operation, || {
-            let outcome = tool.prepare(&caller, arguments).and_then(|arguments| {
+        let scopes: Vec<Scope> = tool.scopes().iter().collect();
+        self.enter(
+            tool,
+            context,
+            caller,
+            &scopes,
+            arguments,
+            |call, arguments| {
+                let arguments = tool.prepare(arguments)?;
                 may_act?;
                 let stores = tool.operation.ends_with(":write");
                 let redacted = if stores {
-                    redaction::taken_out(context.engine, &arguments)?
+                    redaction::taken_out(call.engine(), &arguments)?
                 } else {
                     None
                 };
-                Ok((tool.run)(acting, arguments)?.with_further_notice(redacted))
-            });
-            begun.end(&outcome);
-            outcome
-        })
+                let reply = (tool.run)(call, arguments)?.with_further_notice(redacted);
+                let tokens = call.engine().budgets().approximate_tokens(&reply.text);
+                call.reply_with(reply.results, Some(tokens as u64));
+                Ok(reply)
+            },
+        )
     }
 
     /// Rejects a call whose caller lacks a scope, with the error that [`Dialect::call`] would
@@ -483,19 +478,33 @@ impl Dialect {
         let arguments = Value::Object(arguments);
         let own = self.caller(context.caller);
         let caller = self.acting(&own, &arguments).unwrap_or(own);
-        let begun = BegunCall::of(
-            self,
-            tool,
-            context.caller,
-            Context {
-                caller: &caller,
-                ..context
-            },
-            &arguments,
-        );
-        let error = tool.denial();
-        begun.end(&Err(error.clone()));
-        error
+        let denied = self.enter(tool, context, caller, &[], arguments, |_, _| {
+            Err(tool.denial())
+        });
+        denied.err().unwrap_or_else(|| tool.denial())
+    }
+
+    /// Enters the engine for a call of a tool.
+    fn enter(
+        &self,
+        tool: &Tool,
+        context: Context<'_>,
+        caller: Caller,
+        scopes: &[Scope],
+        arguments: Value,
+        run: impl FnOnce(&Call<'_>, Value) -> Result<Reply>,
+    ) -> Result<Reply> {
+        let query = tool
+            .query
+            .and_then(|argument| arguments.get(argument)?.as_str().map(str::to_owned));
+        let knows_argument = |name: &str| tool.has_argument(name);
+        let info = CallInfo::new(self.name, tool.name, tool.operation, tool.effect(), scopes)
+            .with_query(query.as_deref())
+            .with_arguments(&knows_argument)
+            .sent_by(context.caller.principal.subject.as_deref());
+        context
+            .engine
+            .call(caller, info, |call| run(call, arguments))
     }
 
     /// Returns the caller acting as the user that the arguments name, if the dialect has such an
@@ -513,11 +522,9 @@ impl Dialect {
 
     /// Returns the caller with the origin and ownership of this dialect.
     pub fn caller(&self, caller: &Caller) -> Caller {
-        // Each call has its own trail.
         Caller {
             origin: self.name,
             ownership: self.ownership,
-            trail: Trail::default(),
             ..caller.clone()
         }
     }
@@ -540,7 +547,7 @@ pub struct Resource {
 
 /// Answers a completion request: takes the context, the template's URI, the variable and its
 /// prefix.
-pub type Complete = fn(Context<'_>, &str, &str, &str) -> Result<Option<Vec<String>>>;
+pub type Complete = fn(&Call<'_>, &str, &str, &str) -> Result<Option<Vec<String>>>;
 
 /// The resources of a dialect.
 pub struct Resources {
@@ -549,10 +556,47 @@ pub struct Resources {
     /// Resources with a variable in the URI.
     pub templates: &'static [Resource],
     /// Reads a resource; returns `None` if no resource has this URI.
-    pub read: fn(Context<'_>, &str) -> Result<Option<String>>,
+    pub read: fn(&Call<'_>, &str) -> Result<Option<String>>,
     /// Returns values for the variable `argument` of the template `uri` that begin with `prefix`,
     /// best first; `None` if there is no such template or variable.
     pub complete: Complete,
+}
+
+/// The operation of reading a resource.
+const RESOURCE_READ: &str = "resource:read";
+
+impl Resources {
+    /// Returns the text of the resource with this URI, if there is one.
+    ///
+    /// # Errors
+    /// Those of the operation.
+    pub fn read(&self, context: Context<'_>, uri: &str) -> Result<Option<String>> {
+        Self::enter(context, |call| (self.read)(call, uri))
+    }
+
+    /// Returns values for the variable `argument` of the template `uri` that start with `prefix`,
+    /// best first; `None` if there is no such template or variable.
+    ///
+    /// # Errors
+    /// Those of the operation.
+    pub fn complete(
+        &self,
+        context: Context<'_>,
+        uri: &str,
+        argument: &str,
+        prefix: &str,
+    ) -> Result<Option<Vec<String>>> {
+        Self::enter(context, |call| (self.complete)(call, uri, argument, prefix))
+    }
+
+    /// Enters the engine to read. It is not logged, because hosts read resources again whenever
+    /// something changes.
+    fn enter<T>(context: Context<'_>, run: impl FnOnce(&Call<'_>) -> Result<T>) -> Result<T> {
+        let origin = context.caller.origin;
+        let info = CallInfo::new(origin, "resource", RESOURCE_READ, Effect::Read, &[]);
+        let info = info.logged_with_changes();
+        context.engine.call(context.caller.clone(), info, run)
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use loci_core::{
 };
 
 use crate::Engine;
+use crate::call::Actor;
 
 /// The tiers whose memories are read by their ids.
 pub(crate) const TIERS_BY_ID: [Tier; 2] = [Tier::LongTerm, Tier::Unlisted];
@@ -15,14 +16,16 @@ pub(crate) const TIERS_BY_ID: [Tier; 2] = [Tier::LongTerm, Tier::Unlisted];
 /// The access rules: what a caller may read and write.
 #[derive(Clone, Copy)]
 pub(crate) struct Access<'a> {
+    caller: Actor<'a>,
     store: &'a dyn Store,
     clock: &'a dyn Clock,
 }
 
 impl Engine {
     /// Returns the access rules: what a caller may read and write.
-    pub(crate) fn access(&self) -> Access<'_> {
+    pub(crate) fn access<'a>(&'a self, caller: Actor<'a>) -> Access<'a> {
         Access {
+            caller,
             store: &*self.store,
             clock: &*self.clock,
         }
@@ -34,18 +37,18 @@ impl Access<'_> {
     ///
     /// # Errors
     /// As for [`Store::commit`]. Then the trail stays as it was.
-    pub(crate) fn commit(&self, caller: &Caller, changes: Vec<Change>) -> Result<()> {
+    pub(crate) fn commit(&self, changes: Vec<Change>) -> Result<()> {
         let noted: Vec<(RecordVerb, String, Option<bool>)> = changes
             .iter()
-            .filter_map(|change| touched(caller, change))
+            .filter_map(|change| touched(&self.caller, change))
             .map(|(verb, id, is_own)| (verb, id.to_owned(), is_own))
             .collect();
         self.store.commit(Batch {
-            space: caller.space.clone(),
+            space: self.caller.space.clone(),
             changes,
         })?;
         for (verb, id, is_own) in noted {
-            caller.trail.note(verb, &id, is_own);
+            self.caller.note_record(verb, &id, is_own);
         }
         Ok(())
     }
@@ -53,9 +56,13 @@ impl Access<'_> {
     /// Returns the filter with which every read by this caller begins. It hides short-term,
     /// unlisted and forgotten memories; a call that requests unlisted ones gets only those of the
     /// caller's own tool set.
-    pub(crate) fn filter(&self, caller: &Caller, collections: CollectionFilter) -> Filter {
-        let filter = Filter::of(caller.space.clone(), caller.reader(), self.clock.now());
-        let unlisted_origin = Some(caller.origin.to_owned());
+    pub(crate) fn filter(&self, collections: CollectionFilter) -> Filter {
+        let filter = Filter::of(
+            self.caller.space.clone(),
+            self.caller.reader(),
+            self.clock.now(),
+        );
+        let unlisted_origin = Some(self.caller.origin.to_owned());
         Filter {
             collections,
             tiers: vec![Tier::LongTerm],
@@ -66,31 +73,25 @@ impl Access<'_> {
     }
 
     /// Returns the live memory with this id, long-term or unlisted, if the caller may read it.
-    pub(crate) fn readable(&self, caller: &Caller, id: &MemoryId) -> Result<Memory> {
-        self.readable_among(caller, id, Forgotten::Hide)
+    pub(crate) fn readable(&self, id: &MemoryId) -> Result<Memory> {
+        self.readable_among(id, Forgotten::Hide)
     }
 
     /// Returns the same, with forgotten memories if `forgotten` shows them. A caller without the
     /// scope `read` gets only memories that it stored itself, through the same query of the store.
-    pub(crate) fn readable_among(
-        &self,
-        caller: &Caller,
-        id: &MemoryId,
-        forgotten: Forgotten,
-    ) -> Result<Memory> {
-        self.readable_of(caller, id, &TIERS_BY_ID, forgotten)
+    pub(crate) fn readable_among(&self, id: &MemoryId, forgotten: Forgotten) -> Result<Memory> {
+        self.readable_of(id, &TIERS_BY_ID, forgotten)
     }
 
     /// Returns the same for these tiers alone.
     pub(crate) fn readable_of(
         &self,
-        caller: &Caller,
         id: &MemoryId,
         tiers: &[Tier],
         forgotten: Forgotten,
     ) -> Result<Memory> {
         let ids = std::slice::from_ref(id);
-        let mut found = self.all_readable_of(caller, ids, tiers, forgotten)?;
+        let mut found = self.all_readable_of(ids, tiers, forgotten)?;
         found.pop().ok_or_else(|| {
             Error::not_found(format!(
                 "there is no memory with the id {id}; list or recall shows the ids"
@@ -102,16 +103,15 @@ impl Access<'_> {
     /// ids.
     pub(crate) fn all_readable_of(
         &self,
-        caller: &Caller,
         ids: &[MemoryId],
         tiers: &[Tier],
         forgotten: Forgotten,
     ) -> Result<Vec<Memory>> {
-        let filter = self.filter(caller, CollectionFilter::Any);
-        let owner = if caller.principal.scopes.allow(Scope::Read) {
+        let filter = self.filter(CollectionFilter::Any);
+        let owner = if self.caller.principal.scopes.allow(Scope::Read) {
             OwnerFilter::Any
         } else {
-            OwnerFilter::of(caller.principal.subject.as_deref())
+            OwnerFilter::of(self.caller.principal.subject.as_deref())
         };
         let filter = Filter {
             tiers: tiers.to_vec(),
@@ -122,25 +122,20 @@ impl Access<'_> {
         };
         let found = self.store.get_all(&filter, ids)?;
         for memory in &found {
-            caller.note(RecordVerb::Read, memory);
+            self.caller.note(RecordVerb::Read, memory);
         }
         Ok(found)
     }
 
     /// Returns the live memory with this id, if the caller may change it.
-    pub(crate) fn writable(&self, caller: &Caller, id: &MemoryId) -> Result<Memory> {
-        self.writable_among(caller, id, Forgotten::Hide)
+    pub(crate) fn writable(&self, id: &MemoryId) -> Result<Memory> {
+        self.writable_among(id, Forgotten::Hide)
     }
 
     /// Returns the same, with forgotten memories if `forgotten` shows them.
-    pub(crate) fn writable_among(
-        &self,
-        caller: &Caller,
-        id: &MemoryId,
-        forgotten: Forgotten,
-    ) -> Result<Memory> {
-        let memory = self.readable_among(caller, id, forgotten)?;
-        if caller.may_write(&memory) {
+    pub(crate) fn writable_among(&self, id: &MemoryId, forgotten: Forgotten) -> Result<Memory> {
+        let memory = self.readable_among(id, forgotten)?;
+        if self.caller.may_write(&memory) {
             return Ok(memory);
         }
         Err(Error::about(
@@ -151,8 +146,8 @@ impl Access<'_> {
     }
 
     /// Returns the filter of [`places`](crate::Listings::places).
-    pub(crate) fn places_filter(&self, caller: &Caller) -> Filter {
-        let filter = self.filter(caller, CollectionFilter::Any);
+    pub(crate) fn places_filter(&self) -> Filter {
+        let filter = self.filter(CollectionFilter::Any);
         Filter {
             tiers: vec![Tier::LongTerm, Tier::Unlisted],
             ..filter
@@ -167,7 +162,6 @@ impl Access<'_> {
     /// `unavailable` if the store cannot be read.
     pub(crate) fn hide_references<'a>(
         &self,
-        caller: &Caller,
         memories: impl IntoIterator<Item = &'a mut Memory>,
     ) -> Result<()> {
         let mut memories: Vec<&mut Memory> = memories.into_iter().collect();
@@ -183,9 +177,7 @@ impl Access<'_> {
         if named.is_empty() {
             return Ok(());
         }
-        let found = self
-            .store
-            .locations_of(&self.places_filter(caller), &named)?;
+        let found = self.store.locations_of(&self.places_filter(), &named)?;
         let found: BTreeSet<MemoryId> = found.into_iter().map(|(id, _)| id).collect();
         for memory in &mut memories {
             memory.links.retain(|link| found.contains(&link.target));
@@ -201,22 +193,21 @@ impl Access<'_> {
     /// `unavailable` if the store cannot be read.
     pub(crate) fn return_found<'a>(
         &self,
-        caller: &Caller,
         found: impl IntoIterator<Item = &'a mut Memory>,
     ) -> Result<()> {
         let found: Vec<&mut Memory> = found.into_iter().collect();
         for memory in &found {
-            caller.note(RecordVerb::Returned, memory);
+            self.caller.note(RecordVerb::Returned, memory);
         }
-        self.hide_references(caller, found)
+        self.hide_references(found)
     }
 
     /// Returns the memory without references that the caller may not follow.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub(crate) fn without_hidden(&self, caller: &Caller, mut memory: Memory) -> Result<Memory> {
-        self.hide_references(caller, [&mut memory])?;
+    pub(crate) fn without_hidden(&self, mut memory: Memory) -> Result<Memory> {
+        self.hide_references([&mut memory])?;
         Ok(memory)
     }
 }

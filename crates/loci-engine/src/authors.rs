@@ -3,6 +3,8 @@
 use loci_core::characters::is_hidden;
 use loci_core::{ANONYMOUS, Caller, LOCAL, Memory, OwnerFilter};
 
+use crate::call::Actor;
+
 /// The most characters of an author's name that are shown.
 const NAME_CHARACTERS_MAX: usize = 128;
 /// The setting of a reader that lists the authors whose directives it takes, one per line.
@@ -87,18 +89,23 @@ pub fn notes_heading(author: &str) -> String {
 /// gave access.
 #[derive(Debug)]
 pub struct Trust<'a> {
-    reader: &'a Caller,
+    reader: Actor<'a>,
     authors: Vec<String>,
 }
 
 impl<'a> Trust<'a> {
     /// Returns the trust of a reader in itself, in administrators, and in these authors.
-    pub(crate) fn new(reader: &'a Caller, authors: Vec<String>) -> Self {
+    pub(crate) fn new(reader: Actor<'a>, authors: Vec<String>) -> Self {
         Trust { reader, authors }
     }
 
     /// Returns the reader.
     pub fn reader(&self) -> &'a Caller {
+        self.reader.caller
+    }
+
+    /// Returns the reader with the trail of its call.
+    pub(crate) fn actor(&self) -> Actor<'a> {
         self.reader
     }
 
@@ -142,6 +149,7 @@ mod tests {
     use loci_core::{MemoryId, Principal, Scope, Scopes, Space, Timestamp};
 
     use super::*;
+    use crate::trail::Trail;
 
     fn caller(subject: Option<&str>) -> Caller {
         let scopes = Scopes::of(&[Scope::Read, Scope::Write]);
@@ -250,8 +258,9 @@ mod tests {
     #[test]
     fn the_writer_of_the_text_counts() {
         let is_trusted = |reader: Option<&str>, memory: &Memory| {
+            let (reader, trail) = (caller(reader), Trail::default());
             Trust {
-                reader: &caller(reader),
+                reader: Actor::new(&reader, &trail),
                 authors: vec!["carl".to_owned()],
             }
             .includes(memory)

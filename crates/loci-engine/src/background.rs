@@ -11,7 +11,7 @@ use loci_core::{Clock, Embedder, Enricher, Store};
 
 use crate::Engine;
 use crate::leases::{Leases, Rounds};
-use crate::{Models, Policy, Search, SearchMode, Wakeup};
+use crate::{Models, Policy, SearchMode, Wakeup};
 
 /// Work in the background: embedding, enrichment and maintenance.
 #[derive(Clone, Copy)]
@@ -27,7 +27,6 @@ pub struct Background<'a> {
     rounds: &'a Rounds,
     leases: Leases<'a>,
     models: Models<'a>,
-    search: Search<'a>,
 }
 
 impl Engine {
@@ -45,7 +44,6 @@ impl Engine {
             rounds: &self.rounds,
             leases: self.leases(),
             models: self.models(),
-            search: self.search(),
         }
     }
 }

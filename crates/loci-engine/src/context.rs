@@ -10,11 +10,13 @@ use loci_search::fusion::Weights;
 
 use crate::Engine;
 use crate::access::Access;
+use crate::call::Actor;
 use crate::{Budgets, Phases, Search, Settings};
 
 /// The context that an agent gets: bundles, and memories at the start of a session.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
+    caller: Actor<'a>,
     store: &'a dyn Store,
     weights: &'a Weights,
     phases: &'a Phases,
@@ -26,15 +28,16 @@ pub struct Context<'a> {
 
 impl Engine {
     /// Returns the context that an agent gets: bundles, and memories at the start of a session.
-    pub fn context(&self) -> Context<'_> {
+    pub(crate) fn context<'a>(&'a self, caller: Actor<'a>) -> Context<'a> {
         Context {
+            caller,
             store: &*self.store,
             weights: &self.weights,
             phases: &self.phases,
-            access: self.access(),
-            settings: self.settings(),
+            access: self.access(caller),
+            settings: self.settings(caller),
             budgets: self.budgets(),
-            search: self.search(),
+            search: self.search(caller),
         }
     }
 }

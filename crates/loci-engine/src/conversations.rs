@@ -10,12 +10,14 @@ use loci_core::{Clock, Embedder, Store};
 
 use crate::Engine;
 use crate::access::Access;
+use crate::call::Actor;
 use crate::locks::Locks;
 use crate::{Models, Policy, Redaction, SearchMode, Wakeup};
 
 /// Messages, decisions and cached answers.
 #[derive(Clone, Copy)]
 pub struct Conversations<'a> {
+    caller: Actor<'a>,
     store: &'a dyn Store,
     embedder: &'a Arc<dyn Embedder>,
     clock: &'a dyn Clock,
@@ -31,8 +33,9 @@ pub struct Conversations<'a> {
 
 impl Engine {
     /// Returns the operations on messages, decisions and cached answers.
-    pub fn conversations(&self) -> Conversations<'_> {
+    pub(crate) fn conversations<'a>(&'a self, caller: Actor<'a>) -> Conversations<'a> {
         Conversations {
+            caller,
             store: &*self.store,
             embedder: &self.embedder,
             clock: &*self.clock,
@@ -42,7 +45,7 @@ impl Engine {
             locks: &self.locks,
             to_enrich: &self.to_enrich,
             to_embed: &self.to_embed,
-            access: self.access(),
+            access: self.access(caller),
             models: self.models(),
         }
     }

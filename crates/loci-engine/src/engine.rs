@@ -287,8 +287,9 @@ impl Engine {
     /// `unavailable` if the store cannot be read.
     pub fn size_with_index(&self) -> Result<StoreSize> {
         let filter = self
+            .system(&Caller::local())
             .access()
-            .filter(&Caller::local(), CollectionFilter::Any);
+            .filter(CollectionFilter::Any);
         self.store.candidates(&CandidateQuery::of(&filter, 0))?;
         self.store.size()
     }

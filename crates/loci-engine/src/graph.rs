@@ -9,12 +9,14 @@ use loci_core::{Clock, Store};
 
 use crate::Engine;
 use crate::access::Access;
+use crate::call::Actor;
 use crate::locks::Locks;
 use crate::{Listings, Redaction};
 
 /// The knowledge graph, and the graph of rooms that tunnels connect.
 #[derive(Clone, Copy)]
 pub struct Graph<'a> {
+    caller: Actor<'a>,
     store: &'a dyn Store,
     clock: &'a dyn Clock,
     redaction: &'a Redaction,
@@ -25,14 +27,15 @@ pub struct Graph<'a> {
 
 impl Engine {
     /// Returns the knowledge graph, and the graph of rooms that tunnels connect.
-    pub fn graph(&self) -> Graph<'_> {
+    pub(crate) fn graph<'a>(&'a self, caller: Actor<'a>) -> Graph<'a> {
         Graph {
+            caller,
             store: &*self.store,
             clock: &*self.clock,
             redaction: &self.redaction,
             locks: &self.locks,
-            access: self.access(),
-            listings: self.listings(),
+            access: self.access(caller),
+            listings: self.listings(caller),
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Idempotency keys: repeated calls under one key do their work once.
 
 use loci_core::{
-    Batch, Caller, Change, Clock, CollectionFilter, ContentHash, Error, ErrorCode, IdempotentReply,
+    Batch, Change, Clock, CollectionFilter, ContentHash, Error, ErrorCode, IdempotentReply,
     MemoryId, Result, Store,
 };
 use sha2::{Digest, Sha256};
 
 use crate::access::Access;
+use crate::call::Actor;
 use crate::locks::Locks;
 use crate::{Engine, Policy, check};
 
@@ -36,6 +37,7 @@ pub struct Answer {
 /// Calls that have an effect only once.
 #[derive(Clone, Copy)]
 pub struct Idempotency<'a> {
+    caller: Actor<'a>,
     store: &'a dyn Store,
     clock: &'a dyn Clock,
     policy: &'a Policy,
@@ -45,13 +47,14 @@ pub struct Idempotency<'a> {
 
 impl Engine {
     /// Returns the part by which a repeated call has its effect only once.
-    pub fn idempotency(&self) -> Idempotency<'_> {
+    pub(crate) fn idempotency<'a>(&'a self, caller: Actor<'a>) -> Idempotency<'a> {
         Idempotency {
+            caller,
             store: &*self.store,
             clock: &*self.clock,
             policy: &self.policy,
             key_locks: &self.key_locks,
-            access: self.access(),
+            access: self.access(caller),
         }
     }
 }
@@ -71,12 +74,12 @@ impl Idempotency<'_> {
     /// nothing is stored; `unavailable` if the store cannot be read or written.
     pub fn once(
         &self,
-        caller: &Caller,
         keyed: KeyedRequest<'_>,
         work: impl FnOnce() -> Result<Answer>,
     ) -> Result<String> {
-        let since = self.store.version(&caller.space)?;
-        let operation = caller
+        let since = self.store.version(&self.caller.space)?;
+        let operation = self
+            .caller
             .session
             .as_ref()
             .map(|session| format!("{} in {session}", keyed.operation));
@@ -84,13 +87,13 @@ impl Idempotency<'_> {
             operation: operation.as_deref().unwrap_or(keyed.operation),
             ..keyed
         };
-        let owner = &caller.principal.subject;
+        let owner = &self.caller.principal.subject;
         // One of the calls in this process does the work.
-        let _exclusive = self
-            .key_locks
-            .lock(&(&caller.space, owner, keyed.operation, keyed.key));
-        if let Some(before) = self.kept(caller, &keyed)? {
-            let serves = self.still_serves(caller, &before, since)?;
+        let _exclusive =
+            self.key_locks
+                .lock(&(&self.caller.space, owner, keyed.operation, keyed.key));
+        if let Some(before) = self.kept(&keyed)? {
+            let serves = self.still_serves(&before, since)?;
             return serves.map_or_else(
                 || work().map(|answer| answer.text),
                 |text| Ok(text.to_owned()),
@@ -104,22 +107,22 @@ impl Idempotency<'_> {
         if !is_kept {
             return Ok(text);
         }
-        let mut changes = vec![self.keep(caller, &keyed, format!("{since}\n{text}"), memories)];
+        let mut changes = vec![self.keep(&keyed, format!("{since}\n{text}"), memories)];
         changes.extend(owner.clone().map(|owner| Change::NotWiped {
             owner,
-            origin: caller.origin.to_owned(),
+            origin: self.caller.origin.to_owned(),
             since,
         }));
         match self.store.commit(Batch {
-            space: caller.space.clone(),
+            space: self.caller.space.clone(),
             changes,
         }) {
             Ok(()) => Ok(text),
             // Another process stored an answer first, unless the data was wiped.
             Err(error) if error.code == ErrorCode::Conflict => {
-                let faster = self.kept(caller, &keyed)?.ok_or(error)?;
+                let faster = self.kept(&keyed)?.ok_or(error)?;
                 Ok(self
-                    .still_serves(caller, &faster, since)?
+                    .still_serves(&faster, since)?
                     .map_or(text, str::to_owned))
             }
             Err(error) => Err(error),
@@ -130,7 +133,6 @@ impl Idempotency<'_> {
     /// read all its memories as a search would: none is removed or forgotten.
     fn still_serves<'a>(
         &self,
-        caller: &Caller,
         before: &'a IdempotentReply,
         version: u64,
     ) -> Result<Option<&'a str>> {
@@ -141,7 +143,7 @@ impl Idempotency<'_> {
         let Some((_, text)) = text else {
             return Ok(None);
         };
-        let filter = self.access.filter(caller, CollectionFilter::Any);
+        let filter = self.access.filter(CollectionFilter::Any);
         let readable = self.store.locations_of(&filter, &before.memories)?.len();
         Ok((readable == before.memories.len()).then_some(text))
     }
@@ -151,15 +153,11 @@ impl Idempotency<'_> {
     /// # Errors
     /// `invalid_argument` for the key (`idempotency_key`); `conflict` if it was used for another
     /// request; `unavailable` if the store cannot be read.
-    pub(crate) fn kept(
-        &self,
-        caller: &Caller,
-        keyed: &KeyedRequest<'_>,
-    ) -> Result<Option<IdempotentReply>> {
+    pub(crate) fn kept(&self, keyed: &KeyedRequest<'_>) -> Result<Option<IdempotentReply>> {
         check::name("idempotency_key", keyed.key)?;
-        let owner = caller.principal.subject.as_deref();
+        let owner = self.caller.principal.subject.as_deref();
         let found = self.store.idempotent_reply(
-            &caller.space,
+            &self.caller.space,
             owner,
             keyed.operation,
             keyed.key,
@@ -178,7 +176,6 @@ impl Idempotency<'_> {
     /// the [`Policy`]. Its commit fails if the key has a reply already.
     pub(crate) fn keep(
         &self,
-        caller: &Caller,
         keyed: &KeyedRequest<'_>,
         answer: String,
         memories: Vec<MemoryId>,
@@ -186,9 +183,9 @@ impl Idempotency<'_> {
         let now = self.clock.now();
         let seconds = i64::try_from(self.policy.idempotent_reply_ttl_seconds).unwrap_or(i64::MAX);
         Change::PutIdempotentReply(Box::new(IdempotentReply {
-            space: caller.space.clone(),
-            owner: caller.principal.subject.clone(),
-            origin: caller.origin.to_owned(),
+            space: self.caller.space.clone(),
+            owner: self.caller.principal.subject.clone(),
+            origin: self.caller.origin.to_owned(),
             operation: keyed.operation.to_owned(),
             key: keyed.key.to_owned(),
             request: request_hash(keyed),

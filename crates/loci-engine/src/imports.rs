@@ -11,12 +11,14 @@ use loci_core::{Clock, Store};
 
 use crate::Engine;
 use crate::access::Access;
+use crate::call::Actor;
 use crate::tombstones::Tombstones;
 use crate::{Models, Redaction, SearchMode, Wakeup};
 
 /// Imports of memories, and of the records of an archive.
 #[derive(Clone, Copy)]
 pub struct Imports<'a> {
+    caller: Actor<'a>,
     store: &'a dyn Store,
     clock: &'a dyn Clock,
     search_mode: SearchMode,
@@ -32,8 +34,9 @@ pub struct Imports<'a> {
 
 impl Engine {
     /// Returns the imports of memories, and of the records of an archive.
-    pub fn imports(&self) -> Imports<'_> {
+    pub(crate) fn imports<'a>(&'a self, caller: Actor<'a>) -> Imports<'a> {
         Imports {
+            caller,
             store: &*self.store,
             clock: &*self.clock,
             search_mode: self.search_mode,
@@ -41,9 +44,9 @@ impl Engine {
             machine: &self.machine,
             to_enrich: &self.to_enrich,
             to_embed: &self.to_embed,
-            access: self.access(),
+            access: self.access(caller),
             models: self.models(),
-            tombstones: self.tombstones(),
+            tombstones: self.tombstones(caller),
             stores_again: false,
         }
     }

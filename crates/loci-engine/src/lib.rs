@@ -5,11 +5,14 @@
 //! client: they do not know about dialects, protocols or SQL. All of them block; the server calls
 //! them on dedicated threads.
 //!
+//! Whoever acts for a person or an agent enters through [`Engine::call`], which hands out the parts
+//! with the operations and logs the call (see [`Call`]):
+//!
 //! ```
 //! use std::sync::Arc;
 //!
-//! use loci_core::Caller;
-//! use loci_engine::{Engine, Recall, Remember, SearchMode};
+//! use loci_core::{Caller, Scope};
+//! use loci_engine::{CallInfo, Effect, Engine, Recall, Remember, SearchMode};
 //! use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 //!
 //! let engine = Engine::new(
@@ -18,12 +21,13 @@
 //!     Arc::new(FixedClock::default()),
 //!     SearchMode::Hybrid,
 //! );
-//! let caller = Caller::local();
-//! engine.memories().remember(&caller, Remember::new("The kiln fires at 1240 degrees.", "fact"))?;
-//! let found = engine.search().recall(
-//!     &caller,
-//!     &Recall::new("How hot is the kiln?", 5, &|signals| signals.relevance),
-//! )?;
+//! let scopes = [Scope::Read, Scope::Write];
+//! let info = CallInfo::new("example", "note", "memory:write", Effect::Write, &scopes);
+//! let found = engine.call(Caller::local(), info, |call| {
+//!     call.memories().remember(Remember::new("The kiln fires at 1240 degrees.", "fact"))?;
+//!     let ranking = |signals: &loci_engine::Signals| signals.relevance;
+//!     call.search().recall(&Recall::new("How hot is the kiln?", 5, &ranking))
+//! })?;
 //! assert_eq!(found.hits[0].memory.content, "The kiln fires at 1240 degrees.");
 //! # Ok::<(), loci_core::Error>(())
 //! ```
@@ -35,6 +39,7 @@ mod audit;
 mod authors;
 mod background;
 mod budget;
+mod call;
 pub mod check;
 mod context;
 mod contradiction;
@@ -66,6 +71,7 @@ mod title;
 pub mod tokens;
 mod tombstones;
 pub mod traces;
+mod trail;
 mod wakeup;
 mod wipe;
 
@@ -76,6 +82,7 @@ pub use background::workers::{START_PAUSE, Workers};
 pub use budget::Budgets;
 pub use budget::excerpt::Excerpt;
 pub use budget::{ReplyBudget, Shown, TextPage};
+pub use call::{Call, CallInfo, Effect, Parts, System, WIPE, denial};
 pub use context::Context;
 pub use context::bootstrap::Bootstrap;
 pub use context::bundle::{Bundle, BundleRequest, Bundled, LeftOut};

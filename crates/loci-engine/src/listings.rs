@@ -13,10 +13,12 @@ use loci_core::{Clock, Store};
 use crate::Budgets;
 use crate::Engine;
 use crate::access::Access;
+use crate::call::Actor;
 
 /// Lists and counts of what a caller may read.
 #[derive(Clone, Copy)]
 pub struct Listings<'a> {
+    caller: Actor<'a>,
     store: &'a dyn Store,
     clock: &'a dyn Clock,
     access: Access<'a>,
@@ -25,11 +27,12 @@ pub struct Listings<'a> {
 
 impl Engine {
     /// Returns the lists and counts of what a caller may read.
-    pub fn listings(&self) -> Listings<'_> {
+    pub(crate) fn listings<'a>(&'a self, caller: Actor<'a>) -> Listings<'a> {
         Listings {
+            caller,
             store: &*self.store,
             clock: &*self.clock,
-            access: self.access(),
+            access: self.access(caller),
             budgets: self.budgets(),
         }
     }

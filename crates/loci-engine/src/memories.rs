@@ -19,6 +19,7 @@ use loci_core::{Clock, Store};
 
 use crate::Engine;
 use crate::access::Access;
+use crate::call::Actor;
 use crate::locks::Locks;
 use crate::tombstones::Tombstones;
 use crate::{Context, Models, Notes, Redaction, Search};
@@ -26,6 +27,7 @@ use crate::{Context, Models, Notes, Redaction, Search};
 /// Single memories: storing, reading, changing, moving and forgetting them.
 #[derive(Clone, Copy)]
 pub struct Memories<'a> {
+    caller: Actor<'a>,
     store: &'a dyn Store,
     clock: &'a dyn Clock,
     redaction: &'a Redaction,
@@ -41,19 +43,20 @@ pub struct Memories<'a> {
 
 impl Engine {
     /// Returns the operations on single memories.
-    pub fn memories(&self) -> Memories<'_> {
+    pub(crate) fn memories<'a>(&'a self, caller: Actor<'a>) -> Memories<'a> {
         Memories {
+            caller,
             store: &*self.store,
             clock: &*self.clock,
             redaction: &self.redaction,
             machine: &self.machine,
             locks: &self.locks,
-            access: self.access(),
+            access: self.access(caller),
             models: self.models(),
-            notes: self.notes(),
-            search: self.search(),
-            context: self.context(),
-            tombstones: self.tombstones(),
+            notes: self.notes(caller),
+            search: self.search(caller),
+            context: self.context(caller),
+            tombstones: self.tombstones(caller),
         }
     }
 }

@@ -14,12 +14,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use loci_core::{
-    Caller, Clock, ContentHash, FileProblem, FileProblemKind, FileRead, FileStamp, Filter,
-    FolderScan, Forgotten, Memory, MemoryId, NoteFile, NoteFolder, Reader, RecordVerb, Result,
-    Space, Store, Timestamp,
+    Clock, ContentHash, FileProblem, FileProblemKind, FileRead, FileStamp, Filter, FolderScan,
+    Forgotten, Memory, MemoryId, NoteFile, NoteFolder, Reader, RecordVerb, Result, Space, Store,
+    Timestamp,
 };
 
 use crate::access::Access;
+use crate::call::Actor;
 use crate::locks::Locks;
 use crate::{Engine, Wakeup};
 use crate::{Idempotency, Models, Policy, Redaction, SearchMode};
@@ -232,6 +233,7 @@ fn row_at<'a>(rows: &'a [NoteFile], path: &str) -> Option<&'a NoteFile> {
 /// The folder of notes and its index.
 #[derive(Clone, Copy)]
 pub struct Notes<'a> {
+    caller: Actor<'a>,
     store: &'a dyn Store,
     clock: &'a dyn Clock,
     search_mode: SearchMode,
@@ -247,8 +249,9 @@ pub struct Notes<'a> {
 
 impl Engine {
     /// Returns the folder of notes and its index.
-    pub fn notes(&self) -> Notes<'_> {
+    pub(crate) fn notes<'a>(&'a self, caller: Actor<'a>) -> Notes<'a> {
         Notes {
+            caller,
             store: &*self.store,
             clock: &*self.clock,
             search_mode: self.search_mode,
@@ -257,9 +260,9 @@ impl Engine {
             redaction: &self.redaction,
             locks: &self.locks,
             to_embed: &self.to_embed,
-            access: self.access(),
+            access: self.access(caller),
             models: self.models(),
-            idempotency: self.idempotency(),
+            idempotency: self.idempotency(caller),
         }
     }
 }
@@ -422,10 +425,11 @@ impl<'a> Notes<'a> {
     ///
     /// # Errors
     /// As for [`forget_softly`](crate::Memories::forget_softly).
-    pub(crate) fn forget(&self, caller: &Caller, id: &MemoryId) -> Result<Option<(Memory, bool)>> {
-        let forgotten = self.mark(caller, id, Some(self.note_time()))?;
+    pub(crate) fn forget(&self, id: &MemoryId) -> Result<Option<(Memory, bool)>> {
+        let forgotten = self.mark(id, Some(self.note_time()))?;
         if forgotten.is_some() {
-            caller.trail.note(RecordVerb::Deleted, id.as_str(), None);
+            self.caller
+                .note_record(RecordVerb::Deleted, id.as_str(), None);
         }
         Ok(forgotten)
     }
@@ -435,35 +439,24 @@ impl<'a> Notes<'a> {
     ///
     /// # Errors
     /// As for [`forget_softly`](crate::Memories::forget_softly).
-    pub(crate) fn unforget(
-        &self,
-        caller: &Caller,
-        id: &MemoryId,
-    ) -> Result<Option<(Memory, bool)>> {
-        self.mark(caller, id, None)
+    pub(crate) fn unforget(&self, id: &MemoryId) -> Result<Option<(Memory, bool)>> {
+        self.mark(id, None)
     }
 
     fn mark(
         &self,
-        caller: &Caller,
         id: &MemoryId,
         forgotten_at: Option<Timestamp>,
     ) -> Result<Option<(Memory, bool)>> {
         let mut is_changed = false;
-        let marked = self.change(
-            caller,
-            id,
-            Forgotten::Show,
-            &Embedded::default(),
-            |_, note| {
-                is_changed = note.is_deleted != forgotten_at.is_some();
-                if is_changed {
-                    note.is_deleted = forgotten_at.is_some();
-                    note.deleted_at = forgotten_at.or(note.deleted_at);
-                }
-                Ok(is_changed)
-            },
-        )?;
+        let marked = self.change(id, Forgotten::Show, &Embedded::default(), |_, note| {
+            is_changed = note.is_deleted != forgotten_at.is_some();
+            if is_changed {
+                note.is_deleted = forgotten_at.is_some();
+                note.deleted_at = forgotten_at.or(note.deleted_at);
+            }
+            Ok(is_changed)
+        })?;
         Ok(marked.map(|note| (note, is_changed)))
     }
 }

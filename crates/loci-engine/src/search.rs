@@ -21,12 +21,14 @@ use loci_search::fusion::Weights;
 
 use crate::Engine;
 use crate::access::Access;
+use crate::call::Actor;
 use crate::leases::Rounds;
 use crate::{Audit, Budgets, Models, Policy, SearchMode};
 
 /// Search by words and by meaning, and comparisons of texts.
 #[derive(Clone, Copy)]
 pub struct Search<'a> {
+    caller: Actor<'a>,
     store: &'a dyn Store,
     mode: SearchMode,
     policy: &'a Policy,
@@ -42,8 +44,9 @@ pub struct Search<'a> {
 
 impl Engine {
     /// Returns the search by words and by meaning, and the comparisons of texts.
-    pub fn search(&self) -> Search<'_> {
+    pub(crate) fn search<'a>(&'a self, caller: Actor<'a>) -> Search<'a> {
         Search {
+            caller,
             store: &*self.store,
             mode: self.search_mode,
             policy: &self.policy,
@@ -51,7 +54,7 @@ impl Engine {
             web: self.web_search.as_deref(),
             wait: self.search_wait,
             rounds: &self.rounds,
-            access: self.access(),
+            access: self.access(caller),
             audit: self.audit(),
             budgets: self.budgets(),
             models: self.models(),
@@ -59,32 +62,30 @@ impl Engine {
     }
 }
 
-impl Search<'_> {
-    /// Returns the memories nearest to any of these vectors with their cosine similarities, at
-    /// least `limit` if so many exist, nearest first, ties by id.
-    pub(crate) fn nearest(
-        &self,
-        filter: &Filter,
-        vectors: &[QueryVector],
-        limit: usize,
-    ) -> Result<Vec<(f32, MemoryId)>> {
-        let mut nearest: HashMap<MemoryId, f32> = HashMap::new();
-        for vector in vectors {
-            let query = CandidateQuery {
-                vector: Some(vector),
-                ..CandidateQuery::of(filter, limit)
-            };
-            for hit in self.store.candidates(&query)?.hits {
-                let cosine = nearest.entry(hit.id).or_insert(f32::MIN);
-                // Rounding makes the cosine of equal vectors slightly greater than 1.
-                *cosine = cosine.max(hit.cosine.map_or(f32::MIN, |cosine| cosine.min(1.0)));
-            }
+/// Returns the memories nearest to any of these vectors with their cosine similarities, at
+/// least `limit` if so many exist, nearest first, ties by id.
+pub(crate) fn nearest(
+    store: &dyn Store,
+    filter: &Filter,
+    vectors: &[QueryVector],
+    limit: usize,
+) -> Result<Vec<(f32, MemoryId)>> {
+    let mut nearest: HashMap<MemoryId, f32> = HashMap::new();
+    for vector in vectors {
+        let query = CandidateQuery {
+            vector: Some(vector),
+            ..CandidateQuery::of(filter, limit)
+        };
+        for hit in store.candidates(&query)?.hits {
+            let cosine = nearest.entry(hit.id).or_insert(f32::MIN);
+            // Rounding makes the cosine of equal vectors slightly greater than 1.
+            *cosine = cosine.max(hit.cosine.map_or(f32::MIN, |cosine| cosine.min(1.0)));
         }
-        let mut near: Vec<(f32, MemoryId)> = nearest
-            .into_iter()
-            .map(|(id, cosine)| (cosine, id))
-            .collect();
-        near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-        Ok(near)
     }
+    let mut near: Vec<(f32, MemoryId)> = nearest
+        .into_iter()
+        .map(|(id, cosine)| (cosine, id))
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    Ok(near)
 }

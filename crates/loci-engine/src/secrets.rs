@@ -11,6 +11,7 @@ use loci_search::indexed;
 
 use crate::Engine;
 use crate::access::Access;
+use crate::call::Actor;
 use crate::locks::Locks;
 use crate::redaction::redact_parts;
 use crate::{Models, Notes, Redaction};
@@ -115,6 +116,7 @@ pub struct HeldSecrets {
 /// The search for secrets in stored texts, and their removal.
 #[derive(Clone, Copy)]
 pub struct Secrets<'a> {
+    caller: Actor<'a>,
     store: &'a dyn Store,
     clock: &'a dyn Clock,
     redaction: &'a Redaction,
@@ -126,15 +128,16 @@ pub struct Secrets<'a> {
 
 impl Engine {
     /// Returns the search for secrets in stored texts, and their removal.
-    pub fn secrets(&self) -> Secrets<'_> {
+    pub(crate) fn secrets<'a>(&'a self, caller: Actor<'a>) -> Secrets<'a> {
         Secrets {
+            caller,
             store: &*self.store,
             clock: &*self.clock,
             redaction: &self.redaction,
             locks: &self.locks,
-            access: self.access(),
+            access: self.access(caller),
             models: self.models(),
-            notes: self.notes(),
+            notes: self.notes(caller),
         }
     }
 }
@@ -145,8 +148,8 @@ impl Secrets<'_> {
     ///
     /// # Errors
     /// `forbidden` for every caller but the local user; `unavailable` if the store cannot be read.
-    pub fn find_secrets(&self, caller: &Caller) -> Result<Vec<StoredSecret>> {
-        check_local(caller)?;
+    pub fn find_secrets(&self) -> Result<Vec<StoredSecret>> {
+        check_local(&self.caller)?;
         let mut found: Vec<StoredSecret> = Vec::new();
         let (now, mut spaces) = (self.clock.now(), BTreeSet::new());
         self.store.archive(now, &mut |Archived { space, record }| {
@@ -299,11 +302,12 @@ impl Secrets<'_> {
     /// `not_found` if the caller can read no such memory, `forbidden` if it may only read it;
     /// `conflict` if other processes keep changing it; `unavailable` if the store cannot be
     /// written.
-    pub fn redact(&self, caller: &Caller, id: &MemoryId) -> Result<bool> {
-        self.access.writable(caller, id)?;
-        let is_redacted = self.redact_memory(&caller.space, id)?;
+    pub fn redact(&self, id: &MemoryId) -> Result<bool> {
+        self.access.writable(id)?;
+        let is_redacted = self.redact_memory(&self.caller.space, id)?;
         if is_redacted {
-            caller.trail.note(RecordVerb::Changed, id.as_str(), None);
+            self.caller
+                .note_record(RecordVerb::Changed, id.as_str(), None);
         }
         Ok(is_redacted)
     }
@@ -315,8 +319,8 @@ impl Secrets<'_> {
     /// # Errors
     /// `forbidden` for every caller but the local user; `conflict` if other processes keep changing
     /// it or its owner's data is wiped meanwhile; `unavailable` if the store cannot be written.
-    pub fn redact_stored(&self, caller: &Caller, found: &StoredSecret) -> Result<bool> {
-        check_local(caller)?;
+    pub fn redact_stored(&self, found: &StoredSecret) -> Result<bool> {
+        check_local(&self.caller)?;
         match &found.holder {
             SecretHolder::Memory(id) => self.redact_memory(&found.space, id),
             SecretHolder::Versions(id) => {
@@ -424,8 +428,8 @@ impl Secrets<'_> {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn redactions(&self, caller: &Caller) -> Result<(u64, Redactions)> {
-        let filter = self.access.filter(caller, CollectionFilter::Any);
+    pub fn redactions(&self) -> Result<(u64, Redactions)> {
+        let filter = self.access.filter(CollectionFilter::Any);
         let (mut memories, mut sum) = (0, Redactions::default());
         for (text, count) in self
             .store

@@ -11,6 +11,7 @@ use loci_core::{Clock, SOURCE_FILE, SOURCE_MACHINE, SourceTree, Store};
 
 use crate::Engine;
 use crate::access::Access;
+use crate::call::Actor;
 use crate::locks::Locks;
 use crate::tombstones::Tombstones;
 use crate::{Notes, SearchMode, Wakeup};
@@ -18,6 +19,7 @@ use crate::{Notes, SearchMode, Wakeup};
 /// Files that memories are made from, all of one [machine](Engine::with_machine).
 #[derive(Clone, Copy)]
 pub struct Sources<'a> {
+    caller: Actor<'a>,
     store: &'a dyn Store,
     clock: &'a dyn Clock,
     search_mode: SearchMode,
@@ -33,8 +35,9 @@ pub struct Sources<'a> {
 
 impl Engine {
     /// Returns the operations on files that memories are made from.
-    pub fn sources(&self) -> Sources<'_> {
+    pub(crate) fn sources<'a>(&'a self, caller: Actor<'a>) -> Sources<'a> {
         Sources {
+            caller,
             store: &*self.store,
             clock: &*self.clock,
             search_mode: self.search_mode,
@@ -42,9 +45,9 @@ impl Engine {
             source_tree: self.source_tree.as_deref(),
             locks: &self.locks,
             to_embed: &self.to_embed,
-            access: self.access(),
-            notes: self.notes(),
-            tombstones: self.tombstones(),
+            access: self.access(caller),
+            notes: self.notes(caller),
+            tombstones: self.tombstones(caller),
             files_again: false,
         }
     }

@@ -11,6 +11,7 @@ use sha2::Sha256;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::Engine;
+use crate::call::Actor;
 
 /// The number of memories whose tombstones are made at a time.
 pub(crate) const PART: usize = 256;
@@ -33,14 +34,16 @@ enum Whose<'a> {
 /// Tombstones: what was forgotten stays forgotten when its sources are read again.
 #[derive(Clone, Copy)]
 pub(crate) struct Tombstones<'a> {
+    caller: Actor<'a>,
     store: &'a dyn Store,
     clock: &'a dyn Clock,
 }
 
 impl Engine {
     /// Returns the tombstones of forgotten texts.
-    pub(crate) fn tombstones(&self) -> Tombstones<'_> {
+    pub(crate) fn tombstones<'a>(&'a self, caller: Actor<'a>) -> Tombstones<'a> {
         Tombstones {
+            caller,
             store: &*self.store,
             clock: &*self.clock,
         }
@@ -55,7 +58,6 @@ impl Tombstones<'_> {
     /// `unavailable` if the store cannot be read.
     pub(crate) fn of<'m>(
         &self,
-        caller: &Caller,
         memories: impl IntoIterator<Item = &'m Memory>,
         is_removed: bool,
     ) -> Result<Vec<Tombstone>> {
@@ -63,11 +65,11 @@ impl Tombstones<'_> {
         if memories.peek().is_none() {
             return Ok(Vec::new());
         }
-        let salt = self.own_salt(&caller.space)?;
+        let salt = self.own_salt(&self.caller.space)?;
         let forgotten_at = self.clock.now();
         let mut tombstones = Vec::new();
         for memory in memories {
-            for text in texts_forgotten(&salt, caller, memory) {
+            for text in texts_forgotten(&salt, &self.caller, memory) {
                 tombstones.push(Tombstone {
                     salt,
                     text,
@@ -108,11 +110,10 @@ impl Tombstones<'_> {
     /// As for [`of`](Self::of).
     pub(crate) fn put<'m>(
         &self,
-        caller: &Caller,
         memories: impl IntoIterator<Item = &'m Memory>,
         is_removed: bool,
     ) -> Result<Option<Change>> {
-        let tombstones = self.of(caller, memories, is_removed)?;
+        let tombstones = self.of(memories, is_removed)?;
         Ok((!tombstones.is_empty()).then_some(Change::PutTombstones(tombstones)))
     }
 
@@ -121,13 +122,8 @@ impl Tombstones<'_> {
     ///
     /// # Errors
     /// As for [`of`](Self::of).
-    pub(crate) fn put_of_ids(
-        &self,
-        caller: &Caller,
-        filter: &Filter,
-        ids: &[MemoryId],
-    ) -> Result<Option<Change>> {
-        self.put(caller, &self.readable(filter, ids)?, true)
+    pub(crate) fn put_of_ids(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Option<Change>> {
+        self.put(&self.readable(filter, ids)?, true)
     }
 
     /// Returns the memories with these ids that match the filter, without damaged ones.
@@ -149,11 +145,11 @@ impl Tombstones<'_> {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub(crate) fn lift(&self, caller: &Caller, memories: &[Memory]) -> Result<Option<Change>> {
+    pub(crate) fn lift(&self, memories: &[Memory]) -> Result<Option<Change>> {
         let mut texts = Vec::new();
-        for salt in self.store.tombstone_salts(&caller.space)? {
+        for salt in self.store.tombstone_salts(&self.caller.space)? {
             for memory in memories {
-                texts.extend(texts_forgotten(&salt, caller, memory));
+                texts.extend(texts_forgotten(&salt, &self.caller, memory));
                 if let Some(file) = file_of_lines(&salt, memory) {
                     let lines = lines_of(&memory.content);
                     texts.extend(lines.map(|line| hash_of_line(&salt, &file, line)));

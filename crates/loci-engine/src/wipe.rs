@@ -1,16 +1,15 @@
 //! Removing all data of a user.
 
 use loci_core::{
-    Batch, Caller, Filter, MemoryId, OwnerFilter, Result, Tier, Visibility, Wiped, is_pseudonym,
-    pseudonym,
+    Batch, Filter, MemoryId, OwnerFilter, Result, Tier, Visibility, Wiped, is_pseudonym, pseudonym,
 };
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::tombstones::{PART, everything};
-use crate::{Engine, check};
+use crate::{Parts, check};
 
-impl Engine {
+impl Parts<'_> {
     /// Permanently removes the caller's data: see [`Store::wipe`](loci_core::Store::wipe). For a
     /// caller that merely claims a name, only data of the same tool set is removed. Audit entries
     /// of the caller's earlier calls that still wait to be written, in any process, are lost, too:
@@ -25,35 +24,41 @@ impl Engine {
     /// # Errors
     /// `forbidden` without the scope `write` or for an anonymous caller; `unavailable` if the store
     /// cannot be written. Then nothing was removed.
-    pub fn wipe(&self, caller: &Caller) -> Result<Wiped> {
-        let owner = check::deleting_subject(caller)?;
+    pub fn wipe(&self) -> Result<Wiped> {
+        let engine = self.engine();
+        let owner = check::deleting_subject(self.caller())?;
         // So that the entries of this process are counted as removed.
-        self.audit().flush()?;
-        let origin = caller.is_claimed.then_some(caller.origin);
+        engine.audit().flush()?;
+        let origin = self.caller().is_claimed.then_some(self.caller().origin);
         // The random bits of an id, hashed so that they do not reveal its time.
         let random = Sha256::digest(Uuid::now_v7().as_bytes())
             .first_chunk()
             .copied()
             .unwrap_or_default();
         let name = (!is_pseudonym(owner)).then(|| pseudonym(u128::from_be_bytes(random)));
-        self.leave_tombstones(caller, owner, origin)?;
-        self.store
-            .wipe(&caller.space, owner, origin, name.as_deref(), self.now())
+        self.leave_tombstones(owner, origin)?;
+        engine.store.wipe(
+            &self.caller().space,
+            owner,
+            origin,
+            name.as_deref(),
+            engine.now(),
+        )
     }
 
     /// Leaves tombstones of the memories that a wipe will remove, and one of the wipe itself.
-    fn leave_tombstones(&self, caller: &Caller, owner: &str, origin: Option<&str>) -> Result<()> {
+    fn leave_tombstones(&self, owner: &str, origin: Option<&str>) -> Result<()> {
         let filter = Filter {
             owner: OwnerFilter::Only(owner.to_owned()),
             origin: origin.map(str::to_owned),
-            ..everything(&caller.space)
+            ..everything(&self.caller().space)
         };
-        let tombstones = self.tombstones();
-        let revisions = self.store.revisions(&filter, usize::MAX)?;
+        let (store, tombstones) = (&self.engine().store, self.engine().tombstones(self.actor()));
+        let revisions = store.revisions(&filter, usize::MAX)?;
         let ids: Vec<MemoryId> = revisions.into_iter().map(|(id, _)| id).collect();
         let commit = |change| {
-            self.store.commit(Batch {
-                space: caller.space.clone(),
+            store.commit(Batch {
+                space: self.caller().space.clone(),
                 changes: vec![change],
             })
         };
@@ -65,10 +70,10 @@ impl Engine {
                     || memory.tier == Tier::ShortTerm
                     || memory.enrichment.is_some()
             });
-            if let Some(change) = tombstones.put(caller, &memories, true)? {
+            if let Some(change) = tombstones.put(&memories, true)? {
                 commit(change)?;
             }
         }
-        commit(tombstones.of_wipe(&caller.space, owner, origin)?)
+        commit(tombstones.of_wipe(&self.caller().space, owner, origin)?)
     }
 }

@@ -10,11 +10,9 @@ use std::mem;
 use std::path::Path;
 use std::time::Instant;
 
-use loci_core::{
-    Caller, Error, ErrorCode, FileStamp, MemoryId, Redactions, SourceFile, Visibility,
-};
-use loci_dialects::{Context, mempalace};
-use loci_engine::{Engine, ReadSource, SourceFiled, SourcePart};
+use loci_core::{Error, ErrorCode, FileStamp, MemoryId, Redactions, SourceFile, Visibility};
+use loci_dialects::mempalace;
+use loci_engine::{Parts, ReadSource, SourceFiled, SourcePart};
 use loci_mine::conversation::{self, Format, LeftOut, Mark, Reading, Transcript};
 use loci_mine::project;
 
@@ -98,21 +96,21 @@ pub struct Transcripts<'a> {
 /// `unavailable` if the store cannot be used.
 pub fn wing_of(
     wings: &Wings<'_>,
-    engine: &Engine,
+    parts: &Parts<'_>,
     transcript: &Path,
     folder: &Path,
 ) -> loci_core::Result<String> {
     let place = Place::of(transcript.to_str().unwrap_or_default());
-    wing_of_place(wings, engine, &place, folder)
+    wing_of_place(wings, parts, &place, folder)
 }
 
 fn wing_of_place(
     wings: &Wings<'_>,
-    engine: &Engine,
+    parts: &Parts<'_>,
     place: &Place,
     folder: &Path,
 ) -> loci_core::Result<String> {
-    let known = engine.sources().sources_at(&super::caller(), &place.name)?;
+    let known = parts.sources().sources_at(&place.name)?;
     if let Some(known) = known.into_iter().find(|known| known.format != FORMAT) {
         return Ok(known
             .collection
@@ -130,7 +128,7 @@ fn wing_of_place(
 /// `invalid_argument` if the folder or the archive cannot be read; the report names the files that
 /// cannot be filed.
 pub fn mine(
-    engine: &Engine,
+    parts: &Parts<'_>,
     mining: &Mining<'_>,
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
@@ -154,11 +152,11 @@ pub fn mine(
         report.pass_over(path, why);
     }
     progress.begin(found.files.iter().map(|(_, stamp)| stamp.bytes).sum());
-    let wings = Wings::new(engine, trust, is_dry);
+    let wings = Wings::new(parts, trust, is_dry);
     let (mut readers, mut done) = (HashMap::<String, Reader<'_>>::new(), 0);
     for (place, stamp) in &found.files {
         let wing = wing.map_or_else(
-            || wing_of_place(&wings, engine, place, folder),
+            || wing_of_place(&wings, parts, place, folder),
             |wing| Ok(wing.to_owned()),
         )?;
         let transcripts = Transcripts {
@@ -173,7 +171,7 @@ pub fn mine(
         };
         let reader = readers
             .entry(wing.clone())
-            .or_insert_with(|| Reader::new(engine, &wing));
+            .or_insert_with(|| Reader::new(parts, &wing));
         match reader.file(&transcripts, place, &|bytes| progress.reach(done + bytes)) {
             Ok(None) => report.pass_over(Path::new(&place.name), NO_TRANSCRIPT),
             Ok(Some(told)) => {
@@ -207,11 +205,11 @@ pub fn mine(
 /// `unavailable` if the file cannot be read or the store cannot be written; `conflict` if other
 /// processes read it all the time.
 pub fn file(
-    engine: &Engine,
+    parts: &Parts<'_>,
     transcripts: &Transcripts<'_>,
     path: &str,
 ) -> loci_core::Result<Option<Told>> {
-    Reader::new(engine, transcripts.wing).file(transcripts, &Place::of(path), &|_| ())
+    Reader::new(parts, transcripts.wing).file(transcripts, &Place::of(path), &|_| ())
 }
 
 /// Files a transcript for a hook, as [`file()`] does, and records a checkpoint for callers that ask
@@ -220,19 +218,13 @@ pub fn file(
 /// # Errors
 /// As those of [`file()`].
 pub fn save(
-    engine: &Engine,
+    parts: &Parts<'_>,
     transcripts: &Transcripts<'_>,
     path: &str,
 ) -> loci_core::Result<Option<Told>> {
-    let told = file(engine, transcripts, path)?;
+    let told = file(parts, transcripts, path)?;
     if let Some(told) = told.as_ref().filter(|told| told.filed.added > 0) {
-        mempalace::put_checkpoint(
-            Context {
-                engine,
-                caller: &super::caller(),
-            },
-            told.filed.added,
-        )?;
+        mempalace::put_checkpoint(parts, told.filed.added)?;
     }
     Ok(told)
 }
@@ -242,19 +234,15 @@ pub fn save(
 ///
 /// # Errors
 /// `unavailable` if the store cannot be used, or no remaining file can be read now.
-pub fn read_on(engine: &Engine) -> loci_core::Result<usize> {
-    let caller = super::caller();
-    let (mut done, mut failed, shared) = (0, None, left_unread::named_by(engine, SHARED)?);
-    for source in engine
-        .sources()
-        .pending_sources(&caller, PENDING_AT_A_TIME)?
-    {
+pub fn read_on(parts: &Parts<'_>) -> loci_core::Result<usize> {
+    let (mut done, mut failed, shared) = (0, None, left_unread::named_by(parts, SHARED)?);
+    for source in parts.sources().pending_sources(PENDING_AT_A_TIME)? {
         let wing = source
             .collection
             .as_deref()
             .unwrap_or(mempalace::GLOBAL_WING);
         let is_shared = shared.contains(&source.path);
-        let is_verbatim = left_unread::named_by(engine, VERBATIM)?.contains(&source.path);
+        let is_verbatim = left_unread::named_by(parts, VERBATIM)?.contains(&source.path);
         let transcripts = Transcripts {
             wing,
             root: &source.root,
@@ -265,10 +253,10 @@ pub fn read_on(engine: &Engine) -> loci_core::Result<usize> {
             until: None,
             is_verbatim,
         };
-        let outcome = match save(engine, &transcripts, &source.path) {
+        let outcome = match save(parts, &transcripts, &source.path) {
             // The file has nothing more to read.
-            Ok(None) => leave(engine, source),
-            Err(_) if is_gone(&source.path) => leave(engine, source),
+            Ok(None) => leave(parts, source),
+            Err(_) if is_gone(&source.path) => leave(parts, source),
             outcome => outcome.map(|_| ()),
         };
         match outcome {
@@ -281,7 +269,7 @@ pub fn read_on(engine: &Engine) -> loci_core::Result<usize> {
 }
 
 /// Records that the rest of a file needs no reading.
-fn leave(engine: &Engine, source: SourceFile) -> loci_core::Result<()> {
+fn leave(parts: &Parts<'_>, source: SourceFile) -> loci_core::Result<()> {
     let file = SourceFile {
         is_pending: false,
         ..source.clone()
@@ -295,16 +283,12 @@ fn leave(engine: &Engine, source: SourceFile) -> loci_core::Result<()> {
         parts: Vec::new(),
         has_more: false,
     };
-    engine
-        .sources()
-        .file_source(&super::caller(), &id_of, left)
-        .map(|_| ())
+    parts.sources().file_source(&id_of, left).map(|_| ())
 }
 
 /// Reads the transcripts of a wing.
 struct Reader<'a> {
-    engine: &'a Engine,
-    caller: Caller,
+    parts: &'a Parts<'a>,
     collection: Option<String>,
     /// The transcripts that were deleted, loaded on first use.
     gone: Option<Vec<SourceFile>>,
@@ -322,10 +306,9 @@ struct Read {
 }
 
 impl<'a> Reader<'a> {
-    fn new(engine: &'a Engine, wing: &str) -> Self {
+    fn new(parts: &'a Parts<'a>, wing: &str) -> Self {
         Reader {
-            engine,
-            caller: super::caller(),
+            parts,
             collection: mempalace::collection(wing),
             gone: None,
         }
@@ -340,9 +323,9 @@ impl<'a> Reader<'a> {
     ) -> loci_core::Result<Option<Told>> {
         let path = place.name.as_str();
         let known = || {
-            self.engine
+            self.parts
                 .sources()
-                .source_file(&self.caller, self.collection.as_deref(), path)
+                .source_file(self.collection.as_deref(), path)
         };
         let (mut before, mut told, mut attempts) = (known()?, Told::default(), 0);
         let mut rereads = transcripts.rereads;
@@ -360,7 +343,7 @@ impl<'a> Reader<'a> {
                         let new = told.filed.added + told.filed.forgotten;
                         told.filed.kept = file.parts.saturating_sub(new);
                         if transcripts.is_verbatim && !transcripts.is_dry {
-                            left_unread::name(self.engine, VERBATIM, path, file.is_pending)?;
+                            left_unread::name(self.parts, VERBATIM, path, file.is_pending)?;
                         }
                         return Ok(Some(told));
                     }
@@ -370,11 +353,10 @@ impl<'a> Reader<'a> {
                 Err(error) if error.code == ErrorCode::Conflict && attempts < ATTEMPTS_MAX => {
                     attempts += 1;
                     self.gone = None;
-                    before = self.engine.sources().source_file(
-                        &self.caller,
-                        self.collection.as_deref(),
-                        path,
-                    )?;
+                    before = self
+                        .parts
+                        .sources()
+                        .source_file(self.collection.as_deref(), path)?;
                 }
                 Err(error) => return Err(error),
             }
@@ -444,7 +426,7 @@ impl<'a> Reader<'a> {
         told.was_read |= before.is_none() || mark != Some(now);
         told.is_moved |= moved.is_some();
         let file = SourceFile {
-            machine: self.engine.sources().machine().to_owned(),
+            machine: self.parts.sources().machine().to_owned(),
             collection: self.collection.clone(),
             path: path.to_owned(),
             root: transcripts.root.to_owned(),
@@ -452,7 +434,7 @@ impl<'a> Reader<'a> {
             stamp: if has_more {
                 NEVER
             } else {
-                settled(place.stamp(transcript.stamp), self.engine.now())
+                settled(place.stamp(transcript.stamp), self.parts.engine().now())
             },
             bytes_read: now.bytes,
             hash: now.hash,
@@ -471,7 +453,7 @@ impl<'a> Reader<'a> {
             counted,
         };
         if has_more && !transcripts.is_dry {
-            left_unread::name(self.engine, SHARED, path, transcripts.is_shared)?;
+            left_unread::name(self.parts, SHARED, path, transcripts.is_shared)?;
         }
         self.file_read(read, transcripts, told).map(Some)
     }
@@ -503,7 +485,7 @@ impl<'a> Reader<'a> {
             counted,
         } = read;
         told.count(&transcript);
-        let redact = |text: &str| super::redacted(self.engine, text, is_verbatim).into_owned();
+        let redact = |text: &str| super::redacted(self.parts, text, is_verbatim).into_owned();
         let mut redacted = Redactions::default();
         let mut waiting: Vec<SourcePart> = Vec::new();
         let mut seen = HashSet::new();
@@ -518,11 +500,11 @@ impl<'a> Reader<'a> {
                 parts,
                 has_more,
             };
-            let sources = self.engine.sources().again(files_again);
+            let sources = self.parts.sources().again(files_again);
             if is_dry {
-                sources.preview_source(&self.caller, &id_of, &read)
+                sources.preview_source(&id_of, &read)
             } else {
-                sources.file_source(&self.caller, &id_of, read)
+                sources.file_source(&id_of, read)
             }
         };
         let count = |told: &mut Told, filed: SourceFiled| {
@@ -565,7 +547,7 @@ impl<'a> Reader<'a> {
         if ids.is_empty() {
             return Ok(());
         }
-        let known = self.engine.sources().known_ids(&self.caller, &ids)?;
+        let known = self.parts.sources().known_ids(&ids)?;
         parts.retain(|part| {
             if !known_by_time(part) {
                 return true;
@@ -580,9 +562,9 @@ impl<'a> Reader<'a> {
     fn moved(&mut self, path: &Path) -> loci_core::Result<Option<SourceFile>> {
         if self.gone.is_none() {
             let known = self
-                .engine
+                .parts
                 .sources()
-                .source_files(&self.caller, self.collection.as_deref())?;
+                .source_files(self.collection.as_deref())?;
             let is_lost =
                 |file: &SourceFile| !file.is_whole && file.bytes_read > 0 && is_gone(&file.path);
             self.gone = Some(known.into_iter().filter(is_lost).collect());
@@ -627,8 +609,8 @@ mod tests {
     use std::fs;
     use std::sync::Arc;
 
-    use loci_core::{Principal, Scope, Scopes, Space};
-    use loci_engine::{RedactionScope, SearchMode};
+    use loci_core::{Caller, Principal, Scope, Scopes, Space};
+    use loci_engine::{Engine, RedactionScope, SearchMode};
     use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 
     use super::*;
@@ -651,8 +633,9 @@ mod tests {
 
     fn pending(engine: &Engine) -> Vec<String> {
         let pending = engine
+            .system(&super::super::caller())
             .sources()
-            .pending_sources(&super::super::caller(), 10)
+            .pending_sources(10)
             .unwrap();
         pending.into_iter().map(|source| source.path).collect()
     }
@@ -677,13 +660,25 @@ mod tests {
                 until: Some(far),
                 is_verbatim: false,
             };
-            let told = file(&engine, &transcripts, &path(name)).unwrap().unwrap();
+            let told = file(
+                &engine.system(&super::super::caller()),
+                &transcripts,
+                &path(name),
+            )
+            .unwrap()
+            .unwrap();
             assert_eq!(
                 (told.filed.added, told.is_pending),
                 (1, true),
                 "{name}: the line before"
             );
-            let again = file(&engine, &transcripts, &path(name)).unwrap().unwrap();
+            let again = file(
+                &engine.system(&super::super::caller()),
+                &transcripts,
+                &path(name),
+            )
+            .unwrap()
+            .unwrap();
             assert_eq!(
                 (again.filed.added, again.filed.kept, again.is_pending),
                 (0, 1, true)
@@ -694,15 +689,27 @@ mod tests {
         // The file is too large to be read, which may change.
         let turns = "User: one\nAssistant: two\n".repeat(500_000);
         fs::write(path("kept"), turns).unwrap();
-        assert_eq!(read_on(&engine), Ok(3));
+        assert_eq!(read_on(&engine.system(&super::super::caller())), Ok(3));
         assert_eq!(pending(&engine), [path("kept")]);
-        assert_eq!(read_on(&engine).unwrap_err().code, ErrorCode::Unavailable);
+        assert_eq!(
+            read_on(&engine.system(&super::super::caller()))
+                .unwrap_err()
+                .code,
+            ErrorCode::Unavailable
+        );
         assert_eq!(pending(&engine), [path("kept")]);
         fs::write(path("kept"), event("other")).unwrap();
-        assert_eq!((read_on(&engine), read_on(&engine)), (Ok(1), Ok(0)));
+        assert_eq!(
+            (
+                read_on(&engine.system(&super::super::caller())),
+                read_on(&engine.system(&super::super::caller()))
+            ),
+            (Ok(1), Ok(0))
+        );
         let known = engine
+            .system(&super::super::caller())
             .sources()
-            .source_file(&super::super::caller(), None, &path("read"))
+            .source_file(None, &path("read"))
             .unwrap()
             .unwrap();
         assert_eq!((known.parts, known.is_pending), (3, false));
@@ -740,18 +747,25 @@ mod tests {
                 is_verbatim: false,
             };
             // The entry of an earlier read does not count.
-            left_unread::name(&engine, SHARED, &path, !is_shared).unwrap();
+            left_unread::name(
+                &engine.system(&super::super::caller()),
+                SHARED,
+                &path,
+                !is_shared,
+            )
+            .unwrap();
             assert!(
-                file(&engine, &transcripts, &path)
+                file(&engine.system(&super::super::caller()), &transcripts, &path)
                     .unwrap()
                     .unwrap()
                     .is_pending
             );
-            assert_eq!(read_on(&engine), Ok(1));
+            assert_eq!(read_on(&engine.system(&super::super::caller())), Ok(1));
             let drawers = |caller| {
                 engine
+                    .system(caller)
                     .listings()
-                    .places(caller)
+                    .places()
                     .unwrap()
                     .iter()
                     .map(|place| place.memories)
@@ -796,7 +810,9 @@ mod tests {
         ] {
             let path = format!("{root}/{name}");
             fs::write(&path, text).unwrap();
-            let told = file(&engine, &transcripts, &path).unwrap().unwrap();
+            let told = file(&engine.system(&super::super::caller()), &transcripts, &path)
+                .unwrap()
+                .unwrap();
             assert_eq!(told.filed.added, added, "{name}");
         }
     }
@@ -827,18 +843,22 @@ mod tests {
                 until: Some(far),
                 is_verbatim,
             };
-            let told = save(&engine, &transcripts, &path).unwrap().unwrap();
+            let told = save(&engine.system(&super::super::caller()), &transcripts, &path)
+                .unwrap()
+                .unwrap();
             assert_eq!(
                 (told.filed.added, told.is_pending, told.redacted.total()),
                 (1, true, u64::from(!is_verbatim))
             );
             assert_eq!(
-                left_unread::named_by(&engine, VERBATIM).unwrap().len(),
+                left_unread::named_by(&engine.system(&super::super::caller()), VERBATIM)
+                    .unwrap()
+                    .len(),
                 usize::from(is_verbatim)
             );
-            assert_eq!(read_on(&engine), Ok(1));
+            assert_eq!(read_on(&engine.system(&super::super::caller())), Ok(1));
             assert_eq!(
-                left_unread::named_by(&engine, VERBATIM).unwrap(),
+                left_unread::named_by(&engine.system(&super::super::caller()), VERBATIM).unwrap(),
                 Vec::<String>::new()
             );
             let browse = loci_engine::Browse {
@@ -853,8 +873,9 @@ mod tests {
                 ..loci_engine::Browse::default()
             };
             let memories = engine
+                .system(&super::super::caller())
                 .listings()
-                .browse(&super::super::caller(), browse)
+                .browse(browse)
                 .unwrap()
                 .memories;
             let with_key = memories

@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use loci_core::limits::SESSION_START_BYTES_MAX;
-use loci_core::{Caller, Error, ErrorCode, Visibility};
-use loci_dialects::{Context, mempalace};
-use loci_engine::{Engine, Remember};
+use loci_core::{Error, ErrorCode, Visibility};
+use loci_dialects::mempalace;
+use loci_engine::{Call, CallInfo, Effect, Engine, Parts, Remember};
 use loci_hosts::{Event, Input, Reply};
 use loci_mine::conversation as conversation_format;
 use serde::{Deserialize, Serialize};
@@ -21,10 +21,11 @@ use serde_json::json;
 use crate::Notice;
 use crate::conversation;
 use crate::prompt::{self, Prompt};
-use crate::told::{Hook, Told};
 use crate::trust::Trust;
 use crate::wings::Wings;
 
+/// The tool set of hooks in the audit log.
+pub(crate) const DIALECT: &str = "hook";
 /// The time for which a hook reads a transcript; another process reads the rest. With the start of
 /// the process and the last step, a hook takes less than 300 ms.
 const READING_TIME: Duration = Duration::from_millis(120);
@@ -121,57 +122,69 @@ impl Session<'_> {
                 }
                 return Ok(());
             }
-            Event::PostCompact => return Ok(self.file_summary(input)?),
+            Event::PostCompact => {
+                let file_summary = |call: &Call<'_>| self.file_summary(call, input);
+                return Ok(self.write("post_compact", input, file_summary)?);
+            }
             Event::Stop | Event::PreCompact | Event::SessionEnd => {}
         }
-        if let (Some(transcript), Some(answer)) = (&input.transcript, input.answer()) {
-            let transcript = Path::new(transcript);
-            let from = bytes_read(self.engine, transcript)?;
-            await_answer(transcript, from, answer, ANSWER_TIMEOUT);
-        }
-        let reply = self.save(input, Instant::now() + READING_TIME, event, notice)?;
-        reply.into_iter().for_each(answer);
+        let reply = self.write("save", input, |call| {
+            if let (Some(transcript), Some(answer)) = (&input.transcript, input.answer()) {
+                let transcript = Path::new(transcript);
+                let from = bytes_read(call, transcript)?;
+                await_answer(transcript, from, answer, ANSWER_TIMEOUT);
+            }
+            match self.save(call, input, Instant::now() + READING_TIME, event, notice) {
+                Err(HookError::Failed(error)) => Err(error),
+                saved => Ok(saved),
+            }
+        });
+        reply??.into_iter().for_each(answer);
         Ok(())
     }
 
-    fn wings(&self) -> Wings<'_> {
-        Wings::new(self.engine, self.trust, false)
+    /// Runs work that files something, as a call of the hook `tool`.
+    fn write<T>(
+        &self,
+        tool: &str,
+        input: &Input,
+        run: impl FnOnce(&Call<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let info = CallInfo::new(DIALECT, tool, "memory:write", Effect::Write, &[])
+            .of_client(Some(self.host), input.session())
+            .logged_with_records();
+        self.engine.call(crate::caller(), info, run)
     }
 
     /// Tells the agent what it should know at the start of its session.
     fn begin(&self, input: &Input, answer: &mut dyn FnMut(Reply)) -> Result<(), Error> {
-        let wings = self.wings();
-        let wing = wings.of(self.folder)?;
-        let mut told = Told::begin(self.engine);
-        let mut text = session_start(self.engine, &told.caller, self.dialect, &wing)?;
-        for apart in wings.apart() {
-            let words = format!("\nTell the person: {}.\n", apart.sentence());
-            if text.len() + words.len() <= SESSION_START_BYTES_MAX {
-                text += &words;
+        let info = CallInfo::new(DIALECT, "session_start", "memory:read", Effect::Read, &[])
+            .of_client(Some(self.host), input.session())
+            .logged_with_records();
+        self.engine.call(crate::caller(), info, |call| {
+            let wings = Wings::new(call, self.trust, false);
+            let wing = wings.of(self.folder)?;
+            let mut text = session_start(call, self.dialect, &wing)?;
+            for apart in wings.apart() {
+                let words = format!("\nTell the person: {}.\n", apart.sentence());
+                if text.len() + words.len() <= SESSION_START_BYTES_MAX {
+                    text += &words;
+                }
             }
-        }
-        told.end(self.engine.budgets().approximate_tokens(&text));
-        answer(Reply::Context(Event::SessionStart, text));
-        told.record(
-            self.engine,
-            &Hook {
-                tool: "session_start",
-                operation: "memory:read",
-                host: Some(self.host),
-                session: input.session(),
-                prompt: None,
-            },
-        );
-        Ok(())
+            let tokens = self.engine.budgets().approximate_tokens(&text);
+            call.reply_with(Some(call.records()), Some(tokens as u64));
+            answer(Reply::Context(Event::SessionStart, text));
+            Ok(())
+        })
     }
 
     /// Files the summary that takes the place of a conversation; the same summary once.
-    fn file_summary(&self, input: &Input) -> Result<(), Error> {
+    fn file_summary(&self, parts: &Parts<'_>, input: &Input) -> Result<(), Error> {
         let Some(summary) = input.summary().filter(|text| !text.trim().is_empty()) else {
             return Ok(());
         };
-        let wing = self.wings().of(self.folder)?;
-        let text = crate::redacted(self.engine, summary, self.is_verbatim).text;
+        let wing = Wings::new(parts, self.trust, false).of(self.folder)?;
+        let text = crate::redacted(parts, summary, self.is_verbatim).text;
         let visibility = if self.is_shared {
             Visibility::Common
         } else {
@@ -184,22 +197,20 @@ impl Session<'_> {
             ..Remember::new(text.as_ref(), SUMMARY)
         };
         let id = |n| mempalace::drawer_id(&wing, mempalace::CONVERSATIONS, &text, n);
-        self.engine
-            .memories()
-            .file(&crate::caller(), &id, request)?;
+        parts.memories().file(&id, request)?;
         Ok(())
     }
 
     /// Saves the new part of the transcript; returns the reply to the host, if any.
     fn save(
         &self,
+        parts: &Parts<'_>,
         input: &Input,
         until: Instant,
         event: Event,
         notice: Notice,
     ) -> Result<Option<Reply>, HookError> {
         let Session {
-            engine,
             folder,
             is_shared,
             is_verbatim,
@@ -223,7 +234,8 @@ impl Session<'_> {
             found => found.map_err(unreadable)?,
         };
         let path = crate::in_utf8(real.clone())?;
-        let wing = conversation::wing_of(&self.wings(), engine, &real, folder)?;
+        let wing =
+            conversation::wing_of(&Wings::new(parts, self.trust, false), parts, &real, folder)?;
         let root = real.parent().and_then(Path::to_str).unwrap_or_default();
         let transcripts = conversation::Transcripts {
             rereads: false,
@@ -235,39 +247,29 @@ impl Session<'_> {
             until: Some(until),
             is_verbatim,
         };
-        let Some(told) = conversation::save(engine, &transcripts, &path)? else {
+        let Some(told) = conversation::save(parts, &transcripts, &path)? else {
             return Err(HookError::NotSaved(format!(
                 "nothing is saved: {path} is no transcript that loci can read, or it was filed as a part of a project in the \
                  wing {wing}"
             )));
         };
-        let caller = crate::caller();
-        let settings = mempalace::hook_settings(Context {
-            engine,
-            caller: &caller,
-        })?;
+        let settings = mempalace::hook_settings(parts)?;
         if told.filed.added > 0 && settings.desktop_toast {
             toast(told.filed.added, notice);
         }
         if settings.silent_save || event != Event::Stop || input.is_continued {
             return Ok(None);
         }
-        let said = engine
+        let said = parts
             .sources()
-            .source_file(&caller, mempalace::collection(&wing).as_deref(), &path)?
+            .source_file(mempalace::collection(&wing).as_deref(), &path)?
             .map_or(0, |file| file.parts);
-        Ok(ask(engine, &path, said)?)
+        Ok(ask(parts, &path, said)?)
     }
 }
 
 /// Returns the text that the agent reads at the start of a session.
-fn session_start(
-    engine: &Engine,
-    caller: &Caller,
-    dialect: &str,
-    wing: &str,
-) -> Result<String, Error> {
-    let context = Context { engine, caller };
+fn session_start(parts: &Parts<'_>, dialect: &str, wing: &str) -> Result<String, Error> {
     let dialect = loci_dialects::dialect(dialect).ok_or_else(|| {
         Error::new(
             ErrorCode::InvalidArgument,
@@ -275,17 +277,17 @@ fn session_start(
         )
     })?;
     // Hosts limit the bytes or the characters; each token has at least one.
-    mempalace::wake_up(context, Some(wing), dialect, SESSION_START_BYTES_MAX)
+    mempalace::wake_up(parts, Some(wing), dialect, SESSION_START_BYTES_MAX)
 }
 
 /// Returns the number of bytes of a transcript that were read before.
-fn bytes_read(engine: &Engine, transcript: &Path) -> Result<u64, Error> {
+fn bytes_read(parts: &Parts<'_>, transcript: &Path) -> Result<u64, Error> {
     let Ok(real) = crate::transcript(transcript) else {
         return Ok(0);
     };
-    let known = engine
+    let known = parts
         .sources()
-        .sources_at(&crate::caller(), real.to_str().unwrap_or_default())?;
+        .sources_at(real.to_str().unwrap_or_default())?;
     let bytes = fs::metadata(&real).map_or(0, |file| file.len());
     // A transcript that was rewritten shorter is read from its beginning.
     Ok(known
@@ -340,11 +342,11 @@ fn await_answer(transcript: &Path, from: u64, answer: &str, timeout: Duration) -
 
 /// Asks the agent to save what matters, each time a transcript has [`MESSAGES_UNASKED_MAX`] more
 /// messages.
-fn ask(engine: &Engine, path: &str, said: u64) -> Result<Option<Reply>, Error> {
-    let (caller, setting) = (crate::caller(), crate::setting_of_machine(engine, ASKED));
-    let mut asked: Vec<Asked> = engine
+fn ask(parts: &Parts<'_>, path: &str, said: u64) -> Result<Option<Reply>, Error> {
+    let setting = crate::setting_of_machine(parts, ASKED);
+    let mut asked: Vec<Asked> = parts
         .settings()
-        .get(&caller, &setting)?
+        .get(&setting)?
         .and_then(|text| serde_json::from_str(&text).ok())
         .unwrap_or_default();
     let known = asked
@@ -361,9 +363,7 @@ fn ask(engine: &Engine, path: &str, said: u64) -> Result<Option<Reply>, Error> {
             messages,
         });
         let last = &asked[asked.len().saturating_sub(ASKED_TRANSCRIPTS_MAX)..];
-        engine
-            .settings()
-            .put(&caller, &setting, json!(last).to_string())?;
+        parts.settings().put(&setting, json!(last).to_string())?;
     }
     if !is_due {
         return Ok(None);
@@ -436,22 +436,25 @@ pub(crate) mod tests {
             is_shared: false,
             is_verbatim: false,
         };
+        let system = engine.system(&crate::caller());
         session
-            .save(&input, Instant::now(), Event::Stop, |_| ())
+            .save(&system, &input, Instant::now(), Event::Stop, |_| ())
             .unwrap();
-        let context = Context {
-            engine: &engine,
-            caller: &crate::caller(),
-        };
         let saved = || {
-            mempalace::checkpoint(context)
+            mempalace::checkpoint(&system)
                 .unwrap()
                 .map(|checkpoint| checkpoint.message_count)
         };
         assert_eq!(saved(), Some(1));
-        assert_eq!(conversation::read_on(&engine).unwrap(), 1);
+        assert_eq!(
+            conversation::read_on(&engine.system(&crate::caller())).unwrap(),
+            1
+        );
         assert_eq!(saved(), Some(2));
-        assert_eq!(conversation::read_on(&engine).unwrap(), 0);
+        assert_eq!(
+            conversation::read_on(&engine.system(&crate::caller())).unwrap(),
+            0
+        );
         assert_eq!(
             saved(),
             Some(2),
@@ -497,7 +500,11 @@ pub(crate) mod tests {
             delivery: Delivery::Bootstrap,
             ..Remember::new("Always use tabs.", "rule")
         };
-        let stored = engine.memories().remember(&crate::caller(), rule).unwrap();
+        let stored = engine
+            .system(&crate::caller())
+            .memories()
+            .remember(rule)
+            .unwrap();
         let (text, entries) = start();
         assert!(text.contains("Always use tabs."), "{text}");
         let [(_, entry)] = &entries[..] else {
@@ -557,7 +564,11 @@ pub(crate) mod tests {
     #[test]
     fn an_agent_is_asked_by_the_messages_of_each_transcript() {
         let engine = engine();
-        let asked = |path: &str, said: u64| ask(&engine, path, said).unwrap().is_some();
+        let asked = |path: &str, said: u64| {
+            ask(&engine.system(&crate::caller()), path, said)
+                .unwrap()
+                .is_some()
+        };
         for (path, said, expected) in [
             ("a", 29, false),
             ("a", 30, true),
@@ -587,14 +598,19 @@ pub(crate) mod tests {
     fn what_is_kept_of_questions_may_be_of_another_loci() {
         let engine = engine();
         engine
+            .system(&crate::caller())
             .settings()
-            .put(
-                &crate::caller(),
-                ASKED,
-                r#"{"transcript": "a", "messages": 30}"#.to_owned(),
-            )
+            .put(ASKED, r#"{"transcript": "a", "messages": 30}"#.to_owned())
             .unwrap();
-        assert!(ask(&engine, "a", 31).unwrap().is_some());
-        assert!(ask(&engine, "a", 32).unwrap().is_none());
+        assert!(
+            ask(&engine.system(&crate::caller()), "a", 31)
+                .unwrap()
+                .is_some()
+        );
+        assert!(
+            ask(&engine.system(&crate::caller()), "a", 32)
+                .unwrap()
+                .is_none()
+        );
     }
 }

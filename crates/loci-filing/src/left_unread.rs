@@ -2,7 +2,7 @@
 //! rest.
 
 use loci_core::Result;
-use loci_engine::Engine;
+use loci_engine::Parts;
 use serde_json::json;
 
 use crate::setting_of_machine;
@@ -18,9 +18,9 @@ const TRANSCRIPTS_MAX: usize = 256;
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.
-pub fn named_by(engine: &Engine, setting: &str) -> Result<Vec<String>> {
-    let setting = setting_of_machine(engine, setting);
-    let text = engine.settings().get(&super::caller(), &setting)?;
+pub fn named_by(parts: &Parts<'_>, setting: &str) -> Result<Vec<String>> {
+    let setting = setting_of_machine(parts, setting);
+    let text = parts.settings().get(&setting)?;
     Ok(text
         .and_then(|text| serde_json::from_str(&text).ok())
         .unwrap_or_default())
@@ -30,16 +30,14 @@ pub fn named_by(engine: &Engine, setting: &str) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// `unavailable` if the store cannot be used.
-pub fn name(engine: &Engine, setting: &str, path: &str, is_named: bool) -> Result<()> {
-    let mut paths = named_by(engine, setting)?;
+pub fn name(parts: &Parts<'_>, setting: &str, path: &str, is_named: bool) -> Result<()> {
+    let mut paths = named_by(parts, setting)?;
     if paths.iter().any(|known| known == path) == is_named {
         return Ok(());
     }
     paths.retain(|known| known != path);
     paths.extend(is_named.then(|| path.to_owned()));
     paths.drain(..paths.len().saturating_sub(TRANSCRIPTS_MAX));
-    let setting = setting_of_machine(engine, setting);
-    engine
-        .settings()
-        .put(&super::caller(), &setting, json!(paths).to_string())
+    let setting = setting_of_machine(parts, setting);
+    parts.settings().put(&setting, json!(paths).to_string())
 }

@@ -1,4 +1,4 @@
-//! Files projects and transcripts in the engine, as `loci-mine` reads them.
+//! Files projects and transcripts in the parts, as `loci-mine` reads them.
 //!
 //! [`project`] files the texts of a folder as drawers, [`conversation`] the transcripts of agents,
 //! [`hook`] does what an event of a host asks for, [`trust`] keeps the plans of projects that the user agreed to, and [`wings`] which project has
@@ -17,7 +17,6 @@ pub mod hook;
 mod left_unread;
 pub mod project;
 pub mod prompt;
-mod told;
 pub mod trust;
 pub mod wings;
 
@@ -30,7 +29,7 @@ use loci_core::{
     Caller, Error, ErrorCode, FileStamp, MemoryId, Redacted, Redactions, SourceFile, Timestamp,
 };
 use loci_dialects::mempalace;
-use loci_engine::{Engine, SourceFiled, SourcePart};
+use loci_engine::{Parts, SourceFiled, SourcePart};
 use loci_mine::plain_file::Refusal;
 use loci_mine::project::{Plan, Unread};
 use serde_json::{Value, json};
@@ -298,11 +297,11 @@ pub fn parse_plan(text: &str) -> loci_core::Result<Plan> {
 }
 
 /// Redacts a text as the settings say, unless it is filed verbatim.
-fn redacted<'a>(engine: &Engine, text: &'a str, is_verbatim: bool) -> Redacted<'a> {
+fn redacted<'a>(parts: &Parts<'_>, text: &'a str, is_verbatim: bool) -> Redacted<'a> {
     if is_verbatim {
         Redacted::unchanged(text)
     } else {
-        engine.redaction().redact_mined(text)
+        parts.engine().redaction().redact_mined(text)
     }
 }
 
@@ -319,8 +318,8 @@ fn redactions_of(parts: &[SourcePart]) -> Redactions {
 }
 
 /// Returns the name of a setting that names files, which each machine has for itself.
-fn setting_of_machine(engine: &Engine, setting: &str) -> String {
-    match engine.sources().machine() {
+fn setting_of_machine(parts: &Parts<'_>, setting: &str) -> String {
+    match parts.sources().machine() {
         "" => setting.to_owned(),
         machine => format!("{setting} on {machine}"),
     }

@@ -5,11 +5,11 @@ use std::iter;
 use std::path::Path;
 
 use loci_core::{
-    Caller, ContentHash, Error, ErrorCode, FileStamp, LINES, Redacted, Redactions, Removed,
-    SOURCE_PATH, SourceFile, Timestamp, Visibility,
+    ContentHash, Error, ErrorCode, FileStamp, LINES, Redacted, Redactions, Removed, SOURCE_PATH,
+    SourceFile, Timestamp, Visibility,
 };
 use loci_dialects::mempalace;
-use loci_engine::{Engine, ReadSource, SourceFiled, SourcePart, check};
+use loci_engine::{Parts, ReadSource, SourceFiled, SourcePart, check};
 use loci_mine::project::{self, Plan, TextFile, Unread};
 
 use crate::{
@@ -49,8 +49,7 @@ pub struct Mining<'a> {
 
 /// The state of one pass over a folder.
 struct Work<'a> {
-    engine: &'a Engine,
-    caller: Caller,
+    parts: &'a Parts<'a>,
     mining: &'a Mining<'a>,
     collection: Option<String>,
     /// The deleted files, by the hash of their content.
@@ -77,17 +76,16 @@ struct Filing {
 /// `invalid_argument` if the folder cannot be read, and failures of the store; files that cannot be
 /// filed are in the report.
 pub fn mine(
-    engine: &Engine,
+    parts: &Parts<'_>,
     mining: &Mining<'_>,
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
     let root = Path::new(mining.root);
     let walked = project::walk(root).map_err(|error| unreadable(root, &error))?;
-    let caller = super::caller();
     let collection = mempalace::collection(&mining.plan.wing);
-    let known = engine
+    let known = parts
         .sources()
-        .source_files(&caller, collection.as_deref())?
+        .source_files(collection.as_deref())?
         .into_iter();
     let (known, transcripts): (Vec<_>, Vec<_>) = known.partition(|file| file.format == FORMAT);
     let transcripts: HashSet<String> = transcripts.into_iter().map(|file| file.path).collect();
@@ -141,8 +139,7 @@ pub fn mine(
         by_hash.entry(file.hash).or_default().push(file);
     }
     let mut work = Work {
-        engine,
-        caller,
+        parts,
         mining,
         collection,
         gone: by_hash,
@@ -214,7 +211,7 @@ impl Work<'_> {
                     matches!(why, Unread::Link | Unread::NotAFile | Unread::Unreadable);
                 before
                     .filter(|_| !may_be_text)
-                    .and_then(|known| emptied(known, self.engine.now()))
+                    .and_then(|known| emptied(known, self.parts.engine().now()))
             }
             Err(error) => {
                 self.report.fail(path, format!("cannot be read: {error}"));
@@ -229,10 +226,10 @@ impl Work<'_> {
         self.report.drawers.kept += known.parts;
         if !self.mining.is_dry {
             let file = SourceFile {
-                stamp: settled(stamp, self.engine.now()),
+                stamp: settled(stamp, self.parts.engine().now()),
                 ..known.clone()
             };
-            if let Err(error) = self.engine.sources().note_source(&self.caller, known, file) {
+            if let Err(error) = self.parts.sources().note_source(known, file) {
                 // The next pass reads it once more.
                 tracing::warn!(%error, "what is known of a file could not be noted");
             }
@@ -248,7 +245,7 @@ impl Work<'_> {
     ) -> ReadSource {
         let Mining { root, plan, .. } = self.mining;
         let section = plan.room_of(Path::new(root), Path::new(&path)).to_owned();
-        let machine = self.engine.sources().machine().to_owned();
+        let machine = self.parts.sources().machine().to_owned();
         let thread = SourceFile::thread_of(&machine, &path);
         let source_path = SourceFile::path_in_root(root, &path);
         // Redacts the whole file, since a secret may cross the end of a section.
@@ -256,7 +253,7 @@ impl Work<'_> {
         let redacted = if self.mining.is_verbatim {
             Redacted::unchanged(text)
         } else {
-            self.engine.redaction().redact_file(text)
+            self.parts.engine().redaction().redact_file(text)
         };
         let mut removed = redacted.removed.iter().peekable();
         let mut parts: Vec<SourcePart> = (0..)
@@ -300,7 +297,7 @@ impl Work<'_> {
             path,
             root: (*root).to_owned(),
             format: FORMAT.to_owned(),
-            stamp: settled(file.stamp, self.engine.now()),
+            stamp: settled(file.stamp, self.parts.engine().now()),
             bytes_read: file.stamp.bytes,
             hash: file.hash,
             parts: parts.len() as u64,
@@ -338,11 +335,10 @@ impl Work<'_> {
                 match outcome {
                     Ok(filed) => self.count(&filing, filed),
                     Err(error) if error.code == ErrorCode::Conflict && attempt < ATTEMPTS_MAX => {
-                        let known = self.engine.sources().source_file(
-                            &self.caller,
-                            self.collection.as_deref(),
-                            &filing.path,
-                        )?;
+                        let known = self
+                            .parts
+                            .sources()
+                            .source_file(self.collection.as_deref(), &filing.path)?;
                         if known.as_ref().is_some_and(|known| known.format != FORMAT) {
                             let path = Path::new(&filing.path);
                             self.report.pass_over(path, TRANSCRIPT);
@@ -369,17 +365,17 @@ impl Work<'_> {
             return Ok(reads
                 .iter()
                 .map(|read| {
-                    self.engine
+                    self.parts
                         .sources()
                         .again(self.mining.files_again)
-                        .preview_source(&self.caller, &id_of, read)
+                        .preview_source(&id_of, read)
                 })
                 .collect());
         }
-        self.engine
+        self.parts
             .sources()
             .again(self.mining.files_again)
-            .file_sources(&self.caller, &id_of, reads)
+            .file_sources(&id_of, reads)
     }
 
     fn count(&mut self, filing: &Filing, filed: SourceFiled) {

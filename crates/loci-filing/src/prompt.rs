@@ -2,17 +2,20 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::time::Instant;
 
 use loci_core::limits::SESSION_BYTES_MAX;
 use loci_core::{CollectionFilter, Error, Memory, RecordVerb, SPEAKER};
 use loci_dialects::mempalace::{self, date};
-use loci_engine::{Engine, Hit, Recall, Signals, quoted, short_id, shown_name, writer_of};
+use loci_engine::{
+    CallInfo, Effect, Engine, Hit, Parts, Recall, Signals, quoted, short_id, shown_name, writer_of,
+};
 use loci_hosts::Input;
 use loci_search::analysis::query_terms;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::told::{Hook, Told};
+use crate::hook::DIALECT;
 use crate::trust::{Trust, WingSource};
 use crate::wings::wing_of;
 use crate::{Notice, conversation};
@@ -135,9 +138,10 @@ struct Shown {
 pub struct Surfaced {
     /// The text for the agent.
     pub text: String,
-    /// The ids of the memories in it.
-    ids: Vec<String>,
-    told: Told,
+    tokens: usize,
+    /// The memories in it, each with whether a wipe of the user would remove it.
+    memories: Vec<(String, bool)>,
+    started: Instant,
 }
 
 /// Returns the memories that a prompt brings up, of the session's wing and of none; `None` if there
@@ -146,13 +150,15 @@ pub struct Surfaced {
 /// # Errors
 /// `unavailable` if the store cannot be read.
 pub fn surfaced(engine: &Engine, prompt: &Prompt) -> Result<Option<Surfaced>, Error> {
-    let mut told = Told::begin(engine);
-    let hits = candidates(engine, prompt)?;
+    let started = Instant::now();
+    // What is looked at is more than what is shown, which `note_shown` logs.
+    let parts = &engine.system(&crate::caller());
+    let hits = candidates(parts, prompt)?;
     if !hits.iter().any(|hit| is_best(&hit.signals)) {
         return Ok(None);
     }
     let seen = match &prompt.session {
-        Some(session) => ledger(engine)?
+        Some(session) => ledger(parts)?
             .into_iter()
             .find(|one| one.session == *session)
             .map_or_else(Vec::new, |one| one.ids),
@@ -170,59 +176,68 @@ pub fn surfaced(engine: &Engine, prompt: &Prompt) -> Result<Option<Surfaced>, Er
         tokens,
         memories,
     } = rendered(engine, &query_terms(&prompt.text), &hits)?;
-    for memory in &memories {
-        told.caller.note(RecordVerb::Returned, memory);
-    }
-    told.end(tokens);
-    let ids: Vec<String> = memories
+    let memories: Vec<(String, bool)> = memories
         .iter()
-        .map(|memory| memory.id.as_str().to_owned())
+        .map(|memory| (memory.id.as_str().to_owned(), parts.caller().owns(memory)))
         .collect();
-    Ok((!ids.is_empty()).then_some(Surfaced { text, ids, told }))
+    Ok((!memories.is_empty()).then_some(Surfaced {
+        text,
+        tokens,
+        memories,
+        started,
+    }))
 }
 
 /// Adds to the audit log that the agent was shown these memories, and notes it for the session, so
 /// that it is not shown them again. A failure to note it is told to the user, and fails nothing.
 pub fn note_shown(engine: &Engine, prompt: &Prompt, shown: Surfaced, notice: Notice) {
-    shown.told.record(
-        engine,
-        &Hook {
-            tool: "prompt",
-            operation: "search",
-            host: prompt.host.as_deref(),
-            session: prompt.session.as_deref(),
-            prompt: Some(&prompt.text),
-        },
-    );
-    let Some(session) = &prompt.session else {
-        return;
-    };
-    let noted = ledger(engine).and_then(|mut ledger| {
-        let known = ledger.iter().position(|one| one.session == *session);
-        let mut ids = known.map_or_else(Vec::new, |at| ledger.remove(at).ids);
-        ids.extend(shown.ids);
-        ids.drain(..ids.len().saturating_sub(SHOWN_IDS_MAX));
-        ledger.push(Shown {
-            session: session.clone(),
-            ids,
-        });
-        let last = &ledger[ledger.len().saturating_sub(SHOWN_SESSIONS_MAX)..];
-        let setting = crate::setting_of_machine(engine, SHOWN);
-        let text = json!(last).to_string();
-        engine.settings().put(&crate::caller(), &setting, text)
+    let info = CallInfo::new(DIALECT, "prompt", "search", Effect::Read, &[])
+        .of_client(prompt.host.as_deref(), prompt.session.as_deref())
+        .with_query(Some(&prompt.text))
+        .since(shown.started)
+        .logged_with_records();
+    let noted = engine.call(crate::caller(), info, |call| {
+        for (id, is_own) in &shown.memories {
+            call.note(RecordVerb::Returned, id, *is_own);
+        }
+        call.reply_with(Some(call.records()), Some(shown.tokens as u64));
+        let Some(session) = &prompt.session else {
+            return Ok(Ok(()));
+        };
+        Ok(note_in_ledger(call, session, shown.memories))
     });
-    if let Err(error) = noted {
+    if let Err(error) = noted.flatten() {
         notice(&format!(
             "note: the session may be shown the same again: {error}"
         ));
     }
 }
 
+/// Notes that a session was shown these memories.
+fn note_in_ledger(
+    parts: &Parts<'_>,
+    session: &str,
+    memories: Vec<(String, bool)>,
+) -> Result<(), Error> {
+    let mut ledger = ledger(parts)?;
+    let known = ledger.iter().position(|one| one.session == *session);
+    let mut ids = known.map_or_else(Vec::new, |at| ledger.remove(at).ids);
+    ids.extend(memories.into_iter().map(|(id, _)| id));
+    ids.drain(..ids.len().saturating_sub(SHOWN_IDS_MAX));
+    ledger.push(Shown {
+        session: session.to_owned(),
+        ids,
+    });
+    let last = &ledger[ledger.len().saturating_sub(SHOWN_SESSIONS_MAX)..];
+    let setting = crate::setting_of_machine(parts, SHOWN);
+    parts.settings().put(&setting, json!(last).to_string())
+}
+
 /// Returns the memories that the last sessions were shown, latest last. A ledger that cannot be
 /// read counts as empty.
-fn ledger(engine: &Engine) -> Result<Vec<Shown>, Error> {
-    let setting = crate::setting_of_machine(engine, SHOWN);
-    let text = engine.settings().get(&crate::caller(), &setting)?;
+fn ledger(parts: &Parts<'_>) -> Result<Vec<Shown>, Error> {
+    let setting = crate::setting_of_machine(parts, SHOWN);
+    let text = parts.settings().get(&setting)?;
     Ok(text
         .and_then(|text| serde_json::from_str(&text).ok())
         .unwrap_or_default())
@@ -233,8 +248,8 @@ fn ledger(engine: &Engine) -> Result<Vec<Shown>, Error> {
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.
-pub fn best_score(engine: &Engine, prompt: &Prompt) -> Result<Option<f64>, Error> {
-    let hits = candidates(engine, prompt)?;
+pub fn best_score(parts: &Parts<'_>, prompt: &Prompt) -> Result<Option<f64>, Error> {
+    let hits = candidates(parts, prompt)?;
     Ok(hits
         .iter()
         .filter_map(|hit| score(&hit.signals))
@@ -242,8 +257,8 @@ pub fn best_score(engine: &Engine, prompt: &Prompt) -> Result<Option<f64>, Error
 }
 
 /// Returns the memories that are nearest to a prompt.
-fn candidates(engine: &Engine, prompt: &Prompt) -> Result<Vec<Hit>, Error> {
-    let collections = match mempalace::collection(wing_of(engine, &prompt.wing)?) {
+fn candidates(parts: &Parts<'_>, prompt: &Prompt) -> Result<Vec<Hit>, Error> {
+    let collections = match mempalace::collection(wing_of(parts, &prompt.wing)?) {
         Some(wing) => CollectionFilter::GlobalAnd(wing),
         None => CollectionFilter::Global,
     };
@@ -252,7 +267,7 @@ fn candidates(engine: &Engine, prompt: &Prompt) -> Result<Vec<Hit>, Error> {
         collections,
         ..Recall::new(&prompt.text, CANDIDATES_MAX, &ranking)
     };
-    Ok(engine.search().recall(&crate::caller(), &request)?.hits)
+    Ok(parts.search().recall(&request)?.hits)
 }
 
 /// A text for the agent.
@@ -395,14 +410,16 @@ mod tests {
         for day in 0..6 {
             let text = format!("On Sundays the harbour ferry {day} does leave.");
             engine
+                .system(&caller)
                 .memories()
-                .remember(&caller, Remember::new(text, "fact"))
+                .remember(Remember::new(text, "fact"))
                 .unwrap();
         }
         for broken in ["", "{", r#"[{"session": 3}]"#] {
             engine
+                .system(&caller)
                 .settings()
-                .put(&caller, SHOWN, broken.to_owned())
+                .put(SHOWN, broken.to_owned())
                 .unwrap();
             let text = asked(&engine, "a").unwrap();
             assert_eq!(text.matches("\n> ").count(), ITEMS_MAX, "{text}");
@@ -414,7 +431,12 @@ mod tests {
             assert!(asked(&engine, &number.to_string()).is_some());
         }
         assert!(asked(&engine, "a").is_some(), "it was forgotten");
-        let kept = engine.settings().get(&caller, SHOWN).unwrap().unwrap();
+        let kept = engine
+            .system(&caller)
+            .settings()
+            .get(SHOWN)
+            .unwrap()
+            .unwrap();
         let kept: Vec<Shown> = serde_json::from_str(&kept).unwrap();
         assert_eq!(kept.len(), SHOWN_SESSIONS_MAX);
     }
@@ -424,8 +446,9 @@ mod tests {
         let engine = engine();
         let text = "On Sundays the harbour ferry does leave at nine.";
         let stored = engine
+            .system(&crate::caller())
             .memories()
-            .remember(&crate::caller(), Remember::new(text, "fact"))
+            .remember(Remember::new(text, "fact"))
             .unwrap();
         assert!(asked(&engine, "a").is_some());
         assert_eq!(asked(&engine, "a"), None);

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use loci_core::limits::CONTENT_BYTES_MAX;
 use loci_core::{Error, Result, SourceFile};
 use loci_dialects::mempalace;
-use loci_engine::Engine;
+use loci_engine::Parts;
 use loci_mine::conversation;
 use loci_mine::project::{Project, local_folder};
 use serde::{Deserialize, Serialize};
@@ -254,7 +254,7 @@ fn moved(entries: &[Entry], project: &Project, machine: &str) -> Option<usize> {
 
 /// Finds the wings of folders, and keeps what it finds.
 pub struct Wings<'a> {
-    engine: &'a Engine,
+    parts: &'a Parts<'a>,
     trust: &'a Trust,
     /// True if nothing is stored.
     is_dry: bool,
@@ -265,10 +265,10 @@ pub struct Wings<'a> {
 }
 
 impl<'a> Wings<'a> {
-    /// Finds wings for an engine, by the plans that count. Stores nothing if `is_dry`.
-    pub fn new(engine: &'a Engine, trust: &'a Trust, is_dry: bool) -> Self {
+    /// Finds wings for an parts, by the plans that count. Stores nothing if `is_dry`.
+    pub fn new(parts: &'a Parts<'a>, trust: &'a Trust, is_dry: bool) -> Self {
         Wings {
-            engine,
+            parts,
             trust,
             is_dry,
             known: RefCell::default(),
@@ -305,7 +305,7 @@ impl<'a> Wings<'a> {
             WingSource::Name(name) => return Ok(name.clone()),
             WingSource::Project(project) => project,
         };
-        let machine = self.engine.sources().machine();
+        let machine = self.parts.sources().machine();
         let mut entries = self.entries()?;
         if let Some(at) = position(&entries, project, machine)
             && !entries[at].note(project, machine)
@@ -316,14 +316,14 @@ impl<'a> Wings<'a> {
         // one that writes last has it.
         let _lock = (!self.is_dry).then(|| self.trust.lock_projects());
         let mut entries = self.entries()?;
-        let (wing, apart) = kept(self.engine, &mut entries, project)?;
+        let (wing, apart) = kept(self.parts, &mut entries, project)?;
         if let Some(apart) = apart {
             self.trust.say(format!("note: {}", apart.sentence()));
             self.apart.borrow_mut().insert(apart);
         }
         if self.is_dry {
             *self.drafts.borrow_mut() = Some(entries);
-        } else if let Err(error) = keep(self.engine, entries) {
+        } else if let Err(error) = keep(self.parts, entries) {
             // A store that cannot be written can still be read.
             self.trust.say(format!(
                 "note: the wing of {} is not kept: {error}",
@@ -341,7 +341,7 @@ impl<'a> Wings<'a> {
     fn entries(&self) -> Result<Vec<Entry>> {
         match &*self.drafts.borrow() {
             Some(drafts) => Ok(drafts.clone()),
-            None => entries(self.engine),
+            None => entries(self.parts),
         }
     }
 }
@@ -350,34 +350,34 @@ impl<'a> Wings<'a> {
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.
-pub(crate) fn wing_of(engine: &Engine, source: &WingSource) -> Result<String> {
+pub(crate) fn wing_of(parts: &Parts<'_>, source: &WingSource) -> Result<String> {
     match source {
         WingSource::Name(name) => Ok(name.clone()),
         WingSource::Project(project) => {
-            kept(engine, &mut entries(engine)?, project).map(|(wing, _)| wing)
+            kept(parts, &mut entries(parts)?, project).map(|(wing, _)| wing)
         }
     }
 }
 
 /// Stores the entries; the oldest ones go if there are too many.
-fn keep(engine: &Engine, mut entries: Vec<Entry>) -> Result<()> {
+fn keep(parts: &Parts<'_>, mut entries: Vec<Entry>) -> Result<()> {
     let text_of = |entries: &[Entry]| json!(entries).to_string();
     let mut text = text_of(&entries);
     while text.len() > CONTENT_BYTES_MAX && !entries.is_empty() {
         entries.drain(..entries.len().div_ceil(8));
         text = text_of(&entries);
     }
-    engine.settings().put(&crate::caller(), PROJECTS, text)
+    parts.settings().put(PROJECTS, text)
 }
 
 /// Adds to the entries that a project has its wing. Returns the wing, and what a person should know
 /// of it.
 fn kept(
-    engine: &Engine,
+    parts: &Parts<'_>,
     entries: &mut Vec<Entry>,
     project: &Project,
 ) -> Result<(String, Option<Apart>)> {
-    let machine = engine.sources().machine();
+    let machine = parts.sources().machine();
     let known = position(entries, project, machine);
     for (at, entry) in entries.iter_mut().enumerate() {
         if project.is_here && Some(at) != known {
@@ -388,7 +388,7 @@ fn kept(
         entries[at].note(project, machine);
         return Ok((entries[at].wing.clone(), None));
     }
-    let wing = free(engine, entries, project)?;
+    let wing = free(parts, entries, project)?;
     let is_own = wing.replace(' ', "_") == project.name.replace(' ', "_");
     let apart = (!is_own).then(|| Apart {
         wing: wing.clone(),
@@ -401,12 +401,12 @@ fn kept(
 
 /// Returns a wing for a project that has none: that of its name if no other project has it, or else
 /// one that nobody has.
-fn free(engine: &Engine, entries: &[Entry], project: &Project) -> Result<String> {
+fn free(parts: &Parts<'_>, entries: &[Entry], project: &Project) -> Result<String> {
     let is_taken = |wing: &str| entries.iter().any(|entry| entry.wing == wing);
     let Project {
         name, full_name, ..
     } = project;
-    let places = engine.listings().places(&crate::caller())?;
+    let places = parts.listings().places()?;
     let is_there = |wing: &String| {
         let mut places = places.iter();
         places.any(|place| place.collection.as_ref() == Some(wing))
@@ -415,7 +415,7 @@ fn free(engine: &Engine, entries: &[Entry], project: &Project) -> Result<String>
     let former = name.replace(' ', "_");
     let is_former = former != *name && is_there(&former);
     for name in is_former.then_some(&former).into_iter().chain([name]) {
-        if !is_taken(name) && !is_of_another(engine, name, project)? {
+        if !is_taken(name) && !is_of_another(parts, name, project)? {
             return Ok(name.clone());
         }
     }
@@ -429,12 +429,10 @@ fn free(engine: &Engine, entries: &[Entry], project: &Project) -> Result<String>
 
 /// Returns true if a wing of before holds files of other projects that are there, and none of this
 /// one. One that holds none is of the project that asks first.
-fn is_of_another(engine: &Engine, wing: &str, project: &Project) -> Result<bool> {
-    let machine = engine.sources().machine();
+fn is_of_another(parts: &Parts<'_>, wing: &str, project: &Project) -> Result<bool> {
+    let machine = parts.sources().machine();
     let collection = mempalace::collection(wing);
-    let files = engine
-        .sources()
-        .source_files(&crate::caller(), collection.as_deref())?;
+    let files = parts.sources().source_files(collection.as_deref())?;
     let own = [Entry::new(wing.to_owned(), project, machine)];
     let is_mined = |file: &&SourceFile| file.format == FORMAT;
     let transcripts = files.iter().filter(|file| !is_mined(file));
@@ -473,8 +471,8 @@ fn beginning(name: &str) -> &str {
 }
 
 /// Returns the projects whose wings are known. A setting that cannot be read counts as empty.
-fn entries(engine: &Engine) -> Result<Vec<Entry>> {
-    let text = engine.settings().get(&crate::caller(), PROJECTS)?;
+fn entries(parts: &Parts<'_>) -> Result<Vec<Entry>> {
+    let text = parts.settings().get(PROJECTS)?;
     Ok(text
         .and_then(|text| serde_json::from_str(&text).ok())
         .unwrap_or_default())

@@ -1,12 +1,12 @@
 //! Changes that people make on the page, and the way back from them.
 
-use loci_core::{Caller, Result};
-use loci_engine::Engine;
+use loci_core::Result;
+use loci_engine::Call;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 /// Takes a change back; it may fail as the change itself.
-pub(crate) type Undo = Box<dyn FnOnce(&Engine, &Caller) -> Result<()> + Send>;
+pub(crate) type Undo = Box<dyn FnOnce(&Call<'_>) -> Result<()> + Send>;
 
 /// The result of a change.
 pub(crate) struct Change {

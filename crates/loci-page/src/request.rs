@@ -1,7 +1,6 @@
 //! A request to a view or a change: who sends it, and in which form it is answered.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{FromRequestParts, RawPathParams, Request};
@@ -10,9 +9,9 @@ use http::header::{ACCEPT_LANGUAGE, AUTHORIZATION, CONTENT_TYPE, COOKIE, LOCATIO
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt, Limited};
-use loci_core::limits::{AUDIT_QUERY_CHARACTERS_MAX, REQUEST_BYTES_MAX};
-use loci_core::{AuditEntry, AuditFailure, Caller, Error, ErrorCode, Result, Scope, SignInGrant};
-use loci_engine::{Engine, catch_panic};
+use loci_core::limits::REQUEST_BYTES_MAX;
+use loci_core::{Caller, Error, ErrorCode, Result, Scope, SignInGrant};
+use loci_engine::{Call, CallInfo, Effect, Engine, catch_panic};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -41,9 +40,36 @@ pub(crate) struct Asked<'a> {
     pub(crate) visitor: &'a Visitor,
     /// The form of the answer.
     pub(crate) form: Form,
+    /// The call in which a view reads.
+    call: &'a Call<'a>,
 }
 
+/// An action of the page as the audit log names it: the tool, the kind of its operation, and its
+/// effect.
+pub(crate) type Action<'a> = (&'a str, &'static str, Effect);
+
 impl Asked<'_> {
+    /// Answers a request in a call in which it reads. That call is not logged, unless it changes
+    /// something: people look at views again and again.
+    pub(crate) fn enter<T>(
+        page: &Page,
+        visitor: &Visitor,
+        form: Form,
+        run: impl FnOnce(&Asked<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let info = CallInfo::new(ORIGIN_NAME, "view", "memory:read", Effect::Read, &[])
+            .logged_with_changes()
+            .by_a_person();
+        page.engine().call(visitor.caller.clone(), info, |call| {
+            run(&Asked {
+                page,
+                visitor,
+                form,
+                call,
+            })
+        })
+    }
+
     pub(crate) fn engine(&self) -> &Engine {
         self.page.engine()
     }
@@ -52,49 +78,26 @@ impl Asked<'_> {
         &self.visitor.caller
     }
 
-    /// Runs an operation and records it in the audit log, as a call of the tool `tool` of the page.
+    /// Returns the call in which a view reads.
+    pub(crate) fn call(&self) -> &Call<'_> {
+        self.call
+    }
+
+    /// Runs an action as a call of its own, which is in the audit log. A change is there when this
+    /// returns.
     ///
     /// # Errors
-    /// Those of the operation.
+    /// Those of the action.
     pub(crate) fn logged<T>(
         &self,
-        tool: &str,
-        operation: &str,
+        (tool, operation, effect): Action<'_>,
         query: Option<&str>,
-        run: impl FnOnce(&Engine, &Caller) -> Result<T>,
+        run: impl FnOnce(&Call<'_>) -> Result<T>,
     ) -> Result<T> {
-        let (engine, caller) = (self.engine(), self.caller());
-        let (at, begun) = (engine.now(), Instant::now());
-        let outcome = run(engine, caller);
-        let (records, further_records) = caller.trail.take();
-        let query = query.map(|query| {
-            let redaction = engine.redaction();
-            let query = redaction.redact_written(query).text;
-            query.chars().take(AUDIT_QUERY_CHARACTERS_MAX).collect()
-        });
-        engine.audit().record(AuditEntry {
-            space: caller.space.clone(),
-            at,
-            user: caller.principal.subject.clone(),
-            caller: None,
-            client: caller.client.clone(),
-            session: None,
-            dialect: ORIGIN_NAME.to_owned(),
-            tool: tool.to_owned(),
-            operation: operation.to_owned(),
-            duration_microseconds: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
-            query,
-            results: None,
-            reply_tokens: None,
-            failure: outcome.as_ref().err().map(|error| AuditFailure {
-                code: error.code,
-                message: Some(error.message.clone())
-                    .filter(|_| error.code != ErrorCode::InvalidArgument),
-            }),
-            records,
-            further_records,
-        });
-        outcome
+        let info = CallInfo::new(ORIGIN_NAME, tool, operation, effect, &[])
+            .with_query(query)
+            .by_a_person();
+        self.engine().call(self.caller().clone(), info, run)
     }
 }
 
@@ -125,12 +128,9 @@ pub(crate) async fn respond(
     let language = visitor.language;
     let answer = work(&page, move |page| {
         require(&visitor.caller, scope)?;
-        let asked = Asked {
-            page,
-            visitor: &visitor,
-            form,
-        };
-        answer(&asked, parameters, path)
+        Asked::enter(page, &visitor, form, |asked| {
+            answer(asked, parameters, path)
+        })
     })
     .await;
     with_cookie(

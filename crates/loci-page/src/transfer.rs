@@ -56,12 +56,8 @@ pub(crate) async fn take<V: View>(
         let name = stored(&page, &parts, body, &entered).await?;
         let visitor = entered.visitor;
         work(&page, move |page| {
-            let asked = Asked {
-                page,
-                visitor: &visitor,
-                form,
-            };
-            answer(&visitor, form, path, view(&asked, name)?)
+            let view = Asked::enter(page, &visitor, form, |asked| view(asked, name))?;
+            answer(&visitor, form, path, view)
         })
         .await
     };
@@ -85,13 +81,8 @@ pub(crate) async fn give(
     let given = async {
         let visitor = entered.visitor;
         let begun = work(&page, move |page| {
-            let asked = Asked {
-                page,
-                visitor: &visitor,
-                form,
-            };
             // The permit comes after the check of the sender.
-            let mut bytes = open(&asked)?;
+            let mut bytes = Asked::enter(page, &visitor, form, open)?;
             let permit = permit(page)?;
             let first = piece(&mut *bytes)
                 .map_err(|error| Error::unavailable(format!("there is no export: {error}")))?;

@@ -173,7 +173,7 @@ impl DialectHandler {
         let (argument, prefix) = (request.argument.name, request.argument.value);
         let named = (uri.clone(), argument.clone());
         let values = self.shared.host.call(CallKind::Reads, move |engine| {
-            (resources.complete)(
+            resources.complete(
                 Context {
                     engine,
                     caller: &caller,

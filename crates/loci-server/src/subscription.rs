@@ -273,7 +273,7 @@ impl Watch {
             };
             let digests = uris
                 .iter()
-                .map(|uri| Ok((resources.read)(context, uri)?.map(|text| digest(&text))));
+                .map(|uri| Ok(resources.read(context, uri)?.map(|text| digest(&text))));
             Ok((
                 digests.collect::<Result<Vec<_>>>()?,
                 engine.version(&caller.space)?,

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use loci_core::Caller;
 use loci_engine::{START_PAUSE, Wakeup, Workers};
 use loci_filing::conversation;
 use loci_vault::{FolderWatch, Watched};
@@ -38,25 +39,30 @@ impl Background {
             &Arc::default(),
             START_PAUSE,
             move || {
-                Ok(if conversation::read_on(&reading)? > 0 {
-                    Duration::ZERO
-                } else {
-                    interval
-                })
+                Ok(
+                    if conversation::read_on(&reading.system(&loci_filing::caller()))? > 0 {
+                        Duration::ZERO
+                    } else {
+                        interval
+                    },
+                )
             },
         );
         let mut watch = None;
-        if let Some(changed) = parts.engine.notes().wakeup() {
+        let system = parts.system();
+        let notes = system.notes();
+        if let Some(changed) = notes.wakeup() {
             let looks = Arc::<AtomicBool>::default();
-            parts.engine.notes().begin();
+            notes.begin();
             watch = self::watch(parts, &looks, Arc::clone(changed)).map(Arc::new);
             let watching = watch.as_ref().map_or_else(Weak::new, Arc::downgrade);
             let engine = Arc::clone(&parts.engine);
             workers.spawn("reading notes", changed, interval, move || {
+                let system = engine.system(&Caller::local());
                 // One process watches the notes, and reads them for all.
                 if !looks.load(Ordering::SeqCst) {
-                    engine.notes().kept_by_another();
-                } else if let Err(error) = engine.notes().reconcile() {
+                    system.notes().kept_by_another();
+                } else if let Err(error) = system.notes().reconcile() {
                     // Another process may be able to, such as a newer loci that has upgraded the
                     // database.
                     watching.upgrade().inspect(|watch| watch.give_up());

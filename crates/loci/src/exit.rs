@@ -63,6 +63,18 @@ impl Failure {
         }
     }
 
+    /// Returns the failure as an error, for the audit log.
+    pub fn error(&self) -> Error {
+        let code = match self.exit {
+            Exit::NotFound => ErrorCode::NotFound,
+            Exit::Usage => ErrorCode::InvalidArgument,
+            Exit::DataFolder => ErrorCode::Unavailable,
+            Exit::Database => ErrorCode::Corrupt,
+            Exit::Failure | Exit::Address | Exit::Model => ErrorCode::Internal,
+        };
+        Error::new(code, self.message.clone())
+    }
+
     /// Makes the failure for a closed output, as in `loci list | head`, which needs no message.
     fn silent() -> Self {
         Failure::new(Exit::Failure, "")

@@ -2,14 +2,16 @@
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use loci_core::{
-    AuditEntry, AuditFailure, Caller, Clock, Embedder, ErrorCode, OpenError, OpenFault, OpenStore,
-    Result, Store, Timestamp,
+    Caller, Clock, Embedder, OpenError, OpenFault, OpenStore, Result, Store, Timestamp,
 };
 use loci_dialects::{Context, Dialect, Reply};
-use loci_engine::{Engine, Policy, Reconciled, Weights};
+use loci_embed::NoModel;
+use loci_engine::{
+    Call, CallInfo, Effect, Engine, Policy, Reconciled, SearchMode, System, Weights,
+};
 use loci_mine::GitTree;
 use loci_page::Metrics;
 use loci_secrets::SecretRedactor;
@@ -326,7 +328,7 @@ impl Parts {
             && !parts.store.is_read_only()
             && !is_watched(&parts.vault.watch_lock)
         {
-            match parts.engine.notes().reconcile() {
+            match parts.system().notes().reconcile() {
                 Ok(Reconciled { away: None, .. }) => {}
                 Ok(Reconciled {
                     away: Some(why), ..
@@ -351,45 +353,44 @@ impl Parts {
         Ok(reply)
     }
 
-    /// Runs an operation of the engine that no tool has as the local user. The audit log names it
-    /// by the command, as a tool of `loci`; its entry is durable when this returns.
+    /// Runs a command that no tool has as a call of the local user. The audit log names it by the
+    /// command, as a tool of `loci`; the entry of a change is durable when this returns.
     ///
     /// # Errors
-    /// The error of the operation.
+    /// The failure of the command.
     pub fn logged<T>(
         &self,
-        command: &str,
-        operation: &str,
-        run: impl FnOnce(&Engine, &Caller) -> Result<T>,
+        (command, operation, effect): CommandInfo,
+        run: impl FnOnce(&Call<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let caller = Caller::command_line();
-        let at = self.engine.now();
-        let begun = Instant::now();
-        let outcome = run(&self.engine, &caller);
-        let (records, further_records) = caller.trail.take();
-        self.engine.audit().record_durably(AuditEntry {
-            space: caller.space.clone(),
-            at,
-            user: caller.principal.subject.clone(),
-            caller: None,
-            client: caller.client.clone(),
-            session: None,
-            dialect: env!("CARGO_PKG_NAME").to_owned(),
-            tool: command.to_owned(),
-            operation: operation.to_owned(),
-            duration_microseconds: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
-            query: None,
-            results: None,
-            reply_tokens: None,
-            failure: outcome.as_ref().err().map(|error| AuditFailure {
-                code: error.code,
-                message: Some(error.message.clone())
-                    .filter(|_| error.code != ErrorCode::InvalidArgument),
-            }),
-            records,
-            further_records,
-        });
-        Ok(outcome?)
+        logged(
+            &self.engine,
+            Caller::command_line(),
+            (command, operation, effect),
+            run,
+        )
+    }
+
+    /// Runs a command about the files of projects and transcripts as a call, in the same way.
+    ///
+    /// # Errors
+    /// The failure of the command.
+    pub fn logged_filing<T>(
+        &self,
+        info: CommandInfo,
+        run: impl FnOnce(&Call<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let caller = Caller {
+            client: Caller::command_line().client,
+            ..loci_filing::caller()
+        };
+        logged(&self.engine, caller, info, run)
+    }
+
+    /// Returns the parts of the engine for what the local user only looks at, and for the notes,
+    /// which belong to nobody.
+    pub fn system(&self) -> System<'_> {
+        self.engine.system(&Caller::command_line())
     }
 
     /// Calls a tool of that dialect as the local user.
@@ -409,15 +410,57 @@ impl Parts {
                 format!("the {} dialect has no tool {tool}", dialect.name),
             )
         })?;
-        Ok(dialect.call(
-            tool,
-            Context {
-                engine: &self.engine,
-                caller: &caller,
-            },
-            arguments,
-        )?)
+        let context = Context {
+            engine: &self.engine,
+            caller: &caller,
+        };
+        let reply = dialect.call(tool, context, arguments)?;
+        if !tool.hints.read_only {
+            // A person is told of the change now.
+            self.engine.audit().flush()?;
+        }
+        Ok(reply)
     }
+}
+
+/// A command as the audit log names it: its words, the kind of its operation, and its effect.
+pub type CommandInfo = (&'static str, &'static str, Effect);
+
+/// Runs a command as a call of this caller, as [`Parts::logged`] does.
+///
+/// # Errors
+/// The failure of the command.
+pub fn logged<T>(
+    engine: &Engine,
+    caller: Caller,
+    (command, operation, effect): CommandInfo,
+    run: impl FnOnce(&Call<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let info = CallInfo::new(env!("CARGO_PKG_NAME"), command, operation, effect, &[]);
+    let mut failed = None;
+    let outcome = engine.call(caller, info.by_a_person(), |call| {
+        run(call).map_err(|failure| failed.insert(failure).error())
+    });
+    outcome.map_err(|error| failed.unwrap_or_else(|| error.into()))
+}
+
+/// Changes something in a store without an engine, e.g. its tokens, as a call of the local user.
+///
+/// # Errors
+/// The failure of the command.
+pub fn logged_in_store<T>(
+    store: &Arc<dyn OpenStore>,
+    info: CommandInfo,
+    run: impl FnOnce(&dyn OpenStore) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let shared: Arc<dyn Store> = Arc::<dyn OpenStore>::clone(store);
+    let engine = Engine::new(
+        shared,
+        Arc::new(NoModel::new()),
+        Arc::new(SystemClock),
+        SearchMode::Words,
+    );
+    logged(&engine, Caller::command_line(), info, |_| run(&**store))
 }
 
 impl Drop for Parts {

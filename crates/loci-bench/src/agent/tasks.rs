@@ -222,7 +222,7 @@ fn reply(
             caller: &caller(task.caller.as_deref()),
         };
         let text = resources
-            .map(|resources| (resources.read)(context, uri))
+            .map(|resources| resources.read(context, uri))
             .transpose()?
             .flatten();
         return text

@@ -196,7 +196,7 @@ impl Searches {
 /// Returns the ids of the best results.
 fn search(engine: &Engine, query: &str) -> Result<Vec<String>, Failure> {
     let recall = Recall::new(query, RESULTS, &|signals| signals.relevance);
-    let recalled = engine.search().recall(&Caller::local(), &recall)?;
+    let recalled = engine.system(&Caller::local()).search().recall(&recall)?;
     Ok(recalled
         .hits
         .into_iter()

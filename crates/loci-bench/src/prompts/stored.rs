@@ -51,7 +51,11 @@ pub fn stored(
         is_verbatim: false,
         trust: &trust,
     };
-    let report = mine(&parts.engine, &mining, &Progress::of_bytes())?;
+    let report = mine(
+        &parts.engine.system(&loci_filing::caller()),
+        &mining,
+        &Progress::of_bytes(),
+    )?;
     let read: usize = conversation
         .sessions
         .iter()

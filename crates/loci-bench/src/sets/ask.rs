@@ -98,8 +98,9 @@ pub fn alone(
             };
             let mut found = parts
                 .engine
+                .system(&Caller::local())
                 .search()
-                .recall(&Caller::local(), &request)?
+                .recall(&request)?
                 .hits;
             found.retain(|hit| order(&hit.signals) > f64::NEG_INFINITY);
             found.sort_by(|left, right| order(&right.signals).total_cmp(&order(&left.signals)));

@@ -87,8 +87,9 @@ impl Captured {
             };
             let input = parts
                 .engine
+                .system(&Caller::local())
                 .search()
-                .fusion_input(&Caller::local(), &request)?;
+                .fusion_input(&request)?;
             let texts = stored.texts_of_ids(input.ids.iter(), &parts)?;
             let is_answer = |id| {
                 texts

@@ -186,7 +186,11 @@ fn mine(root: &Path, parts: &Parts) -> Result<HashMap<String, String>, Failure> 
         rereads: false,
         is_verbatim: false,
     };
-    let report = project::mine(&parts.engine, &mining, &Progress::new("files"))?;
+    let report = project::mine(
+        &parts.engine.system(&loci_filing::caller()),
+        &mining,
+        &Progress::new("files"),
+    )?;
     if report.read == 0 || report.failures > 0 {
         let problem = format!(
             "of {root}, {} files were filed and {} were not",

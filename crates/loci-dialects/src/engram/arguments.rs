@@ -2,12 +2,11 @@
 
 use loci_core::limits::{CITATIONS_MAX, RECALL_RESULTS_MAX, TAGS_MAX};
 use loci_core::{CollectionFilter, Error, ErrorCode, MemoryId, Result};
-use loci_engine::{LocationNouns, check};
+use loci_engine::{Call, LocationNouns, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Context;
 use crate::wire::Count;
 
 /// The scope of memories without a collection.
@@ -47,13 +46,8 @@ pub fn only(scope: String) -> CollectionFilter {
 /// # Errors
 /// `invalid_argument` for a text that cannot be an id, or that is a part of several; `unavailable`
 /// if the store cannot be read.
-pub fn id(context: Context<'_>, sent: &str) -> Result<MemoryId> {
-    check::uuid("id", sent).or_else(|_| {
-        context
-            .engine
-            .memories()
-            .memory_id(context.caller, "id", sent)
-    })
+pub fn id(call: &Call<'_>, sent: &str) -> Result<MemoryId> {
+    check::uuid("id", sent).or_else(|_| call.memories().memory_id("id", sent))
 }
 
 /// Returns the number of results, at most 100.

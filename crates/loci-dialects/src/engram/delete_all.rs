@@ -1,13 +1,13 @@
 //! The tool `delete_all`: deletes the caller's records of a scope.
 
 use loci_core::{Error, Result, Scope};
-use loci_engine::check;
+use loci_engine::{Call, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::{Faults, only};
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The status that clients match on.
 const CLEARED: &str = "scope cleared";
@@ -51,11 +51,8 @@ impl TypedTool for DeleteAll {
         Faults::of(arguments).check("scope", check::name).found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let deleted = context
-            .engine
-            .memories()
-            .clear(context.caller, only(arguments.scope))?;
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
+        let deleted = call.memories().clear(only(arguments.scope))?;
         let output = Output {
             status: CLEARED,
             deleted,

@@ -1,13 +1,14 @@
 //! The tool `delete_memory`: deletes one record.
 
 use loci_core::{Error, Result, Scope};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::arguments::{Faults, id, in_words};
 use super::outcome::Outcome;
-use crate::{Context, Hints, Reply, TypedTool, forgetting};
+use crate::{Hints, Reply, TypedTool, forgetting};
 
 pub struct DeleteMemory;
 
@@ -37,12 +38,11 @@ impl TypedTool for DeleteMemory {
         Faults::of(arguments).id().found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let id = id(context, &arguments.id)?;
-        let forgetting = context
-            .engine
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
+        let id = id(call, &arguments.id)?;
+        let forgetting = call
             .memories()
-            .forget_text(context.caller, &id)
+            .forget_text(&id)
             .map_err(in_words(&arguments.id))?;
         Outcome {
             id: id.to_string(),

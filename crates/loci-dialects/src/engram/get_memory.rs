@@ -1,6 +1,7 @@
 //! The tool `get_memory`: returns one record by id.
 
 use loci_core::{Error, Result, Scope};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,7 +9,7 @@ use serde_json::Value;
 use super::arguments::{Faults, id, in_words};
 use super::record::Record;
 use crate::wire::Offset;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct GetMemory;
 
@@ -41,14 +42,10 @@ impl TypedTool for GetMemory {
         Faults::of(arguments).id().found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let id = id(context, &arguments.id)?;
-        let memory = context
-            .engine
-            .memories()
-            .show(context.caller, &id)
-            .map_err(in_words(&arguments.id))?;
-        let page = context.engine.budgets().text_page(
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
+        let id = id(call, &arguments.id)?;
+        let memory = call.memories().show(&id).map_err(in_words(&arguments.id))?;
+        let page = call.engine().budgets().text_page(
             memory,
             arguments.offset.map_or(0, |offset| offset.0),
             None,

@@ -1,7 +1,7 @@
 //! The tool `list_memory`: lists the latest memories of one scope.
 
 use loci_core::{Error, Result, Scope, Tier};
-use loci_engine::{List, Shown};
+use loci_engine::{Call, List, Shown};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::arguments::{Faults, NOUNS, count, only};
 use super::record::Record;
 use crate::wire::{Count, both, left_out};
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The default of `limit`.
 const LIMIT_DEFAULT: usize = 20;
@@ -57,15 +57,11 @@ impl TypedTool for ListMemory {
             .found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let scope = only(arguments.scope);
-        let named = context.engine.listings().named(
-            context.caller,
-            NOUNS,
-            &[Tier::LongTerm],
-            scope,
-            Vec::new(),
-        )?;
+        let named = call
+            .listings()
+            .named(NOUNS, &[Tier::LongTerm], scope, Vec::new())?;
         let request = List {
             collections: named.collections,
             sections: Vec::new(),
@@ -75,10 +71,7 @@ impl TypedTool for ListMemory {
             limit: count(arguments.limit, LIMIT_DEFAULT),
         };
         let tokens = arguments.budget_tokens.map(|count| count.0);
-        let listed = context
-            .engine
-            .listings()
-            .list_within(context.caller, request, tokens)?;
+        let listed = call.listings().list_within(request, tokens)?;
         let notice = left_out(listed.shown.len(), listed.left_out, "search for the others");
         let record = |shown: Shown| Record::shown(shown.memory, shown.length);
         let memories: Vec<Record> = listed.shown.into_iter().map(record).collect();

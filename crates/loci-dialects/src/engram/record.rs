@@ -1,15 +1,15 @@
 //! A memory in the format of this dialect.
 
 use loci_core::{Memory, MemoryId, Result, Tier, Visibility};
-use loci_engine::{Named, Recall, TextPage, shown_name};
+use loci_engine::{Call, Named, Recall, TextPage, shown_name};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::arguments::{Citation, DISCOVERY, NOUNS, scope};
+use crate::Reply;
 use crate::wire::{
     Cut, FromFile, both, explained, left_out, reading_call, rfc3339, rounded, times_said,
 };
-use crate::{Context, Reply};
 
 /// The names of attributes, which equal those of the arguments.
 pub const SOURCE: &str = "source";
@@ -114,7 +114,7 @@ pub fn visibility(memory: &Memory) -> &'static str {
 /// # Errors
 /// Errors of the engine, and those of [`to_value`](crate::tool::to_value).
 pub fn found<Output: Serialize>(
-    context: Context<'_>,
+    call: &Call<'_>,
     request: Recall<'_>,
     tokens: Option<usize>,
     output: impl FnOnce(Vec<Hit>) -> Output,
@@ -123,21 +123,14 @@ pub fn found<Output: Serialize>(
         collections,
         notice,
         ..
-    } = context.engine.listings().named(
-        context.caller,
-        NOUNS,
-        &request.tiers,
-        request.collections,
-        Vec::new(),
-    )?;
+    } = call
+        .listings()
+        .named(NOUNS, &request.tiers, request.collections, Vec::new())?;
     let request = Recall {
         collections,
         ..request
     };
-    let recalled = context
-        .engine
-        .search()
-        .recall_within(context.caller, &request, tokens)?;
+    let recalled = call.search().recall_within(&request, tokens)?;
     let explanations = recalled.hits.iter().map(explained).collect();
     let left_out = left_out(recalled.hits.len(), recalled.left_out, "ask more narrowly");
     let hit = |hit: loci_engine::Hit| Hit {

@@ -1,7 +1,7 @@
 //! The tool `search_discovery`: searches discoveries.
 
 use loci_core::{CollectionFilter, Error, Result, Scope, Tier};
-use loci_engine::{Recall, check};
+use loci_engine::{Call, Recall, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::arguments::{DiscoveryKind, Faults, count, only};
 use super::record::{Hit, found};
 use crate::wire::Count;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The default of `k`.
 const K_DEFAULT: usize = 8;
@@ -76,7 +76,7 @@ impl TypedTool for SearchDiscovery {
             .found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         // Only discoveries have this tier and these sections, and all of them have such a scope.
         let collections = match arguments.scope {
             Some(scope) if !arguments.cross_spine => only(scope),
@@ -99,7 +99,7 @@ impl TypedTool for SearchDiscovery {
             )
         };
         found(
-            context,
+            call,
             request,
             arguments.budget_tokens.map(|count| count.0),
             |discoveries| Output { discoveries },

@@ -1,7 +1,7 @@
 //! The tool `search_memory`: searches memories of one scope.
 
 use loci_core::{Error, Result, Scope};
-use loci_engine::{Recall, check};
+use loci_engine::{Call, Recall, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::arguments::{Faults, count, only};
 use super::record::{Hit, found};
 use crate::wire::Count;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The default of `k`.
 const K_DEFAULT: usize = 8;
@@ -63,7 +63,7 @@ impl TypedTool for SearchMemory {
             .found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let request = Recall {
             collections: only(arguments.scope),
             ..Recall::new(
@@ -73,7 +73,7 @@ impl TypedTool for SearchMemory {
             )
         };
         found(
-            context,
+            call,
             request,
             arguments.budget_tokens.map(|count| count.0),
             |memories| Output { memories },

@@ -1,6 +1,7 @@
 //! The tool `set_visibility`: shares or unshares a record.
 
 use loci_core::{Error, Result, Scope};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,7 +9,7 @@ use serde_json::Value;
 use super::arguments::{Faults, id, in_words};
 use super::outcome::Outcome;
 use super::record::visibility;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct SetVisibility;
 
@@ -42,12 +43,9 @@ impl TypedTool for SetVisibility {
         Faults::of(arguments).id().found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let id = id(context, &arguments.id)?;
-        let changed = context
-            .engine
-            .memories()
-            .set_shared(context.caller, &id, arguments.shared);
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
+        let id = id(call, &arguments.id)?;
+        let changed = call.memories().set_shared(&id, arguments.shared);
         let memory = changed.map_err(in_words(&arguments.id))?;
         let visibility = Some(visibility(&memory));
         Outcome {

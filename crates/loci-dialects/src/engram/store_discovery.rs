@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use loci_core::limits::{CITATIONS_MAX, CITED_CONTENT_BYTES_MAX, TAGS_MAX};
-use loci_core::{Error, Result, Scope, Scopes, Tier};
-use loci_engine::{Remember, check};
+use loci_core::{Error, Result, Scope, Tier};
+use loci_engine::{Call, Remember, check, denial};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,9 +13,8 @@ use super::arguments::{
     AGENT_INFERRED, Citation, DISCOVERY, DiscoveryKind, Faults, NOUNS, collection, in_words,
 };
 use super::record::SOURCE;
-use crate::tool::denial;
 use crate::wire::pending;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct StoreDiscovery;
 
@@ -85,14 +84,11 @@ impl TypedTool for StoreDiscovery {
             .found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let collection = collection(arguments.scope);
-        let case_notice = context.engine.listings().differing_in_case(
-            context.caller,
-            NOUNS,
-            collection.as_deref(),
-            None,
-        )?;
+        let case_notice = call
+            .listings()
+            .differing_in_case(NOUNS, collection.as_deref(), None)?;
         let request = Remember {
             collection,
             section: Some(arguments.kind.name().to_owned()),
@@ -103,19 +99,19 @@ impl TypedTool for StoreDiscovery {
             tier: Tier::Unlisted,
             ..Remember::new(arguments.content, DISCOVERY)
         };
-        let (engine, caller) = (context.engine, context.caller);
+        let caller = call.caller();
         let remembered = match &arguments.id {
-            None => engine.memories().remember(caller, request)?,
+            None => call.memories().remember(request)?,
             // An error that the id is taken reveals that the memory exists.
             Some(_) if !caller.principal.scopes.allow(Scope::Read) => {
                 return Err(denial(
                     &format!("{} with `id`", Self::NAME),
-                    Scopes::of(&[Scope::Read, Scope::Write]),
+                    &[Scope::Read, Scope::Write],
                 ));
             }
-            Some(id) => engine
+            Some(id) => call
                 .memories()
-                .remember_as(caller, &check::uuid("id", id)?, request)
+                .remember_as(&check::uuid("id", id)?, request)
                 .map_err(in_words(id))?,
         };
         let output = Output {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use loci_core::limits::TAGS_MAX;
 use loci_core::{CollectionFilter, Error, Result, Scope};
-use loci_engine::{Remember, check};
+use loci_engine::{Call, Remember, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::arguments::{AGENT_INFERRED, Faults, NOUNS, collection};
 use super::record::{BASE_DIR, REPO, SOURCE, WORKSPACE, WORKTREE_PATH};
 use crate::wire::pending;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct StoreMemory;
 
@@ -120,7 +120,7 @@ impl TypedTool for StoreMemory {
             .found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let said = [
             (SOURCE, Some(arguments.source.name().to_owned())),
             (REPO, arguments.repo),
@@ -133,12 +133,9 @@ impl TypedTool for StoreMemory {
             .filter_map(|(name, value)| Some((name.to_owned(), value?)))
             .collect();
         let collection = collection(arguments.scope);
-        let case_notice = context.engine.listings().differing_in_case(
-            context.caller,
-            NOUNS,
-            collection.as_deref(),
-            None,
-        )?;
+        let case_notice = call
+            .listings()
+            .differing_in_case(NOUNS, collection.as_deref(), None)?;
         let request = Remember {
             compare_in: Some(
                 collection
@@ -150,10 +147,7 @@ impl TypedTool for StoreMemory {
             attributes,
             ..Remember::new(arguments.content, arguments.category.name())
         };
-        let remembered = context
-            .engine
-            .memories()
-            .remember(context.caller, request)?;
+        let remembered = call.memories().remember(request)?;
         let output = Output {
             id: remembered.memory.id.to_string(),
             duplicate_of: remembered.duplicate_of.map(|id| id.to_string()),

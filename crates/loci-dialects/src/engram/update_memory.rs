@@ -1,7 +1,7 @@
 //! The tool `update_memory`: replaces the text of a record.
 
 use loci_core::{Error, Result, Scope};
-use loci_engine::check;
+use loci_engine::{Call, check};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use super::arguments::{Faults, id, in_words};
 use super::outcome::Outcome;
 use super::record::visibility;
 use crate::wire::pending;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct UpdateMemory;
 
@@ -49,17 +49,14 @@ impl TypedTool for UpdateMemory {
             .found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let Arguments {
             id: sent,
             content,
             shared,
         } = arguments;
-        let id = id(context, &sent)?;
-        let updated = context
-            .engine
-            .memories()
-            .update(context.caller, &id, &content, shared);
+        let id = id(call, &sent)?;
+        let updated = call.memories().update(&id, &content, shared);
         let (memory, embedding) = updated.map_err(in_words(&sent))?;
         let visibility = Some(visibility(&memory));
         Outcome {

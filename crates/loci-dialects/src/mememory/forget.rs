@@ -1,10 +1,11 @@
 //! The tool `forget`: deletes a memory.
 
 use loci_core::Result;
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Context, Hints, Reply, TypedTool, forgetting};
+use crate::{Hints, Reply, TypedTool, forgetting};
 
 pub struct Forget;
 
@@ -39,12 +40,9 @@ impl TypedTool for Forget {
     type Arguments = Arguments;
     type Output = Output;
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let id = context
-            .engine
-            .memories()
-            .memory_id(context.caller, "id", &arguments.id)?;
-        let forgetting = context.engine.memories().forget_text(context.caller, &id)?;
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
+        let id = call.memories().memory_id("id", &arguments.id)?;
+        let forgetting = call.memories().forget_text(&id)?;
         let structured = crate::tool::to_value(&Output {
             id: id.to_string(),
             deleted: true,

@@ -1,11 +1,12 @@
 //! The tool `help`: explains how to use the memory.
 
 use loci_core::Result;
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct Help;
 
@@ -71,7 +72,7 @@ impl TypedTool for Help {
     type Arguments = Arguments;
     type Output = Output;
 
-    fn run(_: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(_: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let markdown = match arguments.topic {
             Some(topic) => topic.markdown(),
             None => Topic::ALL.map(Topic::markdown).join("\n"),

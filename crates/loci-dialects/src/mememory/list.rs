@@ -1,14 +1,14 @@
 //! The tool `list`: lists memories by exact filters.
 
 use loci_core::{Delivery, Result, Tier};
-use loci_engine::Shown;
+use loci_engine::{Call, Shown};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::arguments::{DeliveryArgument, MemoryType, NOUNS, Scope, collections_to_list, sections};
 use super::record::Record;
 use crate::wire::{Count, Offset, Tags, both, left_out};
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The default of `limit`.
 const LIMIT_DEFAULT: usize = 20;
@@ -56,20 +56,16 @@ impl TypedTool for List {
     type Arguments = Arguments;
     type Output = Vec<Record>;
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let offset = arguments.offset.map_or(0, |offset| offset.0);
         let tokens = arguments.budget_tokens.map(|count| count.0);
         if let Some(id) = &arguments.id {
-            return page(context, id, offset, tokens);
+            return page(call, id, offset, tokens);
         }
         let asked = collections_to_list(arguments.scope, arguments.project)?;
-        let named = context.engine.listings().named(
-            context.caller,
-            NOUNS,
-            &[Tier::LongTerm],
-            asked,
-            Vec::new(),
-        )?;
+        let named = call
+            .listings()
+            .named(NOUNS, &[Tier::LongTerm], asked, Vec::new())?;
         let request = loci_engine::List {
             collections: named.collections,
             sections: sections(arguments.r#type),
@@ -78,16 +74,13 @@ impl TypedTool for List {
             offset,
             limit: arguments.limit.map_or(LIMIT_DEFAULT, |limit| limit.0),
         };
-        let listed = context
-            .engine
-            .listings()
-            .list_within(context.caller, request, tokens)?;
+        let listed = call.listings().list_within(request, tokens)?;
         let next = format!(
             "give `offset` {} for the others",
             offset + listed.shown.len()
         );
         let notice = left_out(listed.shown.len(), listed.left_out, &next);
-        let record = |shown: Shown| Record::shown(context.caller, shown.memory, shown.length);
+        let record = |shown: Shown| Record::shown(call.caller(), shown.memory, shown.length);
         let records: Vec<Record> = listed.shown.into_iter().map(record).collect();
         Ok(Reply::json(&records, Some(records.len() as u64))?
             .with_notice(both(named.notice, notice)))
@@ -95,12 +88,9 @@ impl TypedTool for List {
 }
 
 /// Returns the memory with this id alone, with a page of its text.
-fn page(context: Context<'_>, id: &str, offset: usize, tokens: Option<usize>) -> Result<Reply> {
-    let id = context
-        .engine
-        .memories()
-        .memory_id(context.caller, "id", id)?;
-    let memory = context.engine.memories().show(context.caller, &id)?;
-    let page = context.engine.budgets().text_page(memory, offset, tokens)?;
-    Reply::json(&[Record::page(context.caller, page)], Some(1))
+fn page(call: &Call<'_>, id: &str, offset: usize, tokens: Option<usize>) -> Result<Reply> {
+    let id = call.memories().memory_id("id", id)?;
+    let memory = call.memories().show(&id)?;
+    let page = call.engine().budgets().text_page(memory, offset, tokens)?;
+    Reply::json(&[Record::page(call.caller(), page)], Some(1))
 }

@@ -2,14 +2,14 @@
 
 use loci_core::limits::RECALL_RESULTS_MAX;
 use loci_core::{Result, Tier};
-use loci_engine::Signals;
+use loci_engine::{Call, Signals};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::{MemoryType, NOUNS, Scope, collections_to_search, sections};
 use super::record::Record;
 use crate::wire::{Count, Tags, both, explained, left_out, rounded, times_said};
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The default of `limit`.
 const LIMIT_DEFAULT: usize = 5;
@@ -69,15 +69,11 @@ impl TypedTool for Recall {
     type Arguments = Arguments;
     type Output = Vec<Hit>;
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let tokens = arguments.budget_tokens.map(|count| count.0);
         let tiers = vec![Tier::LongTerm];
         let asked = collections_to_search(arguments.scope, arguments.project)?;
-        let named =
-            context
-                .engine
-                .listings()
-                .named(context.caller, NOUNS, &tiers, asked, Vec::new())?;
+        let named = call.listings().named(NOUNS, &tiers, asked, Vec::new())?;
         let limit = arguments
             .limit
             .map_or(LIMIT_DEFAULT, |limit| limit.0)
@@ -89,15 +85,12 @@ impl TypedTool for Recall {
             tags: arguments.tags.unwrap_or_default().0,
             ..loci_engine::Recall::new(&arguments.query, limit, &score)
         };
-        let recalled = context
-            .engine
-            .search()
-            .recall_within(context.caller, &request, tokens)?;
+        let recalled = call.search().recall_within(&request, tokens)?;
         let explanations = recalled.hits.iter().map(explained).collect();
         let left_out = left_out(recalled.hits.len(), recalled.left_out, "ask more narrowly");
         let hit = |hit: loci_engine::Hit| Hit {
             times_said: times_said(&hit),
-            memory: Record::shown(context.caller, hit.memory, hit.length),
+            memory: Record::shown(call.caller(), hit.memory, hit.length),
             score: rounded(hit.score, 4),
         };
         let hits: Vec<Hit> = recalled.hits.into_iter().map(hit).collect();

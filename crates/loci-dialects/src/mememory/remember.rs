@@ -1,14 +1,14 @@
 //! The tool `remember`: stores a memory.
 
 use loci_core::{CollectionFilter, Delivery, Error, Result, Visibility, limits};
-use loci_engine::{Bootstrap, Embedding, Similar, StartOverflow, short_id};
+use loci_engine::{Bootstrap, Call, Embedding, Similar, StartOverflow, short_id};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::{DeliveryArgument, MemoryType, NOUNS, Scope, collection_to_write};
 use super::record::Record;
 use crate::wire::{Authorship, Tags, rounded, ttl_seconds};
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct Remember;
 
@@ -116,58 +116,49 @@ impl TypedTool for Remember {
     type Arguments = Arguments;
     type Output = Output;
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let memories = context.engine.memories();
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
+        let memories = call.memories();
         let collection = collection_to_write(arguments.scope, arguments.project)?;
         let kind = arguments.r#type.unwrap_or(MemoryType::Fact);
         let delivery = delivery_of(kind, arguments.delivery.map(Delivery::from))?;
         let supersedes = arguments
             .supersedes
-            .map(|id| memories.memory_id(context.caller, "supersedes", &id))
+            .map(|id| memories.memory_id("supersedes", &id))
             .transpose()?;
-        let case_notice = context.engine.listings().differing_in_case(
-            context.caller,
-            NOUNS,
-            collection.as_deref(),
-            None,
-        )?;
+        let case_notice = call
+            .listings()
+            .differing_in_case(NOUNS, collection.as_deref(), None)?;
         let once = supersedes.is_none() && !arguments.again.unwrap_or(false);
-        let remembered = memories.remember(
-            context.caller,
-            loci_engine::Remember {
-                collection: collection.clone(),
-                tags: arguments.tags.unwrap_or_default().0,
-                weight: arguments.weight.unwrap_or(1.0),
-                delivery,
-                visibility: Visibility::Common,
-                ttl_seconds: arguments
-                    .ttl
-                    .map(|ttl| ttl_seconds("ttl", &ttl))
-                    .transpose()?,
-                supersedes,
-                compare_in: Some(
-                    collection
-                        .clone()
-                        .map_or(CollectionFilter::Global, CollectionFilter::GlobalAnd),
-                ),
-                once,
-                ..loci_engine::Remember::new(arguments.content, kind.name())
-            },
-        )?;
+        let remembered = memories.remember(loci_engine::Remember {
+            collection: collection.clone(),
+            tags: arguments.tags.unwrap_or_default().0,
+            weight: arguments.weight.unwrap_or(1.0),
+            delivery,
+            visibility: Visibility::Common,
+            ttl_seconds: arguments
+                .ttl
+                .map(|ttl| ttl_seconds("ttl", &ttl))
+                .transpose()?,
+            supersedes,
+            compare_in: Some(
+                collection
+                    .clone()
+                    .map_or(CollectionFilter::Global, CollectionFilter::GlobalAnd),
+            ),
+            once,
+            ..loci_engine::Remember::new(arguments.content, kind.name())
+        })?;
 
         let mut warnings = Vec::new();
         warnings.extend(remembered.duplicate_of.map(|id| Warning::Duplicate {
             duplicate_of: id.to_string(),
         }));
         if delivery == Delivery::Bootstrap {
-            let bootstrap = context
-                .engine
-                .context()
-                .bootstrap(context.caller, collection.as_deref())?;
+            let bootstrap = call.context().bootstrap(collection.as_deref())?;
             warnings.extend(budget_warning(&bootstrap));
         }
         warnings.extend(remembered.start_overflow.map(session_start));
-        warnings.extend(contradiction(context, remembered.contradicted));
+        warnings.extend(contradiction(call, remembered.contradicted));
         let pending = match remembered.embedding {
             Embedding::Done => None,
             Embedding::Pending(reason) => Some(reason),
@@ -182,7 +173,7 @@ impl TypedTool for Remember {
                 "stored and found by its words, not yet by its meaning, and not compared with similar memories: {reason}"
             )
         });
-        let memory = Record::of(context.caller, remembered.memory);
+        let memory = Record::of(call.caller(), remembered.memory);
         reply(Output { memory, warnings })
             .map(|reply| reply.with_notice(notice).with_further_notice(case_notice))
     }
@@ -284,11 +275,11 @@ fn session_start(overflow: StartOverflow) -> Warning {
     }
 }
 
-fn contradiction(context: Context<'_>, contradicted: Vec<Similar>) -> Option<Warning> {
+fn contradiction(call: &Call<'_>, contradicted: Vec<Similar>) -> Option<Warning> {
     let matches: Vec<Match> = contradicted
         .into_iter()
         .map(|similar| Match {
-            authorship: Authorship::of(context.caller, &similar.memory),
+            authorship: Authorship::of(call.caller(), &similar.memory),
             id: similar.memory.id.to_string(),
             content: similar.memory.content,
             similarity: rounded(similar.cosine.into(), 4),

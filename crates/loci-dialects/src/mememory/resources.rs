@@ -4,7 +4,8 @@ use loci_core::Result;
 use percent_encoding::percent_decode_str;
 
 use super::arguments::project_of_name;
-use crate::{Context, Resource, Resources};
+use crate::{Resource, Resources};
+use loci_engine::Call;
 
 const BOOTSTRAP: &str = "mememory://bootstrap";
 const EMPTY: &str = "No memory is read at the start of each session yet; `remember` with type `bootstrap` stores one.\n";
@@ -29,28 +30,25 @@ pub const RESOURCES: Resources = Resources {
     complete,
 };
 
-fn read(context: Context<'_>, uri: &str) -> Result<Option<String>> {
+fn read(call: &Call<'_>, uri: &str) -> Result<Option<String>> {
     let Some(rest) = uri.strip_prefix(BOOTSTRAP) else {
         return Ok(None);
     };
     if rest.is_empty() {
-        return markdown(context, None).map(Some);
+        return markdown(call, None).map(Some);
     }
     let project = rest.strip_prefix('/').filter(|project| !project.is_empty());
     let Some(project) = project.and_then(|project| percent_decode_str(project).decode_utf8().ok())
     else {
         return Ok(None);
     };
-    markdown(context, project_of_name(&project)).map(Some)
+    markdown(call, project_of_name(&project)).map(Some)
 }
 
 /// Returns the bootstrap of a session. An empty one says so, since a host or its user would take an
 /// empty text for an error.
-fn markdown(context: Context<'_>, project: Option<&str>) -> Result<String> {
-    let bootstrap = context
-        .engine
-        .context()
-        .bootstrap(context.caller, project)?;
+fn markdown(call: &Call<'_>, project: Option<&str>) -> Result<String> {
+    let bootstrap = call.context().bootstrap(project)?;
     Ok(if bootstrap.memories == 0 {
         EMPTY.to_owned()
     } else {
@@ -59,7 +57,7 @@ fn markdown(context: Context<'_>, project: Option<&str>) -> Result<String> {
 }
 
 fn complete(
-    context: Context<'_>,
+    call: &Call<'_>,
     uri: &str,
     argument: &str,
     prefix: &str,
@@ -67,7 +65,7 @@ fn complete(
     if uri != PROJECT_TEMPLATE || argument != "project" {
         return Ok(None);
     }
-    let mut projects = context.engine.listings().collections(context.caller)?;
+    let mut projects = call.listings().collections()?;
     projects.retain(|project| project.starts_with(prefix));
     Ok(Some(projects))
 }

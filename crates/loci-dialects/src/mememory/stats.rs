@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use loci_core::Result;
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::overview::{NAMES_MAX, OVERVIEW_BYTES_MAX, is_zero, largest};
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The maximum bytes for the counts of projects.
 const PROJECTS_BYTES_MAX: usize = OVERVIEW_BYTES_MAX / 2;
@@ -66,13 +67,9 @@ impl TypedTool for Stats {
     type Arguments = Arguments;
     type Output = Output;
 
-    fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, _: Arguments) -> Result<Reply> {
         let mut output = Output::default();
-        for tally in context
-            .engine
-            .listings()
-            .count_by_location(context.caller)?
-        {
+        for tally in call.listings().count_by_location()? {
             output.total += tally.memories;
             *output.by_type.entry(tally.section).or_default() += tally.memories;
             match tally.collection {
@@ -86,7 +83,7 @@ impl TypedTool for Stats {
         (output.by_project, output.more_projects) =
             largest(output.by_project, NAMES_MAX, PROJECTS_BYTES_MAX);
         (output.by_type, output.more_types) = largest(output.by_type, NAMES_MAX, TYPES_BYTES_MAX);
-        let (_, redactions) = context.engine.secrets().redactions(context.caller)?;
+        let (_, redactions) = call.secrets().redactions()?;
         output.redacted = redactions
             .iter()
             .map(|(kind, count)| (kind.to_owned(), count))

@@ -1,12 +1,12 @@
 //! The tool `update`: replaces the text of a memory.
 
 use loci_core::{Result, Scope};
-use loci_engine::Embedding;
+use loci_engine::{Call, Embedding};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::record::Record;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct Update;
 
@@ -36,22 +36,15 @@ impl TypedTool for Update {
     type Arguments = Arguments;
     type Output = Record;
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let id = context
-            .engine
-            .memories()
-            .memory_id(context.caller, "id", &arguments.id)?;
-        let (memory, embedding) =
-            context
-                .engine
-                .memories()
-                .update(context.caller, &id, &arguments.content, None)?;
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
+        let id = call.memories().memory_id("id", &arguments.id)?;
+        let (memory, embedding) = call.memories().update(&id, &arguments.content, None)?;
         let notice = match embedding {
             Embedding::Done => None,
             Embedding::Pending(reason) => Some(format!(
                 "updated and found by its words, not yet by its meaning: {reason}"
             )),
         };
-        Ok(Reply::json(&Record::of(context.caller, memory), None)?.with_notice(notice))
+        Ok(Reply::json(&Record::of(call.caller(), memory), None)?.with_notice(notice))
     }
 }

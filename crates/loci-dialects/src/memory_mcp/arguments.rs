@@ -4,11 +4,10 @@ use jiff::civil::{Time, time};
 use jiff::fmt::temporal::Pieces;
 use jiff::tz;
 use loci_core::{CollectionFilter, Error, Forgotten, Result, Tier, Timestamp};
-use loci_engine::{LocationNouns, Recall, Recalled, Signals, TextPage, check};
+use loci_engine::{Call, LocationNouns, Recall, Recalled, Signals, TextPage, check};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::Context;
 use crate::wire::{Count, Offset, both};
 
 /// The parts of a place, as messages name them.
@@ -80,11 +79,11 @@ impl Search {
     /// `invalid_argument`, naming the argument; any error of the engine.
     pub fn run(
         self,
-        context: Context<'_>,
+        call: &Call<'_>,
         ranking: &dyn Fn(&Signals) -> f64,
         counts_access: bool,
     ) -> Result<Results> {
-        let Context { engine, caller } = context;
+        let engine = call.engine();
         let tokens = self.budget_tokens.map(|count| count.0);
         if let Some(memory_type) = &self.memory_type {
             check::name("memory_type", memory_type)?;
@@ -98,13 +97,10 @@ impl Search {
             }
             (Some(query), None) => query,
             (None, Some(id)) => {
-                let id = engine.memories().memory_id(caller, "memory_id", &id)?;
-                let memory = engine.memories().show_of(
-                    caller,
-                    &id,
-                    &Tier::OF_CONVERSATIONS,
-                    Forgotten::Hide,
-                )?;
+                let id = call.memories().memory_id("memory_id", &id)?;
+                let memory =
+                    call.memories()
+                        .show_of(&id, &Tier::OF_CONVERSATIONS, Forgotten::Hide)?;
                 let offset = self.offset.map_or(0, |offset| offset.0);
                 return Ok(Results::Page(Box::new(
                     engine.budgets().text_page(memory, offset, tokens)?,
@@ -122,13 +118,9 @@ impl Search {
             .memory_type
             .into_iter()
             .partition(|name| TYPES.contains(&name.as_str()));
-        let named = engine.listings().named(
-            caller,
-            NOUNS,
-            &[Tier::LongTerm],
-            CollectionFilter::Any,
-            others,
-        )?;
+        let named =
+            call.listings()
+                .named(NOUNS, &[Tier::LongTerm], CollectionFilter::Any, others)?;
         let limit = self
             .limit
             .map_or(LIMIT_DEFAULT, |limit| limit.0)
@@ -142,7 +134,7 @@ impl Search {
             counts_access,
             ..Recall::new(&query, limit, ranking)
         };
-        let mut recalled = engine.search().recall_within(caller, &request, tokens)?;
+        let mut recalled = call.search().recall_within(&request, tokens)?;
         recalled.degraded = both(named.notice, recalled.degraded);
         Ok(Results::Recalled(recalled))
     }

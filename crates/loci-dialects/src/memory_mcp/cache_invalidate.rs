@@ -1,10 +1,11 @@
 //! The tool `cache_invalidate`: removes cached answers.
 
 use loci_core::{Error, ErrorCode, Result, Scope};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct CacheInvalidate;
 
@@ -45,17 +46,14 @@ impl TypedTool for CacheInvalidate {
     type Arguments = Arguments;
     type Output = Output;
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let pattern = arguments.pattern.filter(|_| !arguments.invalidate_all);
         if pattern.is_none() && !arguments.invalidate_all {
             let message =
                 "say which answers to forget: give a `pattern`, or set `invalidate_all` to true";
             return Err(Error::new(ErrorCode::InvalidArgument, message).of_argument("pattern"));
         }
-        let deleted_count = context
-            .engine
-            .conversations()
-            .forget_answers(context.caller, pattern.as_deref())?;
+        let deleted_count = call.conversations().forget_answers(pattern.as_deref())?;
         let output = Output {
             user_id: arguments.user_id,
             deleted_count,

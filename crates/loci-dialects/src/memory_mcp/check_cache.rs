@@ -1,11 +1,12 @@
 //! The tool `check_cache`: looks up a cached answer.
 
 use loci_core::{Result, Scope};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::wire::rounded;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct CheckCache;
 
@@ -56,16 +57,14 @@ impl TypedTool for CheckCache {
     type Arguments = Arguments;
     type Output = Output;
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         // The similarity on the wire is (1 + cosine) / 2.
         let cosine_min = arguments
             .similarity_threshold
             .map(|similarity| (2.0 * similarity - 1.0) as f32);
-        let (answer, notice) = context.engine.conversations().cached_answer(
-            context.caller,
-            &arguments.query,
-            cosine_min,
-        )?;
+        let (answer, notice) = call
+            .conversations()
+            .cached_answer(&arguments.query, cosine_min)?;
         let output = answer.map_or_else(Output::default, |answer| Output {
             cache_hit: true,
             query: Some(answer.entry.query),

@@ -1,12 +1,12 @@
 //! The tool `delete_memory`: soft-deletes memories.
 
 use loci_core::{Error, ErrorCode, Result, Scope};
-use loci_engine::{Discard, check};
+use loci_engine::{Call, Discard, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::TimeRange;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct DeleteMemory;
 
@@ -59,21 +59,20 @@ impl TypedTool for DeleteMemory {
     type Arguments = Arguments;
     type Output = Output;
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let Arguments {
             confirm, dry_run, ..
         } = arguments;
-        let which = conditions(context, arguments)?;
+        let which = conditions(call, arguments)?;
         if which.id.is_none() && !confirm && !dry_run {
             let message = "deleting by `conversation_id`, `tags` or `time_range` needs `confirm` to be true; `dry_run` \
                            counts the memories beforehand";
             return Err(Error::new(ErrorCode::InvalidArgument, message).of_argument("confirm"));
         }
-        let (engine, caller) = (context.engine, context.caller);
         let deleted_count = if dry_run {
-            engine.memories().count_discarded(caller, &which)?
+            call.memories().count_discarded(&which)?
         } else {
-            engine.memories().discard(caller, &which)?
+            call.memories().discard(&which)?
         };
         let output = Output {
             deleted_count,
@@ -83,7 +82,7 @@ impl TypedTool for DeleteMemory {
     }
 }
 
-fn conditions(context: Context<'_>, arguments: Arguments) -> Result<Discard> {
+fn conditions(call: &Call<'_>, arguments: Arguments) -> Result<Discard> {
     let Arguments {
         conversation_id,
         tags,
@@ -97,10 +96,7 @@ fn conditions(context: Context<'_>, arguments: Arguments) -> Result<Discard> {
             "does not go with `conversation_id`, `tags` or `time_range`",
         )),
         Some(id) => {
-            let id = context
-                .engine
-                .memories()
-                .memory_id(context.caller, "memory_id", &id)?;
+            let id = call.memories().memory_id("memory_id", &id)?;
             Ok(Discard {
                 id: Some(id),
                 ..Discard::default()

@@ -1,13 +1,14 @@
 //! The tool `hybrid_search`: searches by words and by vector, with reciprocal rank fusion.
 
 use loci_core::{Result, Scope};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::Search;
 use super::record::{Document, Found};
 use crate::wire::rounded;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct HybridSearch;
 
@@ -43,14 +44,14 @@ impl TypedTool for HybridSearch {
     type Arguments = Arguments;
     type Output = Found<Hit>;
 
-    fn run(context: Context<'_>, Arguments(search): Arguments) -> Result<Reply> {
-        let weights = context.engine.policy().fusion;
-        let results = search.run(context, &|signals| signals.reciprocal_rank(weights), false)?;
+    fn run(call: &Call<'_>, Arguments(search): Arguments) -> Result<Reply> {
+        let weights = call.engine().policy().fusion;
+        let results = search.run(call, &|signals| signals.reciprocal_rank(weights), false)?;
         let hit = |memory, times_said, score| Hit {
             memory,
             times_said,
             rrf_score: rounded(score, 6),
         };
-        Found::reply(context.caller, results, hit)
+        Found::reply(call.caller(), results, hit)
     }
 }

@@ -1,11 +1,12 @@
 //! The tool `memory_health`: counts the memories of a user.
 
 use loci_core::{EnrichmentStatus, Result, Scope, Tier};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::overview::is_zero;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct MemoryHealth;
 
@@ -64,8 +65,8 @@ impl TypedTool for MemoryHealth {
     type Arguments = Arguments;
     type Output = Output;
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let census = context.engine.listings().count_by_status(context.caller)?;
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
+        let census = call.listings().count_by_status()?;
         let tier = |tier| {
             census
                 .iter()

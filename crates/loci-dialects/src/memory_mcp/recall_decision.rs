@@ -1,11 +1,12 @@
 //! The tool `recall_decision`: returns the decision under a key.
 
 use loci_core::{Decision, Result, Scope};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::wire::iso8601;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct RecallDecision;
 
@@ -76,11 +77,10 @@ impl TypedTool for RecallDecision {
     type Arguments = Arguments;
     type Output = Output;
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let decision = context
-            .engine
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
+        let decision = call
             .conversations()
-            .decided(context.caller, &arguments.key)?
+            .decided(&arguments.key)?
             .map(Document::from);
         let output = Output {
             key: arguments.key,

@@ -1,14 +1,14 @@
 //! The tool `recall_memory`: searches memories.
 
 use loci_core::{Result, Scope};
-use loci_engine::{RankingWeights, Signals};
+use loci_engine::{Call, RankingWeights, Signals};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::Search;
 use super::record::{Document, Found};
 use crate::wire::rounded;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The cap of the access count, on the scale of `1 + ln(returns + 1)`.
 const FAMILIARITY_MAX: f64 = 3.0;
@@ -48,15 +48,15 @@ impl TypedTool for RecallMemory {
     type Arguments = Arguments;
     type Output = Found<Hit>;
 
-    fn run(context: Context<'_>, Arguments(search): Arguments) -> Result<Reply> {
-        let weights = context.engine.policy().ranking;
-        let results = search.run(context, &|signals| score(signals, &weights), true)?;
+    fn run(call: &Call<'_>, Arguments(search): Arguments) -> Result<Reply> {
+        let weights = call.engine().policy().ranking;
+        let results = search.run(call, &|signals| score(signals, &weights), true)?;
         let hit = |memory, times_said, score| Hit {
             memory,
             times_said,
             final_score: rounded(score, 4),
         };
-        Found::reply(context.caller, results, hit)
+        Found::reply(call.caller(), results, hit)
     }
 }
 

@@ -1,10 +1,11 @@
 //! The tool `search_web`: queries a web search service.
 
 use loci_core::{Result, Scope, WebPage};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The message that clients of the original match on.
 const NOT_CONFIGURED: &str = "Web search service unavailable: Tavily API key not configured";
@@ -80,8 +81,8 @@ impl TypedTool for SearchWeb {
     type Arguments = Arguments;
     type Output = Output;
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let found = context.engine.search().search_web(&arguments.query)?;
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
+        let found = call.search().search_web(&arguments.query)?;
         let results = found.as_ref().map(|pages| pages.len() as u64);
         let output = match found {
             Some(pages) => Output::Found {

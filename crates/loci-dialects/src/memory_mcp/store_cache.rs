@@ -1,11 +1,12 @@
 //! The tool `store_cache`: caches an answer.
 
 use loci_core::{Result, Scope};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::object_id;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct StoreCache;
 
@@ -46,15 +47,11 @@ impl TypedTool for StoreCache {
     type Arguments = Arguments;
     type Output = Output;
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let id = object_id::mint(context.engine.now());
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
+        let id = object_id::mint(call.engine().now());
         let cache_id = id.to_string();
-        context.engine.conversations().cache_answer(
-            context.caller,
-            id,
-            &arguments.query,
-            &arguments.response,
-        )?;
+        call.conversations()
+            .cache_answer(id, &arguments.query, &arguments.response)?;
         Reply::json(&Output { cache_id }, None)
     }
 }

@@ -1,11 +1,12 @@
 //! The tool `store_decision`: stores a decision under a key.
 
 use loci_core::{Result, Scope};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::wire::Whole;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct StoreDecision;
 
@@ -49,14 +50,11 @@ impl TypedTool for StoreDecision {
     type Arguments = Arguments;
     type Output = Output;
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let ttl_days = arguments.ttl_days.map(|days| days.0 as u64);
-        let is_new = context.engine.conversations().decide(
-            context.caller,
-            &arguments.key,
-            &arguments.value,
-            ttl_days,
-        )?;
+        let is_new = call
+            .conversations()
+            .decide(&arguments.key, &arguments.value, ttl_days)?;
         let action = if is_new { "created" } else { "updated" };
         let output = Output {
             key: arguments.key,

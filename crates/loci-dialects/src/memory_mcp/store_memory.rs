@@ -1,12 +1,12 @@
 //! The tool `store_memory`: stores messages of a conversation.
 
 use loci_core::{Result, Scope, limits};
-use loci_engine::{Conversation, Message};
+use loci_engine::{Call, Conversation, Message};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::object_id;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct StoreMemory;
 
@@ -84,7 +84,7 @@ impl TypedTool for StoreMemory {
     type Arguments = Arguments;
     type Output = Output;
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let message = |message: MessageArgument| Message {
             role: message.role.into(),
             content: message.content,
@@ -93,12 +93,9 @@ impl TypedTool for StoreMemory {
         let conversation = Conversation {
             thread: arguments.conversation_id,
             messages: arguments.messages.into_iter().map(message).collect(),
-            mint: &|| object_id::mint(context.engine.now()),
+            mint: &|| object_id::mint(call.engine().now()),
         };
-        let conversed = context
-            .engine
-            .conversations()
-            .store_messages(context.caller, conversation)?;
+        let conversed = call.conversations().store_messages(conversation)?;
         let stm_ids: Vec<String> = conversed.ids.iter().map(ToString::to_string).collect();
         let output = Output {
             count: stm_ids.len(),

@@ -1,10 +1,11 @@
 //! The tool `wipe_user_data`: permanently removes all data of a user.
 
 use loci_core::{Error, ErrorCode, Result, Scope};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The message that clients of the original match on.
 const UNCONFIRMED: &str =
@@ -51,15 +52,15 @@ impl TypedTool for WipeUserData {
         idempotent: true,
         open_world: false,
     };
-    const OPERATION: &'static str = crate::audit::WIPE;
+    const OPERATION: &'static str = loci_engine::WIPE;
     type Arguments = Arguments;
     type Output = Output;
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         if !arguments.confirm {
             return Err(Error::new(ErrorCode::InvalidArgument, UNCONFIRMED).of_argument("confirm"));
         }
-        let wiped = context.engine.wipe(context.caller)?;
+        let wiped = call.wipe()?;
         let output = Output {
             user_id: arguments.user_id,
             memories_deleted: wiped.memories,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use loci_core::{Error, Result, Scope, Visibility};
-use loci_engine::{Filed, Remember, SOURCE_FILE, check, kind_of};
+use loci_engine::{Call, Filed, Remember, SOURCE_FILE, check, kind_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use super::arguments::{ALREADY_EXISTS, Faults, NOUNS, collection, given, place_n
 use super::drawer_id::drawer_ids;
 use super::record::ADDED_BY;
 use crate::wire::pending;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The default of `added_by`.
 const ADDED_BY_DEFAULT: &str = "mcp";
@@ -83,15 +83,12 @@ impl TypedTool for AddDrawer {
             .found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let wing = place_name("wing", &arguments.wing)?;
         let room = place_name("room", &arguments.room)?;
-        let case_notice = context.engine.listings().differing_in_case(
-            context.caller,
-            NOUNS,
-            collection(&wing).as_deref(),
-            Some(&room),
-        )?;
+        let case_notice =
+            call.listings()
+                .differing_in_case(NOUNS, collection(&wing).as_deref(), Some(&room))?;
         let content = arguments.content;
         let added_by = given(arguments.added_by).unwrap_or_else(|| ADDED_BY_DEFAULT.to_owned());
         let said = [
@@ -109,11 +106,9 @@ impl TypedTool for AddDrawer {
             visibility: Visibility::Common,
             ..Remember::new(content.as_str(), kind(&content))
         };
-        let filed = context.engine.memories().file(
-            context.caller,
-            &drawer_ids(&wing, &room, &content),
-            request,
-        )?;
+        let filed = call
+            .memories()
+            .file(&drawer_ids(&wing, &room, &content), request)?;
         let (memory, reason, notice) = match filed {
             Filed::New(remembered) => (
                 remembered.memory,

@@ -2,12 +2,11 @@
 
 use loci_core::characters::is_control;
 use loci_core::{CollectionFilter, Error, MemoryId, Result, Tier};
-use loci_engine::{LocationNouns, Named, check};
+use loci_engine::{Call, LocationNouns, Named, check};
 use serde_json::Value;
 use unicode_normalization::char::is_combining_mark;
 
 use super::times::period;
-use crate::Context;
 
 /// The wing of memories without a collection.
 pub const GLOBAL_WING: &str = "global";
@@ -114,7 +113,7 @@ pub struct Meant {
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.
-pub fn meant(context: Context<'_>, wing: Option<String>, room: Option<String>) -> Result<Meant> {
+pub fn meant(call: &Call<'_>, wing: Option<String>, room: Option<String>) -> Result<Meant> {
     let (wing, room) = (asked(wing), asked(room));
     let (collections, sections) = (collections(wing.as_deref()), room.into_iter().collect());
     let tiers = [Tier::LongTerm, Tier::Unlisted];
@@ -122,10 +121,9 @@ pub fn meant(context: Context<'_>, wing: Option<String>, room: Option<String>) -
         collections,
         mut sections,
         notice,
-    } = context
-        .engine
+    } = call
         .listings()
-        .named(context.caller, NOUNS, &tiers, collections, sections)?;
+        .named(NOUNS, &tiers, collections, sections)?;
     let wing = match collections {
         CollectionFilter::Only(name) | CollectionFilter::GlobalAnd(name) => Some(name),
         CollectionFilter::Global => Some(GLOBAL_WING.to_owned()),

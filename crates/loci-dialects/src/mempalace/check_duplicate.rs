@@ -1,7 +1,7 @@
 //! The tool `mempalace_check_duplicate`: checks if a text is filed already.
 
 use loci_core::{Caller, CollectionFilter, Error, Result, Scope};
-use loci_engine::{Shown, Similar, SimilarQuery, check};
+use loci_engine::{Call, Shown, Similar, SimilarQuery, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::arguments::{Faults, wing};
 use super::record::reading;
 use crate::wire::{Authorship, Count, Cut, both, left_out, rounded};
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The default of `threshold`.
 const THRESHOLD_DEFAULT: f64 = 0.87;
@@ -102,26 +102,22 @@ impl TypedTool for CheckDuplicate {
             .found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let threshold = arguments.threshold.unwrap_or(THRESHOLD_DEFAULT);
         let query = SimilarQuery {
             collections: CollectionFilter::Any,
             limit: MATCHES_MAX,
             cosine_min: (threshold - ROUNDING) as f32,
         };
-        let resembling =
-            context
-                .engine
-                .search()
-                .find_duplicates(context.caller, &arguments.content, &query)?;
+        let resembling = call.search().find_duplicates(&arguments.content, &query)?;
         let similarity =
             |similar: &Similar| rounded(f64::from(similar.cosine).clamp(0.0, 1.0), DIGITS);
         let mut similar = resembling.similar;
         similar.retain(|similar| similarity(similar) >= threshold);
         let similarities: Vec<f64> = similar.iter().map(similarity).collect();
         let memories = similar.into_iter().map(|similar| similar.memory).collect();
-        let shown = context
-            .engine
+        let shown = call
+            .engine()
             .budgets()
             .cut_to_budget(memories, arguments.budget_tokens.map(|count| count.0))?;
         let left_out = left_out(
@@ -129,7 +125,7 @@ impl TypedTool for CheckDuplicate {
             similarities.len() - shown.len(),
             "give a higher `threshold`",
         );
-        let found = |(shown, similarity)| Match::of(context.caller, shown, similarity);
+        let found = |(shown, similarity)| Match::of(call.caller(), shown, similarity);
         let matches: Vec<Match> = shown.into_iter().zip(similarities).map(found).collect();
         let output = Output {
             is_duplicate: !matches.is_empty(),

@@ -1,7 +1,7 @@
 //! The tool `mempalace_create_tunnel`: links two rooms of different wings, or of one.
 
 use loci_core::{Error, ErrorCode, Result, Scope, TunnelEnd};
-use loci_engine::check;
+use loci_engine::{Call, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::arguments::{Faults, collection, given, wing};
 use super::graph::End;
 use super::record::drawer;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct CreateTunnel;
 
@@ -77,15 +77,10 @@ impl TypedTool for CreateTunnel {
             .found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let end = |argument: &str, wing: String, room: String, drawer: Option<String>| {
             let memory = given(drawer)
-                .map(|id| {
-                    context
-                        .engine
-                        .memories()
-                        .memory_id(context.caller, argument, &id)
-                })
+                .map(|id| call.memories().memory_id(argument, &id))
                 .transpose()?;
             Ok(TunnelEnd {
                 collection: collection(wing.trim()),
@@ -124,15 +119,12 @@ impl TypedTool for CreateTunnel {
                 "is the source room; a tunnel ties two places",
             ));
         }
-        let tied = context.engine.graph().create_tunnel(
-            context.caller,
-            source.clone(),
-            target.clone(),
-            label.as_deref(),
-        );
+        let tied = call
+            .graph()
+            .create_tunnel(source.clone(), target.clone(), label.as_deref());
         let tunnel = tied.map_err(|error| match error.code {
             ErrorCode::NotFound | ErrorCode::InvalidArgument => {
-                fault(context, [("source", &source), ("target", &target)]).unwrap_or(error)
+                fault(call, [("source", &source), ("target", &target)]).unwrap_or(error)
             }
             _ => error,
         })?;
@@ -148,8 +140,8 @@ impl TypedTool for CreateTunnel {
 }
 
 /// Returns the error of the first invalid end, with its argument.
-fn fault(context: Context<'_>, ends: [(&str, &TunnelEnd); 2]) -> Option<Error> {
-    let places = context.engine.listings().places(context.caller).ok()?;
+fn fault(call: &Call<'_>, ends: [(&str, &TunnelEnd); 2]) -> Option<Error> {
+    let places = call.listings().places().ok()?;
     ends.into_iter().find_map(|(side, end)| {
         let wing = wing(end.collection.clone());
         let mut rooms = places.iter().filter(|place| place.collection == end.collection).peekable();
@@ -164,7 +156,7 @@ fn fault(context: Context<'_>, ends: [(&str, &TunnelEnd); 2]) -> Option<Error> {
             return Some(Error::not_found(problem + "; mempalace_list_rooms shows the rooms"));
         }
         let (argument, id) = (format!("{side}_drawer_id"), end.memory.as_ref()?);
-        match drawer(context, id) {
+        match drawer(call, id) {
             Err(error) => Some(Error::not_found(format!("`{argument}`: {}", error.message))),
             Ok(drawer) if drawer.location.collection != end.collection || drawer.location.section != end.section => {
                 Some(Error::invalid(&argument, format!("is of a drawer elsewhere; give one in the {side} room")))

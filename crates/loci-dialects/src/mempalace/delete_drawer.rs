@@ -1,13 +1,14 @@
 //! The tool `mempalace_delete_drawer`: deletes a drawer.
 
 use loci_core::{Error, Forgotten, Result, Scope};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::Faults;
 use super::record::{drawer_among, in_words};
-use crate::{Context, Hints, Reply, TypedTool, forgetting};
+use crate::{Hints, Reply, TypedTool, forgetting};
 
 pub struct DeleteDrawer;
 
@@ -46,18 +47,11 @@ impl TypedTool for DeleteDrawer {
         Faults::of(arguments).id("drawer_id").found()
     }
 
-    fn run(context: Context<'_>, Arguments { drawer_id }: Arguments) -> Result<Reply> {
-        let id = context
-            .engine
-            .memories()
-            .memory_id(context.caller, "drawer_id", &drawer_id)?;
+    fn run(call: &Call<'_>, Arguments { drawer_id }: Arguments) -> Result<Reply> {
+        let id = call.memories().memory_id("drawer_id", &drawer_id)?;
         // A drawer that was only forgotten can still be deleted.
-        drawer_among(context, &id, Forgotten::Show)?;
-        let forgetting = context
-            .engine
-            .memories()
-            .forget_text(context.caller, &id)
-            .map_err(in_words(&id))?;
+        drawer_among(call, &id, Forgotten::Show)?;
+        let forgetting = call.memories().forget_text(&id).map_err(in_words(&id))?;
         let output = Output {
             success: true,
             drawer_id: id.to_string(),

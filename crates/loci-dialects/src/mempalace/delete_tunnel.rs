@@ -1,12 +1,13 @@
 //! The tool `mempalace_delete_tunnel`: deletes a tunnel.
 
 use loci_core::{Error, ErrorCode, Result, Scope};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::Faults;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct DeleteTunnel;
 
@@ -47,11 +48,9 @@ impl TypedTool for DeleteTunnel {
         Faults::of(arguments).id("tunnel_id").found()
     }
 
-    fn run(context: Context<'_>, Arguments { tunnel_id }: Arguments) -> Result<Reply> {
-        context
-            .engine
-            .graph()
-            .delete_tunnel(context.caller, &tunnel_id)
+    fn run(call: &Call<'_>, Arguments { tunnel_id }: Arguments) -> Result<Reply> {
+        call.graph()
+            .delete_tunnel(&tunnel_id)
             .map_err(|error| match error.code {
                 ErrorCode::NotFound => Error::not_found(format!(
                     "Tunnel not found: {tunnel_id}; mempalace_list_tunnels shows the ids"

@@ -1,7 +1,7 @@
 //! The tool `mempalace_diary_read`: reads an agent's diary.
 
 use loci_core::{Caller, CollectionFilter, Error, FilingOrder, Result, Scope, Tier};
-use loci_engine::{Browse, LocationNouns, Shown};
+use loci_engine::{Browse, Call, LocationNouns, Shown};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use super::diary_write::{DIARY, TOPIC, wing_of};
 use super::record::reading;
 use super::times::date;
 use crate::wire::{Authorship, Count, Cut, both, left_out, offset8601};
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The default of `last_n`.
 const LAST_N_DEFAULT: usize = 10;
@@ -102,20 +102,16 @@ impl TypedTool for DiaryRead {
         Faults::of(arguments).name("agent_name").found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let agent = arguments.agent_name.trim().to_owned();
         let wing = CollectionFilter::Only(wing_of(&agent));
         let nouns = LocationNouns {
             collection: "diary",
             section: "room",
         };
-        let named = context.engine.listings().named(
-            context.caller,
-            nouns,
-            &[Tier::Unlisted],
-            wing,
-            Vec::new(),
-        )?;
+        let named = call
+            .listings()
+            .named(nouns, &[Tier::Unlisted], wing, Vec::new())?;
         let request = Browse {
             collections: named.collections,
             sections: vec![DIARY.to_owned()],
@@ -130,15 +126,15 @@ impl TypedTool for DiaryRead {
             characters_max: None,
             ..Browse::default()
         };
-        let browsed = context.engine.listings().browse(context.caller, request)?;
+        let browsed = call.listings().browse(request)?;
         let found = browsed.memories.len();
         let tokens = arguments.budget_tokens.map(|count| count.0);
-        let shown = context
-            .engine
+        let shown = call
+            .engine()
             .budgets()
             .cut_to_budget(browsed.memories, tokens)?;
         let left_out = left_out(shown.len(), found - shown.len(), "ask for fewer");
-        let entry = |shown| Entry::of(context.caller, shown);
+        let entry = |shown| Entry::of(call.caller(), shown);
         let entries: Vec<Entry> = shown.into_iter().map(entry).collect();
         let message = entries
             .is_empty()

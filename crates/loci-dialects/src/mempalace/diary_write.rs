@@ -1,14 +1,14 @@
 //! The tool `mempalace_diary_write`: writes an entry in an agent's diary.
 
 use loci_core::{Error, Result, Scope, Tier, Visibility};
-use loci_engine::{Remember, check};
+use loci_engine::{Call, Remember, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::{Faults, given};
 use crate::wire::{offset8601, pending};
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The room of every diary, and the kind of its entries.
 pub const DIARY: &str = "diary";
@@ -77,7 +77,7 @@ impl TypedTool for DiaryWrite {
             .found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let agent = arguments.agent_name.trim().to_owned();
         let topic = given(arguments.topic).unwrap_or_else(|| TOPIC_DEFAULT.to_owned());
         let said = [(AGENT, agent.clone()), (TOPIC, topic.clone())];
@@ -89,10 +89,7 @@ impl TypedTool for DiaryWrite {
             attributes: said.map(|(name, value)| (name.to_owned(), value)).into(),
             ..Remember::new(arguments.entry, DIARY)
         };
-        let remembered = context
-            .engine
-            .memories()
-            .remember(context.caller, request)?;
+        let remembered = call.memories().remember(request)?;
         let output = Output {
             success: true,
             entry_id: remembered.memory.id.to_string(),

@@ -1,7 +1,7 @@
 //! The tool `mempalace_find_tunnels`: finds rooms that bridge wings.
 
 use loci_core::{Error, Result, Scope};
-use loci_engine::Bridge;
+use loci_engine::{Bridge, Call};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use super::arguments::{Faults, collection, meant};
 use super::graph::{Node, overview};
 use super::times::date;
 use crate::wire::string_or_null;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct FindTunnels;
 
@@ -66,16 +66,16 @@ impl TypedTool for FindTunnels {
             .found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let [a, b] = [
-            meant(context, arguments.wing_a, None)?,
-            meant(context, arguments.wing_b, None)?,
+            meant(call, arguments.wing_a, None)?,
+            meant(call, arguments.wing_b, None)?,
         ];
         let between = [a.wing, b.wing].map(|wing| wing.map(collection));
         let between = between
             .each_ref()
             .map(|wing| wing.as_ref().map(Option::as_deref));
-        let (bridges, total) = context.engine.graph().bridges(context.caller, between)?;
+        let (bridges, total) = call.graph().bridges(between)?;
         let reply = overview(bridges.into_iter().map(Found::from).collect(), total)?;
         Ok(reply
             .with_further_notice(a.notice)

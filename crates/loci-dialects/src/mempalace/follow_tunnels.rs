@@ -1,7 +1,7 @@
 //! The tool `mempalace_follow_tunnels`: lists the places that a room is linked to in other wings.
 
 use loci_core::{Caller, Error, Result, Scope, TunnelEnd};
-use loci_engine::Followed;
+use loci_engine::{Call, Followed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use super::arguments::{Faults, Meant, collection, meant, wing};
 use super::graph::not_found_in;
 use super::record::preview;
 use crate::wire::Authorship;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The number of drawers shown for each place.
 const PREVIEWS_MAX: usize = 3;
@@ -131,25 +131,17 @@ impl TypedTool for FollowTunnels {
         Faults::of(arguments).shown("wing").shown("room").found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let Meant { wing, room, notice } =
-            meant(context, Some(arguments.wing), Some(arguments.room))?;
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
+        let Meant { wing, room, notice } = meant(call, Some(arguments.wing), Some(arguments.room))?;
         let (collection, section) = (
             wing.and_then(collection),
             room.as_deref().unwrap_or_default(),
         );
-        let followed = context.engine.graph().follow_tunnels(
-            context.caller,
-            collection.as_deref(),
-            section,
-            PREVIEWS_MAX,
-        );
+        let followed = call
+            .graph()
+            .follow_tunnels(collection.as_deref(), section, PREVIEWS_MAX);
         let followed = followed.map_err(|error| {
-            let places = context
-                .engine
-                .listings()
-                .places(context.caller)
-                .unwrap_or_default();
+            let places = call.listings().places().unwrap_or_default();
             if places.iter().any(|place| place.collection == collection) {
                 not_found_in("room", "mempalace_list_rooms")(error)
             } else {
@@ -158,7 +150,7 @@ impl TypedTool for FollowTunnels {
         })?;
         let places: Vec<Place> = followed
             .into_iter()
-            .map(|followed| Place::of(context.caller, followed, collection.as_deref(), section))
+            .map(|followed| Place::of(call.caller(), followed, collection.as_deref(), section))
             .collect();
         Ok(Reply::json(&places, Some(places.len() as u64))?.with_notice(notice))
     }

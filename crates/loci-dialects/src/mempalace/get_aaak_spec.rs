@@ -1,11 +1,12 @@
 //! The tool `mempalace_get_aaak_spec`: returns the grammar of the shorthand AAAK.
 
 use loci_core::{Result, Scope};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::aaak::SPECIFICATION;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct GetAaakSpec;
 
@@ -35,7 +36,7 @@ impl TypedTool for GetAaakSpec {
     type Arguments = Arguments;
     type Output = Output;
 
-    fn run(_: Context<'_>, _: Arguments) -> Result<Reply> {
+    fn run(_: &Call<'_>, _: Arguments) -> Result<Reply> {
         let output = Output {
             aaak_spec: SPECIFICATION,
         };

@@ -1,7 +1,7 @@
 //! The tool `mempalace_get_drawer`: returns one drawer by id.
 
 use loci_core::{Caller, Error, Redactions, Result, Scope};
-use loci_engine::{TextPage, passage_count};
+use loci_engine::{Call, TextPage, passage_count};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use super::arguments::{Faults, wing};
 use super::diary_write::TOPIC;
 use super::record::{ADDED_BY, drawer, reading};
 use crate::wire::{Authorship, Cut, FromFile, Offset, offset8601};
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct GetDrawer;
 
@@ -127,19 +127,17 @@ impl TypedTool for GetDrawer {
         Faults::of(arguments).id("drawer_id").found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let id = context.engine.memories().memory_id(
-            context.caller,
-            "drawer_id",
-            &arguments.drawer_id,
-        )?;
-        let drawer = drawer(context, &id)?;
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
+        let id = call
+            .memories()
+            .memory_id("drawer_id", &arguments.drawer_id)?;
+        let drawer = drawer(call, &id)?;
         let chunks = passage_count(&drawer.content);
-        let page = context.engine.budgets().text_page(
+        let page = call.engine().budgets().text_page(
             drawer,
             arguments.offset.map_or(0, |offset| offset.0),
             None,
         )?;
-        Reply::json(&Output::of(context.caller, page, chunks), None)
+        Reply::json(&Output::of(call.caller(), page, chunks), None)
     }
 }

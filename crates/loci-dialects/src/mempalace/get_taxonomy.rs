@@ -4,12 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use loci_core::{Result, Scope};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::wing;
 use crate::overview::{NAMES_MAX, OVERVIEW_BYTES_MAX, is_zero, json_bytes};
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The bytes of a reply besides names and counts.
 const FRAME_BYTES: usize = 128;
@@ -104,9 +105,9 @@ impl TypedTool for GetTaxonomy {
     type Arguments = Arguments;
     type Output = Output;
 
-    fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, _: Arguments) -> Result<Reply> {
         let mut taxonomy: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
-        for place in context.engine.listings().places(context.caller)? {
+        for place in call.listings().places()? {
             *taxonomy
                 .entry(wing(place.collection))
                 .or_default()

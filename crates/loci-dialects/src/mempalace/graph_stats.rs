@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use loci_core::{Result, Scope};
-use loci_engine::Room;
+use loci_engine::{Call, Room};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::wing;
 use super::graph::largest_wings;
 use crate::overview::{NAMES_MAX, OVERVIEW_BYTES_MAX, fitting, is_zero, largest};
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The maximum bytes for the counts of wings, and likewise for the rooms that bridge most.
 const HALF_BYTES_MAX: usize = OVERVIEW_BYTES_MAX / 2 - 128;
@@ -80,8 +80,8 @@ impl TypedTool for GraphStats {
     type Arguments = Arguments;
     type Output = Output;
 
-    fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
-        let counts = context.engine.graph().map_counts(context.caller)?;
+    fn run(call: &Call<'_>, _: Arguments) -> Result<Reply> {
+        let counts = call.graph().map_counts()?;
         let rooms = counts
             .rooms_per_collection
             .into_iter()

@@ -1,12 +1,12 @@
 //! The tool `mempalace_hook_settings`: reads or changes how hooks save transcripts.
 
-use loci_core::{Result, Scope, Scopes};
+use loci_core::{Result, Scope};
+use loci_engine::{Call, denial};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::hooks::{HookSettings, hook_settings, put_hook_settings};
-use crate::tool::denial;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct SetHooks;
 
@@ -37,12 +37,12 @@ impl TypedTool for SetHooks {
     type Arguments = Arguments;
     type Output = HookSettings;
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let changes = arguments.silent_save.is_some() || arguments.desktop_toast.is_some();
-        if changes && !context.caller.principal.scopes.allow(Scope::Write) {
-            return Err(denial(Self::NAME, Scopes::of(&[Scope::Write])));
+        if changes && !call.caller().principal.scopes.allow(Scope::Write) {
+            return Err(denial(Self::NAME, &[Scope::Write]));
         }
-        put_hook_settings(context, arguments.silent_save, arguments.desktop_toast)?;
-        Reply::json(&hook_settings(context)?, None)
+        put_hook_settings(call, arguments.silent_save, arguments.desktop_toast)?;
+        Reply::json(&hook_settings(call)?, None)
     }
 }

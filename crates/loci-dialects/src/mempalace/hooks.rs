@@ -1,11 +1,11 @@
 //! The settings and the last checkpoint of a host's hooks: small JSON values for each caller.
 
 use loci_core::{Error, Result};
+use loci_engine::Parts;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::Context;
 use crate::wire::offset8601;
 
 // Each is a separate setting, so that concurrent changes do not overwrite each other.
@@ -36,10 +36,10 @@ pub struct Checkpoint {
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.
-pub fn hook_settings(context: Context<'_>) -> Result<HookSettings> {
+pub fn hook_settings(parts: &Parts<'_>) -> Result<HookSettings> {
     Ok(HookSettings {
-        silent_save: read(context, SILENT_SAVE)?.unwrap_or(true),
-        desktop_toast: read(context, DESKTOP_TOAST)?.unwrap_or(false),
+        silent_save: read(parts, SILENT_SAVE)?.unwrap_or(true),
+        desktop_toast: read(parts, DESKTOP_TOAST)?.unwrap_or(false),
     })
 }
 
@@ -48,7 +48,7 @@ pub fn hook_settings(context: Context<'_>) -> Result<HookSettings> {
 /// # Errors
 /// `unavailable` if the store cannot be written.
 pub fn put_hook_settings(
-    context: Context<'_>,
+    parts: &Parts<'_>,
     silent_save: Option<bool>,
     desktop_toast: Option<bool>,
 ) -> Result<()> {
@@ -56,40 +56,40 @@ pub fn put_hook_settings(
     let given = given
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?.to_string())));
-    context.engine.settings().put_all(context.caller, given)
+    parts.settings().put_all(given)
 }
 
 /// Returns the last save of the caller's hooks; `None` if they never saved.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.
-pub fn checkpoint(context: Context<'_>) -> Result<Option<Checkpoint>> {
-    read(context, CHECKPOINT)
+pub fn checkpoint(parts: &Parts<'_>) -> Result<Option<Checkpoint>> {
+    read(parts, CHECKPOINT)
 }
 
 /// Records that the caller's hooks saved this number of messages now.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be written.
-pub fn put_checkpoint(context: Context<'_>, message_count: u64) -> Result<()> {
+pub fn put_checkpoint(parts: &Parts<'_>, message_count: u64) -> Result<()> {
     write(
-        context,
+        parts,
         CHECKPOINT,
         &Checkpoint {
             message_count,
-            timestamp: offset8601(context.engine.now()),
+            timestamp: offset8601(parts.engine().now()),
         },
     )
 }
 
 /// Reads a value; `None` if it is missing or cannot be parsed.
-fn read<T: DeserializeOwned>(context: Context<'_>, name: &str) -> Result<Option<T>> {
-    let value = context.engine.settings().get(context.caller, name)?;
+fn read<T: DeserializeOwned>(parts: &Parts<'_>, name: &str) -> Result<Option<T>> {
+    let value = parts.settings().get(name)?;
     Ok(value.and_then(|value| serde_json::from_str(&value).ok()))
 }
 
-fn write(context: Context<'_>, name: &str, value: &impl Serialize) -> Result<()> {
+fn write(parts: &Parts<'_>, name: &str, value: &impl Serialize) -> Result<()> {
     let value = serde_json::to_string(value)
         .map_err(|error| Error::internal(format!("{name}: {error}")))?;
-    context.engine.settings().put(context.caller, name, value)
+    parts.settings().put(name, value)
 }

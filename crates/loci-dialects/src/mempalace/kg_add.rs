@@ -2,7 +2,7 @@
 
 use loci_core::limits::FACTS_MAX;
 use loci_core::{Error, Fact, Period, Result, Scope};
-use loci_engine::{AddedFact, NewFact, check};
+use loci_engine::{AddedFact, Call, NewFact, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use super::arguments::{ALREADY_EXISTS, Faults, given};
 use super::fact::{entity, sentence};
 use super::times::{period, shown};
 use crate::wire::string_or_null;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The maximum number of other facts in a reply.
 const OTHERS_MAX: usize = 10;
@@ -152,7 +152,7 @@ impl TypedTool for KgAdd {
             .found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let valid_from = period("valid_from", arguments.valid_from.as_deref())?;
         let request = NewFact {
             valid_from,
@@ -162,15 +162,12 @@ impl TypedTool for KgAdd {
             object: arguments.object,
             source: given(arguments.source_closet),
         };
-        let (fact, is_new) = match context.engine.graph().add_fact(context.caller, request)? {
+        let (fact, is_new) = match call.graph().add_fact(request)? {
             AddedFact::New(fact) => (fact, true),
             AddedFact::Before(fact) => (fact, false),
         };
         let notice = begun_otherwise(&fact, valid_from);
-        let others = context
-            .engine
-            .graph()
-            .other_open_facts(context.caller, &fact)?;
+        let others = call.graph().other_open_facts(&fact)?;
         let open = others_open(others.len());
         let output = Output {
             success: true,

@@ -1,6 +1,7 @@
 //! The tool `mempalace_kg_invalidate`: ends a fact.
 
 use loci_core::{Error, Result, Scope};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,7 +9,7 @@ use serde_json::Value;
 use super::arguments::Faults;
 use super::fact::{entity, sentence};
 use super::times::{period, shown};
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct KgInvalidate;
 
@@ -65,7 +66,7 @@ impl TypedTool for KgInvalidate {
             .found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let Arguments {
             subject,
             predicate,
@@ -73,11 +74,9 @@ impl TypedTool for KgInvalidate {
             ended,
         } = arguments;
         let ended = period("ended", ended.as_deref())?;
-        let outcome = context.engine.graph().end_facts(
-            context.caller,
-            [&subject, &predicate, &object],
-            ended,
-        );
+        let outcome = call
+            .graph()
+            .end_facts([&subject, &predicate, &object], ended);
         let (facts, ended) = outcome
             .map_err(|error| error.with_remedy("ask mempalace_kg_query about the subject"))?;
         let output = Output {

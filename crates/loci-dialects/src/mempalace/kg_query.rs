@@ -1,7 +1,7 @@
 //! The tool `mempalace_kg_query`: returns the facts about an entity.
 
 use loci_core::{Direction, Error, Result, Scope};
-use loci_engine::name_key;
+use loci_engine::{Call, name_key};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use super::arguments::Faults;
 use super::fact::{FactRecord, cut, entity};
 use super::times::{period, shown};
 use crate::wire::{Offset, string_or_null};
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct KgQuery;
 
@@ -83,18 +83,14 @@ impl TypedTool for KgQuery {
             .found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let as_of = period("as_of", arguments.as_of.as_deref())?;
         let direction = arguments.direction.map_or(Direction::Both, Direction::from);
         let offset = arguments.offset.map_or(0, |offset| offset.0);
-        let found = context.engine.graph().facts_about(
-            context.caller,
-            &arguments.entity,
-            direction,
-            as_of,
-            offset,
-        )?;
-        let (key, now) = (name_key(&arguments.entity), context.engine.now());
+        let found = call
+            .graph()
+            .facts_about(&arguments.entity, direction, as_of, offset)?;
+        let (key, now) = (name_key(&arguments.entity), call.engine().now());
         let is_subject = |subject: &str| direction != Direction::Incoming && subject == key;
         let facts: Vec<FactRecord> = found
             .facts

@@ -1,10 +1,11 @@
 //! The tool `mempalace_kg_stats`: counts the knowledge graph.
 
 use loci_core::{Result, Scope};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct KgStats;
 
@@ -45,8 +46,8 @@ impl TypedTool for KgStats {
     type Arguments = Arguments;
     type Output = Output;
 
-    fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
-        let counts = context.engine.graph().fact_counts(context.caller)?;
+    fn run(call: &Call<'_>, _: Arguments) -> Result<Reply> {
+        let counts = call.graph().fact_counts()?;
         let output = Output {
             entities: counts.entities,
             triples: counts.facts,

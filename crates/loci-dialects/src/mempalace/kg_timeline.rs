@@ -1,6 +1,7 @@
 //! The tool `mempalace_kg_timeline`: lists facts in chronological order.
 
 use loci_core::{Error, Result, Scope};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,7 +9,7 @@ use serde_json::Value;
 use super::arguments::{Faults, given};
 use super::fact::{FactRecord, cut, entity};
 use crate::wire::{Offset, string_or_null};
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct KgTimeline;
 
@@ -52,14 +53,11 @@ impl TypedTool for KgTimeline {
         Faults::of(arguments).optional("entity", entity).found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let entity = given(arguments.entity);
         let offset = arguments.offset.map_or(0, |offset| offset.0);
-        let found = context
-            .engine
-            .graph()
-            .timeline(context.caller, entity.as_deref(), offset)?;
-        let now = context.engine.now();
+        let found = call.graph().timeline(entity.as_deref(), offset)?;
+        let now = call.engine().now();
         let timeline: Vec<FactRecord> = found
             .facts
             .into_iter()

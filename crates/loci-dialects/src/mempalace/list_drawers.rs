@@ -1,7 +1,7 @@
 //! The tool `mempalace_list_drawers`: lists drawers in the order of filing.
 
 use loci_core::{Caller, Error, FilingOrder, Memory, Result, Scope, Tier};
-use loci_engine::Browse;
+use loci_engine::{Browse, Call};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::arguments::{Faults, Meant, collections, meant, wing};
 use super::record::{PREVIEW_CHARACTERS, preview};
 use crate::wire::{Authorship, Count, FromFile, Offset};
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The default of `limit`.
 const LIMIT_DEFAULT: usize = 20;
@@ -101,8 +101,8 @@ impl TypedTool for ListDrawers {
         Faults::of(arguments).filter("wing").filter("room").found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let Meant { wing, room, notice } = meant(context, arguments.wing, arguments.room)?;
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
+        let Meant { wing, room, notice } = meant(call, arguments.wing, arguments.room)?;
         let limit = arguments
             .limit
             .map_or(LIMIT_DEFAULT, |count| count.0)
@@ -120,8 +120,8 @@ impl TypedTool for ListDrawers {
             characters_max: Some(PREVIEW_CHARACTERS),
             ..Browse::default()
         };
-        let browsed = context.engine.listings().browse(context.caller, request)?;
-        let listed = |memory| Listed::of(context.caller, memory);
+        let browsed = call.listings().browse(request)?;
+        let listed = |memory| Listed::of(call.caller(), memory);
         let drawers: Vec<Listed> = browsed.memories.into_iter().map(listed).collect();
         let output = Output {
             total: browsed.total,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use loci_core::{Error, Result, Scope};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,7 +12,7 @@ use super::arguments::{Faults, Meant, collection, meant};
 use super::record::by_room;
 use crate::overview::{NAMES_MAX, OVERVIEW_BYTES_MAX, is_zero, json_bytes, largest};
 use crate::wire::string_or_null;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The bytes of a reply besides the counts and the name of the wing.
 const FRAME_BYTES: usize = 128;
@@ -58,9 +59,9 @@ impl TypedTool for ListRooms {
         Faults::of(arguments).filter("wing").found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let Meant { wing, notice, .. } = meant(context, arguments.wing, None)?;
-        let mut places = context.engine.listings().places(context.caller)?;
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
+        let Meant { wing, notice, .. } = meant(call, arguments.wing, None)?;
+        let mut places = call.listings().places()?;
         if let Some(wing) = &wing {
             let collection = collection(wing);
             places.retain(|place| place.collection == collection);

@@ -1,6 +1,7 @@
 //! The tool `mempalace_list_tunnels`: lists the tunnels that callers made.
 
 use loci_core::{Error, Page, Result, Scope};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,7 +9,7 @@ use serde_json::Value;
 use super::arguments::{Faults, asked, collection, meant};
 use super::graph::TunnelRecord;
 use crate::wire::{Count, Offset};
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The default of `limit`.
 const LIMIT_DEFAULT: usize = 100;
@@ -62,7 +63,7 @@ impl TypedTool for ListTunnels {
         Faults::of(arguments).filter("wing").found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let wing = asked(arguments.wing);
         let limit = arguments
             .limit
@@ -72,23 +73,20 @@ impl TypedTool for ListTunnels {
         let page = Page { offset, limit };
         let listed = |wing: &Option<String>| {
             let wing = wing.as_ref().map(collection);
-            context.engine.graph().tunnels(
-                context.caller,
-                wing.as_ref().map(Option::as_deref),
-                page,
-            )
+            call.graph()
+                .tunnels(wing.as_ref().map(Option::as_deref), page)
         };
         let (mut tunnels, mut total) = listed(&wing)?;
         let mut notice = None;
         // A tunnel may still lead to a wing without drawers.
         if total == 0 {
-            let meant = meant(context, wing, None)?;
+            let meant = meant(call, wing, None)?;
             (tunnels, total) = listed(&meant.wing)?;
             notice = meant.notice;
         }
         let tunnels: Vec<TunnelRecord> = tunnels
             .into_iter()
-            .map(|tunnel| TunnelRecord::of(context.caller, tunnel))
+            .map(|tunnel| TunnelRecord::of(call.caller(), tunnel))
             .collect();
         let output = Output {
             count: tunnels.len(),

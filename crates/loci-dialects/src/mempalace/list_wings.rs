@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use loci_core::{Result, Scope};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::record::by_wing;
 use crate::overview::{NAMES_MAX, OVERVIEW_BYTES_MAX, is_zero, largest};
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The bytes of a reply besides the counts.
 const FRAME_BYTES: usize = 128;
@@ -44,8 +45,8 @@ impl TypedTool for ListWings {
     type Arguments = Arguments;
     type Output = Output;
 
-    fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
-        let wings = by_wing(&context.engine.listings().places(context.caller)?);
+    fn run(call: &Call<'_>, _: Arguments) -> Result<Reply> {
+        let wings = by_wing(&call.listings().places()?);
         let (wings, more_wings) = largest(wings, NAMES_MAX, OVERVIEW_BYTES_MAX - FRAME_BYTES);
         Reply::json(&Output { wings, more_wings }, None)
     }

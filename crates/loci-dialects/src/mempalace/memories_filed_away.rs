@@ -1,12 +1,13 @@
 //! The tool `mempalace_memories_filed_away`: returns the last save of the caller's hooks.
 
 use loci_core::{Result, Scope};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::hooks::checkpoint;
 use crate::wire::string_or_null;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct MemoriesFiledAway;
 
@@ -41,8 +42,8 @@ impl TypedTool for MemoriesFiledAway {
     type Arguments = Arguments;
     type Output = Output;
 
-    fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
-        let last = checkpoint(context)?;
+    fn run(call: &Call<'_>, _: Arguments) -> Result<Reply> {
+        let last = checkpoint(call)?;
         let output = Output {
             filed: last.is_some(),
             message_count: last.as_ref().map_or(0, |last| last.message_count),

@@ -1,11 +1,11 @@
 //! The tool `mempalace_reconnect`: reloads everything from the store.
 
 use loci_core::{Result, Scope};
-use loci_engine::SearchMode;
+use loci_engine::{Call, SearchMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct Reconnect;
 
@@ -45,11 +45,11 @@ impl TypedTool for Reconnect {
     type Arguments = Arguments;
     type Output = Output;
 
-    fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
-        let places = context.engine.listings().count_uncached(context.caller)?;
+    fn run(call: &Call<'_>, _: Arguments) -> Result<Reply> {
+        let places = call.listings().count_uncached()?;
         let drawers = places.iter().map(|place| place.memories).sum();
-        let problem = context.engine.models().model_problem();
-        let search = match (context.engine.models().search_mode(), &problem) {
+        let problem = call.engine().models().model_problem();
+        let search = match (call.engine().models().search_mode(), &problem) {
             (SearchMode::Vector, Some(_)) => "fail until the model answers",
             (SearchMode::Vector, None) => "go by meaning alone",
             (SearchMode::Words, _) | (SearchMode::Hybrid, Some(_)) => "go by words alone",

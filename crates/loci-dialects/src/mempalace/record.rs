@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use loci_core::{Error, ErrorCode, Forgotten, LocationCount, Memory, MemoryId, Result, Tier};
 
 use super::arguments::wing;
-use crate::Context;
 use crate::wire::reading_call;
+use loci_engine::Call;
 
 /// The attribute with the user or agent who filed a drawer.
 pub const ADDED_BY: &str = "added_by";
@@ -23,21 +23,20 @@ pub fn preview(content: &str) -> String {
 /// # Errors
 /// `not_found` in the words of this dialect if the caller can read no such drawer; `unavailable` if
 /// the store cannot be read.
-pub fn drawer(context: Context<'_>, id: &MemoryId) -> Result<Memory> {
-    drawer_among(context, id, Forgotten::Hide)
+pub fn drawer(call: &Call<'_>, id: &MemoryId) -> Result<Memory> {
+    drawer_among(call, id, Forgotten::Hide)
 }
 
 /// Returns the drawer with this id, even if it is forgotten, unless `forgotten` hides such drawers.
 ///
 /// # Errors
 /// As for [`drawer`].
-pub fn drawer_among(context: Context<'_>, id: &MemoryId, forgotten: Forgotten) -> Result<Memory> {
-    let memory = context
-        .engine
+pub fn drawer_among(call: &Call<'_>, id: &MemoryId, forgotten: Forgotten) -> Result<Memory> {
+    let memory = call
         .memories()
-        .show_among(context.caller, id, forgotten)
+        .show_among(id, forgotten)
         .map_err(in_words(id))?;
-    if memory.tier == Tier::Unlisted && memory.origin != context.caller.origin {
+    if memory.tier == Tier::Unlisted && memory.origin != call.caller().origin {
         return Err(not_found(id));
     }
     Ok(memory)

@@ -2,7 +2,7 @@
 
 use loci_core::limits::{CONTENT_BYTES_MAX, RECALL_RESULTS_MAX};
 use loci_core::{Caller, Error, LINES, Result, Scope, Tier};
-use loci_engine::{Hit, Recall, Signals, check};
+use loci_engine::{Call, Hit, Recall, Signals, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,7 +15,7 @@ use crate::wire::{
     Authorship, Count, Cut, both, explained, left_out, offset8601, rounded, source_file,
     string_or_null, times_said,
 };
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The default of `limit`.
 const LIMIT_DEFAULT: usize = 5;
@@ -172,9 +172,9 @@ impl TypedTool for Search {
             .found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let (query, sanitizer) = question(&arguments.query);
-        let Meant { wing, room, notice } = meant(context, arguments.wing, arguments.room)?;
+        let Meant { wing, room, notice } = meant(call, arguments.wing, arguments.room)?;
         let limit = arguments
             .limit
             .map_or(LIMIT_DEFAULT, |count| count.0)
@@ -204,11 +204,7 @@ impl TypedTool for Search {
             ..Recall::new(query, limit, &ranking)
         };
         let tokens = arguments.budget_tokens.map(|count| count.0);
-        let mut recalled =
-            context
-                .engine
-                .search()
-                .recall_within(context.caller, &request, tokens)?;
+        let mut recalled = call.search().recall_within(&request, tokens)?;
         recalled.hits.retain(|hit| is_near(&hit.signals));
         let left_out = left_out(recalled.hits.len(), recalled.left_out, "ask more narrowly");
         let explanations = recalled.hits.iter().map(explained).collect();
@@ -218,7 +214,7 @@ impl TypedTool for Search {
             results: recalled
                 .hits
                 .into_iter()
-                .map(|hit| Found::of(context.caller, hit, limit))
+                .map(|hit| Found::of(call.caller(), hit, limit))
                 .collect(),
             query_sanitized: sanitizer.is_some().then_some(true),
             sanitizer,

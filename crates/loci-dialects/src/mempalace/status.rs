@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use loci_core::{Result, Scope};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::aaak::SPECIFICATION;
 use super::record::{by_room, by_wing};
 use crate::overview::{NAMES_MAX, OVERVIEW_BYTES_MAX, is_zero, largest};
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The instructions for an agent.
 const PROTOCOL: &str = "\
@@ -70,8 +71,8 @@ impl TypedTool for Status {
     type Arguments = Arguments;
     type Output = Output;
 
-    fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
-        let places = context.engine.listings().places(context.caller)?;
+    fn run(call: &Call<'_>, _: Arguments) -> Result<Reply> {
+        let places = call.listings().places()?;
         let (wings, more_wings) = largest(by_wing(&places), NAMES_MAX, COUNTS_BYTES_MAX);
         let (rooms, more_rooms) = largest(by_room(&places), NAMES_MAX, COUNTS_BYTES_MAX);
         let output = Output {

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use loci_core::{Error, Result, Scope};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::{Faults, asked, collections, given};
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The maximum number of folders that a notice names.
 const AWAY_NAMED_MAX: usize = 5;
@@ -94,14 +95,14 @@ impl TypedTool for Sync {
         faults
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let wing = asked(arguments.wing);
         let request = loci_engine::Sync {
             root: given(arguments.project_dir),
             collections: collections(wing.as_deref()),
             apply: arguments.apply,
         };
-        let synced = context.engine.sources().sync(context.caller, &request)?;
+        let synced = call.sources().sync(&request)?;
         let output = Output {
             scanned: synced.scanned,
             kept: synced.kept,

@@ -2,7 +2,7 @@
 
 use loci_core::limits::HOPS_MAX;
 use loci_core::{Error, Result, Scope};
-use loci_engine::{Step, Via};
+use loci_engine::{Call, Step, Via};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use super::arguments::{Faults, Meant, meant, wing};
 use super::graph::{Node, not_found_in, overview};
 use crate::overview::{fitting, is_zero};
 use crate::wire::Count;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The default of `max_hops`.
 const HOPS_DEFAULT: usize = 2;
@@ -92,17 +92,13 @@ impl TypedTool for Traverse {
         Faults::of(arguments).shown("start_room").found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let hops_max = arguments
             .max_hops
             .map_or(HOPS_DEFAULT, |count| count.0)
             .min(HOPS_MAX);
-        let Meant { room, notice, .. } = meant(context, None, Some(arguments.start_room))?;
-        let steps =
-            context
-                .engine
-                .graph()
-                .traverse(context.caller, &room.unwrap_or_default(), hops_max);
+        let Meant { room, notice, .. } = meant(call, None, Some(arguments.start_room))?;
+        let steps = call.graph().traverse(&room.unwrap_or_default(), hops_max);
         let (steps, total) = steps.map_err(not_found_in("start_room", "mempalace_list_rooms"))?;
         let reply = overview(steps.into_iter().map(Visited::from).collect(), total)?;
         Ok(reply.with_further_notice(notice))

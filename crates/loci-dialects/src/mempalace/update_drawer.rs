@@ -1,7 +1,7 @@
 //! The tool `mempalace_update_drawer`: changes the text or place of a drawer.
 
 use loci_core::{ANONYMOUS, Caller, Error, ErrorCode, Memory, Result, Scope};
-use loci_engine::{Refile, Refiled, check};
+use loci_engine::{Call, Refile, Refiled, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use super::arguments::{Faults, NOUNS, collection, given};
 use super::record::{drawer, in_words};
 use super::wake_up::IDENTITY;
 use crate::wire::pending;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct UpdateDrawer;
 
@@ -66,41 +66,31 @@ impl TypedTool for UpdateDrawer {
             .found()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let Arguments {
             drawer_id,
             content,
             wing,
             room,
         } = arguments;
-        let id = context
-            .engine
-            .memories()
-            .memory_id(context.caller, "drawer_id", &drawer_id)?;
-        let before = drawer(context, &id)?;
+        let id = call.memories().memory_id("drawer_id", &drawer_id)?;
+        let before = drawer(call, &id)?;
         let (wing, room) = (given(wing).map(collection), given(room));
         if room.as_deref() == Some(IDENTITY) && before.location.section != IDENTITY {
-            check_identity(context.caller, &before)?;
+            check_identity(call.caller(), &before)?;
         }
         let place = before.location;
         let moved_to = wing.clone().unwrap_or(place.collection);
-        let case_notice = context.engine.listings().differing_in_case(
-            context.caller,
-            NOUNS,
-            moved_to.as_deref(),
-            room.as_deref(),
-        )?;
+        let case_notice =
+            call.listings()
+                .differing_in_case(NOUNS, moved_to.as_deref(), room.as_deref())?;
         let change = Refile {
             content,
             collection: wing,
             section: room,
             ..Refile::default()
         };
-        let refiled = context
-            .engine
-            .memories()
-            .refile(context.caller, &id, change)
-            .map_err(in_words(&id))?;
+        let refiled = call.memories().refile(&id, change).map_err(in_words(&id))?;
         let Refiled {
             changed, embedding, ..
         } = refiled;

@@ -13,7 +13,7 @@ use loci_core::{
 };
 use loci_engine::sentences::{CUT, opening};
 use loci_engine::{
-    Browse, Engine, SOURCE_FILE, START_CHARACTERS, Trust, notes_heading, quoted, short_id,
+    Browse, Engine, Parts, SOURCE_FILE, START_CHARACTERS, Trust, notes_heading, quoted, short_id,
     shown_name, start_line, writer_of,
 };
 
@@ -24,7 +24,7 @@ use super::DIALECT;
 use super::arguments::{GLOBAL_WING, collection, wing};
 use super::diary_write::DIARY;
 use super::times::date;
-use crate::{Context, Dialect};
+use crate::Dialect;
 
 /// The room of texts about the person for whom an agent works.
 pub const IDENTITY: &str = "identity";
@@ -80,15 +80,13 @@ struct Subject<'a> {
 /// # Errors
 /// `unavailable` if the store cannot be read.
 pub fn wake_up(
-    context: Context<'_>,
+    parts: &Parts<'_>,
     wing: Option<&str>,
     dialect: &Dialect,
     tokens_max: usize,
 ) -> Result<String> {
-    let trail = &context.caller.trail;
-    let caller = &DIALECT.caller(context.caller);
-    let context = Context { caller, ..context };
-    let mut places = context.engine.listings().places(context.caller)?;
+    let (shown_to, parts) = (parts, &parts.aside(DIALECT.name, DIALECT.ownership));
+    let mut places = parts.listings().places()?;
     let from = match wing {
         None => CollectionFilter::Any,
         Some(GLOBAL_WING) => CollectionFilter::Global,
@@ -98,28 +96,25 @@ pub fn wake_up(
         let collection = collection(wing);
         places.retain(|place| place.collection == collection);
     }
-    let trust = context.engine.settings().trust(context.caller)?;
-    let start = context
-        .engine
-        .context()
-        .session_start(context.caller, from.clone())?;
-    let mut lines = directives(context.caller, &start.directives[..start.fitting]);
-    let identity = identity_drawers(context, &from)?;
+    let trust = parts.settings().trust()?;
+    let start = parts.context().session_start(from.clone())?;
+    let mut lines = directives(parts.caller(), &start.directives[..start.fitting]);
+    let identity = identity_drawers(parts, &from)?;
     let (own, of_others): (Vec<Memory>, Vec<Memory>) = identity
         .into_iter()
         .partition(|memory| trust.stranger(memory).is_none());
     lines.extend((0..).zip(&own).map(|(rank, memory)| {
         line(
-            context.caller,
+            parts.caller(),
             memory,
             (0, 1, rank),
             SET_FOR_ALL,
-            start_line(context.caller, memory),
+            start_line(parts.caller(), memory),
             counted(memory, wing),
         )
     }));
-    lines.extend(latest_entries(context, &trust, wing)?);
-    lines.extend(story(context, wing, &places)?);
+    lines.extend(latest_entries(parts, &trust, wing)?);
+    lines.extend(story(parts, wing, &places)?);
     lines.extend(quotations(&trust, &start.of_others, &of_others, wing));
     let always = [start.directives, start.of_others].concat();
     // A memory that did not fit among the first lines is not shown further down either.
@@ -136,9 +131,9 @@ pub fn wake_up(
         always,
         dialect,
     };
-    let (text, shown) = fitting(context.engine, tokens_max, lines, &subject);
+    let (text, shown) = fitting(parts.engine(), tokens_max, lines, &subject);
     for line in shown {
-        trail.note(RecordVerb::Returned, line.id.as_str(), Some(line.is_own));
+        shown_to.note(RecordVerb::Returned, line.id.as_str(), line.is_own);
     }
     Ok(text)
 }
@@ -377,7 +372,7 @@ fn quotations(
 
 /// Returns the newest drawers of the room `identity` that were filed by hand. Drawers made from
 /// files do not count, since their writers may be strangers; newer ones do not displace the others.
-fn identity_drawers(context: Context<'_>, from: &CollectionFilter) -> Result<Vec<Memory>> {
+fn identity_drawers(parts: &Parts<'_>, from: &CollectionFilter) -> Result<Vec<Memory>> {
     let mut drawers = Vec::new();
     for page in 0..IDENTITY_PAGES_MAX {
         let request = newest_of(from, Some(IDENTITY), &[], DRAWERS_LOOKED_AT);
@@ -385,10 +380,7 @@ fn identity_drawers(context: Context<'_>, from: &CollectionFilter) -> Result<Vec
             offset: page * DRAWERS_LOOKED_AT,
             ..request
         };
-        let read = context
-            .engine
-            .listings()
-            .list_by_insertion(context.caller, &request)?;
+        let read = parts.listings().list_by_insertion(&request)?;
         let is_last = read.len() < DRAWERS_LOOKED_AT;
         let is_identity = |memory: &Memory| {
             memory.superseded_by.is_none() && !memory.attributes.contains_key(SOURCE_FILE)
@@ -414,19 +406,14 @@ fn by(reader: &Caller, memory: &Memory) -> Option<String> {
 }
 
 /// Returns the latest diary entries that the reader wrote, in any wing.
-fn latest_entries(context: Context<'_>, trust: &Trust<'_>, of: Option<&str>) -> Result<Vec<Line>> {
+fn latest_entries(parts: &Parts<'_>, trust: &Trust<'_>, of: Option<&str>) -> Result<Vec<Line>> {
     let latest = Browse {
         tiers: vec![Tier::Unlisted],
         ..newest_of(&CollectionFilter::Any, Some(DIARY), &[], ENTRIES_MAX)
     };
     let mut entries = Vec::new();
     for owner in trust.own_owners() {
-        entries.extend(
-            context
-                .engine
-                .listings()
-                .list_by_author(context.caller, owner, &latest)?,
-        );
+        entries.extend(parts.listings().list_by_author(owner, &latest)?);
     }
     entries.retain(|entry| entry.updated_by.is_none());
     entries.sort_by_key(|entry| Reverse(entry.created_at));
@@ -442,7 +429,7 @@ fn latest_entries(context: Context<'_>, trust: &Trust<'_>, of: Option<&str>) -> 
             short_id(memory.id.as_str())
         );
         line(
-            context.caller,
+            parts.caller(),
             memory,
             (3, 0, place),
             "# Latest in diaries",
@@ -456,7 +443,7 @@ fn latest_entries(context: Context<'_>, trust: &Trust<'_>, of: Option<&str>) -> 
 /// Returns the drawers of the wing, or of the largest wings in turn: of each first those filed by
 /// hand, then those read from files and conversations, both by descending worth. Messages stand
 /// under a separate heading, in chronological order.
-fn story(context: Context<'_>, of: Option<&str>, places: &[LocationCount]) -> Result<Vec<Line>> {
+fn story(parts: &Parts<'_>, of: Option<&str>, places: &[LocationCount]) -> Result<Vec<Line>> {
     let mut wings: BTreeMap<&Option<String>, u64> = BTreeMap::new();
     for place in places.iter().filter(|place| place.section != DIARY) {
         *wings.entry(&place.collection).or_default() += place.memories;
@@ -474,11 +461,11 @@ fn story(context: Context<'_>, of: Option<&str>, places: &[LocationCount]) -> Re
         let from = collection
             .clone()
             .map_or(CollectionFilter::Global, CollectionFilter::Only);
-        let memories = essential(context, &from, places, collection.as_deref(), drawers_max)?;
+        let memories = essential(parts, &from, places, collection.as_deref(), drawers_max)?;
         for (rank, memory) in (0..).zip(&memories) {
             let (day, text) = (date(memory.created_at), excerpt(memory));
             let kind = Some(memory.kind.as_str()).filter(|kind| *kind != KIND_OF_NONE);
-            let by = by(context.caller, memory);
+            let by = by(parts.caller(), memory);
             let told = if memory.location.section == CONVERSATIONS {
                 let speaker = memory.attributes.get(SPEAKER).map(String::as_str);
                 let said = [Some(day.as_str()), speaker, kind, by.as_deref()]
@@ -488,7 +475,7 @@ fn story(context: Context<'_>, of: Option<&str>, places: &[LocationCount]) -> Re
                     .join(", ");
                 let place = (2, order, memory.created_at.microseconds());
                 line(
-                    context.caller,
+                    parts.caller(),
                     memory,
                     place,
                     &format!("# Said in {}", in_heading(&name)),
@@ -503,7 +490,7 @@ fn story(context: Context<'_>, of: Option<&str>, places: &[LocationCount]) -> Re
                     .join(", ");
                 let text = format!("- {known}: {text} [{}]", short_id(memory.id.as_str()));
                 line(
-                    context.caller,
+                    parts.caller(),
                     memory,
                     (1, order, rank),
                     &format!("# Known in {}", in_heading(&name)),

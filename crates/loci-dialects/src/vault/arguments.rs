@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use loci_core::{Error, Result, Space};
+use loci_engine::Call;
 use serde_json::Value;
 
-use crate::Context;
 pub use crate::wire::both;
 
 /// The maximum wait for the files that existed when the process started to be read.
@@ -13,9 +13,9 @@ const NOTES_WAIT: Duration = Duration::from_secs(2);
 
 /// Waits until the folder of notes is indexed, for a caller of its space. Returns a sentence about
 /// the files that are still missing.
-pub fn await_notes(context: Context<'_>) -> Option<String> {
-    (context.caller.space == Space::default())
-        .then(|| context.engine.notes().wait(NOTES_WAIT))
+pub fn await_notes(call: &Call<'_>) -> Option<String> {
+    (call.caller().space == Space::default())
+        .then(|| call.notes().wait(NOTES_WAIT))
         .flatten()
 }
 

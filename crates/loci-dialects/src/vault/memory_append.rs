@@ -2,7 +2,7 @@
 
 use loci_core::limits::TAGS_MAX;
 use loci_core::{Error, Memory, Result, Scope};
-use loci_engine::{AppendNote, Appended, Embedding, KeyedNote, check};
+use loci_engine::{AppendNote, Appended, Call, Embedding, KeyedNote, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::arguments::{fault, faults_of_items};
 use super::record::{ACTIVE, kept};
 use crate::wire::rfc3339;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct MemoryAppend;
 
@@ -92,7 +92,7 @@ impl TypedTool for MemoryAppend {
             .collect()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let Arguments {
             title,
             body,
@@ -101,11 +101,7 @@ impl TypedTool for MemoryAppend {
         } = arguments;
         let answer = |memory: &Memory| crate::tool::to_value(&Output::of(memory, &title));
         let compared = |memory: &Memory| {
-            let duplicate_of = context
-                .engine
-                .search()
-                .duplicate_of(context.caller, memory)
-                .map(|id| id.to_string());
+            let duplicate_of = call.search().duplicate_of(memory).map(|id| id.to_string());
             crate::tool::to_value(&Output {
                 duplicate_of,
                 ..Output::of(memory, &title)
@@ -123,7 +119,7 @@ impl TypedTool for MemoryAppend {
             tags,
             keyed,
         };
-        match context.engine.notes().append(context.caller, note)? {
+        match call.notes().append(note)? {
             Appended::New(memory, embedding) => {
                 let pending = match embedding {
                     Embedding::Done => None,

@@ -1,6 +1,7 @@
 //! The tool `memory_forget`: hides a memory from searches.
 
 use loci_core::{Error, ErrorCode, MemoryId, Result, Scope};
+use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,7 +9,7 @@ use serde_json::Value;
 use super::arguments::{await_notes, fault};
 use super::record::DELETED;
 use crate::wire::rfc3339;
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 pub struct MemoryForget;
 
@@ -55,16 +56,12 @@ impl TypedTool for MemoryForget {
         .collect()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let id = context
-            .engine
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
+        let id = call.memories().memory_id("id", &arguments.id)?;
+        let unread = await_notes(call);
+        let memory = call
             .memories()
-            .memory_id(context.caller, "id", &arguments.id)?;
-        let unread = await_notes(context);
-        let memory = context
-            .engine
-            .memories()
-            .forget_softly(context.caller, &id)
+            .forget_softly(&id)
             .map_err(|error| match error.code {
                 ErrorCode::NotFound => {
                     let unread = unread

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use loci_core::limits::{BUNDLE_TOKENS_MAX, PHASES_MAX};
 use loci_core::{Error, MemoryId, Result, Scope};
 use loci_engine::tokens::estimated_tokens;
-use loci_engine::{Answer, BundleRequest, Bundled, KeyedRequest, LeftOut, check};
+use loci_engine::{Answer, BundleRequest, Bundled, Call, KeyedRequest, LeftOut, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::arguments::{await_notes, both, fault, faults_of_items};
 use super::record::kept;
 use crate::wire::{Count, rounded};
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The default of `budget_tokens`.
 const BUDGET_TOKENS_DEFAULT: usize = 4_096;
@@ -158,7 +158,7 @@ impl TypedTool for MemoryRecall {
             .collect()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let Arguments {
             mut phases,
             budget_tokens,
@@ -171,14 +171,11 @@ impl TypedTool for MemoryRecall {
             .min(BUNDLE_TOKENS_MAX);
         let request = json!({"phases": phases, "budget_tokens": budget_tokens}).to_string();
         let work = || {
-            let unread = await_notes(context);
-            let bundle = context.engine.context().bundle(
-                context.caller,
-                &BundleRequest {
-                    phases: &phases,
-                    budget_tokens,
-                },
-            )?;
+            let unread = await_notes(call);
+            let bundle = call.context().bundle(&BundleRequest {
+                phases: &phases,
+                budget_tokens,
+            })?;
             Ok(Output {
                 markdown: bundle.markdown,
                 phases: phases.clone(),
@@ -212,8 +209,8 @@ impl TypedTool for MemoryRecall {
                         is_kept,
                     })
                 };
-                let idempotency = context.engine.idempotency();
-                kept(&idempotency.once(context.caller, keyed, answer)?)?
+                let idempotency = call.idempotency();
+                kept(&idempotency.once(keyed, answer)?)?
             }
         };
         Ok(Reply {

@@ -2,7 +2,7 @@
 
 use loci_core::limits::RECALL_RESULTS_MAX;
 use loci_core::{Error, Forgotten, Result, Scope};
-use loci_engine::{PageRequest, check};
+use loci_engine::{Call, PageRequest, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::arguments::{await_notes, both, fault};
 use super::record::Found;
 use crate::wire::{Count, Offset, explained, rounded, string_or_null};
-use crate::{Context, Hints, Reply, TypedTool};
+use crate::{Hints, Reply, TypedTool};
 
 /// The default of `top_k`.
 const TOP_K_DEFAULT: usize = 5;
@@ -77,28 +77,27 @@ impl TypedTool for MemorySearch {
             .collect()
     }
 
-    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let unread = await_notes(context);
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
+        let unread = await_notes(call);
         let tokens = arguments.budget_tokens.map(|count| count.0);
         let query = match (arguments.query, arguments.id) {
             (Some(_), Some(_)) => return Err(Error::invalid("id", "does not go with `query`")),
             (Some(query), None) => query,
             (None, Some(id)) => {
-                let Context { engine, caller } = context;
-                let id = engine.memories().memory_id(caller, "id", &id)?;
+                let id = call.memories().memory_id("id", &id)?;
                 let forgotten = if arguments.include_deleted {
                     Forgotten::Show
                 } else {
                     Forgotten::Hide
                 };
-                let memory = engine.memories().show_among(caller, &id, forgotten)?;
-                let page = engine.budgets().text_page(
+                let memory = call.memories().show_among(&id, forgotten)?;
+                let page = call.engine().budgets().text_page(
                     memory,
                     arguments.offset.map_or(0, |offset| offset.0),
                     tokens,
                 )?;
                 let output = Output {
-                    results: vec![Found::page(caller, page)],
+                    results: vec![Found::page(call.caller(), page)],
                     next_cursor: None,
                 };
                 return Ok(Reply::json(&output, Some(1))?.with_notice(unread));
@@ -115,7 +114,7 @@ impl TypedTool for MemorySearch {
             cursor: arguments.cursor.as_deref(),
             budget_tokens: tokens,
         };
-        let page = context.engine.search().page(context.caller, &request)?;
+        let page = call.search().page(&request)?;
         let mut hits = page.hits;
         for hit in &mut hits {
             hit.score = rounded(hit.score, SCORE_DIGITS);
@@ -130,7 +129,7 @@ impl TypedTool for MemorySearch {
         let output = Output {
             results: hits
                 .into_iter()
-                .map(|hit| Found::of(context.caller, hit))
+                .map(|hit| Found::of(call.caller(), hit))
                 .collect(),
             next_cursor: page.next_cursor,
         };

@@ -314,11 +314,8 @@ fn a_session_starts_with_what_others_set_apart() {
     };
     let start = |subject: &str| {
         let caller = reader(subject);
-        let context = Context {
-            engine: &engine,
-            caller: &caller,
-        };
-        mempalace::wake_up(context, None, dialect("mempalace").unwrap(), 2_000).unwrap()
+        let system = engine.system(&caller);
+        mempalace::wake_up(&system, None, dialect("mempalace").unwrap(), 2_000).unwrap()
     };
     let (anns, bobs) = (start("ann"), start("bob"));
     assert!(
@@ -336,7 +333,10 @@ fn a_session_starts_with_what_others_set_apart() {
     );
     assert!(anns.contains(", by bob: zebra crossing number 4"), "{anns}");
     assert_eq!(
-        engine.settings().set_trusted(&reader("ann"), "bob", true),
+        engine
+            .system(&reader("ann"))
+            .settings()
+            .set_trusted("bob", true),
         Ok(true)
     );
     assert!(start("ann").contains("# Set for every session\n- zebra crossing number 1"));

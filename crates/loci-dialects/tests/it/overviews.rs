@@ -65,15 +65,13 @@ fn five_hundred_conversations_are_no_places() {
             MemoryId::new(format!("{number}-{}", ids.get()))
         };
         engine
+            .system(&ann())
             .conversations()
-            .store_messages(
-                &ann(),
-                Conversation {
-                    thread: format!("chat-{number}"),
-                    messages,
-                    mint: &mint,
-                },
-            )
+            .store_messages(Conversation {
+                thread: format!("chat-{number}"),
+                messages,
+                mint: &mint,
+            })
             .unwrap();
     }
     let call = |dialect, tool, arguments: &Value| overview(&engine, dialect, tool, arguments);

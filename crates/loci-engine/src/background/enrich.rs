@@ -15,6 +15,7 @@ use crate::Background;
 use crate::conversations::store_messages::INITIAL_WEIGHT;
 use crate::models::{PASSAGES_EMBEDDED_AT_ONCE_MAX, PROBE_TEXT};
 use crate::quantisation::dequantise;
+use crate::search::nearest;
 use crate::{SearchMode, catch_panic, enrichment};
 
 /// Seconds of a lease: more than the longest wait for an enricher. The jobs of a process that ended
@@ -393,7 +394,7 @@ impl Background<'_> {
             forgotten: Forgotten::Hide,
             ..Filter::of(memory.space.clone(), reader, self.clock.now())
         };
-        let mut near = self.search.nearest(&filter, vectors, NEIGHBOURS_MAX)?;
+        let mut near = nearest(self.store, &filter, vectors, NEIGHBOURS_MAX)?;
         let is_embedded = near.iter().any(|(_, id)| *id == memory.id);
         if let Some(vector) = vectors.first() {
             for (cosine, _) in &mut near {

@@ -50,8 +50,8 @@ impl Context<'_> {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn bootstrap(&self, caller: &Caller, project: Option<&str>) -> Result<Bootstrap> {
-        let trust = self.settings.trust(caller)?;
+    pub fn bootstrap(&self, project: Option<&str>) -> Result<Bootstrap> {
+        let trust = self.settings.trust()?;
         let mut markdown = String::new();
         let mut parts = vec![("Global".to_owned(), CollectionFilter::Global)];
         parts.extend(project.map(|project| {
@@ -63,14 +63,14 @@ impl Context<'_> {
         let (mut memories, mut strangers) = (0, BTreeMap::<String, Vec<Memory>>::new());
         for (title, collections) in parts {
             let mut directives = Vec::new();
-            for memory in self.bootstrap_memories(caller, collections)? {
+            for memory in self.bootstrap_memories(collections)? {
                 memories += 1;
                 match trust.stranger(&memory) {
                     None => directives.push(memory),
                     Some(name) => strangers.entry(name).or_default().push(memory),
                 }
             }
-            write_part(&mut markdown, &title, &directives, caller);
+            write_part(&mut markdown, &title, &directives, &self.caller);
         }
         write_strangers(&mut markdown, &strangers);
         if memories == 0 {
@@ -100,12 +100,8 @@ impl Context<'_> {
     /// Returns the bootstrap memories of these collections that are not superseded: rules and
     /// feedback first, then other types; within each by weight, then oldest first, so that a new
     /// memory displaces none.
-    pub(crate) fn bootstrap_memories(
-        &self,
-        caller: &Caller,
-        collections: CollectionFilter,
-    ) -> Result<Vec<Memory>> {
-        let mut filter = self.access.filter(caller, collections);
+    pub(crate) fn bootstrap_memories(&self, collections: CollectionFilter) -> Result<Vec<Memory>> {
+        let mut filter = self.access.filter(collections);
         filter.delivery = Some(Delivery::Bootstrap);
         filter.superseded = loci_core::Superseded::Hide;
         let mut memories = Vec::new();
@@ -121,7 +117,7 @@ impl Context<'_> {
                 break;
             }
         }
-        self.access.hide_references(caller, &mut memories)?;
+        self.access.hide_references(&mut memories)?;
         memories.sort_by(|a, b| {
             let by_weight = || b.weight.total_cmp(&a.weight);
             let by_age = || (a.created_at, &a.id).cmp(&(b.created_at, &b.id));

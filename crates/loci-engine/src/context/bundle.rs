@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use loci_core::limits::{BUNDLE_TOKENS_MAX, PHASES_MAX};
-use loci_core::{Caller, CollectionFilter, Delivery, Error, Filter, Memory, MemoryId, Result};
+use loci_core::{CollectionFilter, Delivery, Error, Filter, Memory, MemoryId, Result};
 
 use super::draft::Draft;
 use crate::Context;
@@ -101,14 +101,14 @@ impl Context<'_> {
     /// # Errors
     /// `invalid_argument` for the names of phases (`phases`); `unavailable` if the store cannot be
     /// read.
-    pub fn bundle(&self, caller: &Caller, request: &BundleRequest<'_>) -> Result<Bundle> {
+    pub fn bundle(&self, request: &BundleRequest<'_>) -> Result<Bundle> {
         let names = distinct_names(request.phases)?;
         let budget = request.budget_tokens.clamp(1, BUNDLE_TOKENS_MAX);
-        let always = self.always_loaded(caller)?;
-        let (ranked, degraded) = self.ranked_in_phases(caller, &names, &always)?;
+        let always = self.always_loaded()?;
+        let (ranked, degraded) = self.ranked_in_phases(&names, &always)?;
 
         let mut belonging = always.len() + ranked.len();
-        let trust = self.settings.trust(caller)?;
+        let trust = self.settings.trust()?;
         let (always, strange): (Vec<Memory>, Vec<Memory>) = always
             .into_iter()
             .partition(|memory| trust.includes(memory));
@@ -116,7 +116,7 @@ impl Context<'_> {
         for memory in &always {
             draft.add(memory, 1.0, 0, None)?;
         }
-        let filter = self.access.filter(caller, CollectionFilter::Any);
+        let filter = self.access.filter(CollectionFilter::Any);
         for ranked in ranked.chunks(READ) {
             if draft.is_done() {
                 break;
@@ -149,9 +149,9 @@ impl Context<'_> {
     }
 
     /// Returns the memories that every bundle begins with.
-    fn always_loaded(&self, caller: &Caller) -> Result<Vec<Memory>> {
-        let mut memories = self.bootstrap_memories(caller, CollectionFilter::Any)?;
-        let filed = self.access.filter(caller, CollectionFilter::AnyNamed);
+    fn always_loaded(&self) -> Result<Vec<Memory>> {
+        let mut memories = self.bootstrap_memories(CollectionFilter::Any)?;
+        let filed = self.access.filter(CollectionFilter::AnyNamed);
         let filed = Filter {
             delivery: Some(Delivery::Bootstrap),
             ..filed
@@ -170,7 +170,6 @@ impl Context<'_> {
     /// phase has section 1.
     fn ranked_in_phases(
         &self,
-        caller: &Caller,
         names: &[&str],
         except: &[Memory],
     ) -> Result<(Vec<Ranked>, Option<String>)> {
@@ -182,9 +181,7 @@ impl Context<'_> {
             let recall = Recall::new(&phase.query, CANDIDATES_PER_PHASE, &|signals| {
                 signals.relevance
             });
-            let mut ranking = self
-                .search
-                .rank(caller, &recall, CANDIDATES_PER_PHASE, None)?;
+            let mut ranking = self.search.rank(&recall, CANDIDATES_PER_PHASE, None)?;
             for notice in std::mem::take(&mut ranking.notices) {
                 if !notices.contains(&notice) {
                     notices.push(notice);

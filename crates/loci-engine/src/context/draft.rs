@@ -237,8 +237,8 @@ impl<'a> Draft<'a> {
             bundled, is_own, ..
         } in &self.items
         {
-            let (trail, id) = (&self.trust.reader().trail, bundled.id.as_str());
-            trail.note(RecordVerb::Returned, id, Some(*is_own));
+            let (reader, id) = (self.trust.actor(), bundled.id.as_str());
+            reader.note_record(RecordVerb::Returned, id, Some(*is_own));
         }
         let included = self.items.into_iter().map(|item| item.bundled).collect();
         let used_tokens = self.budgets.count_tokens(&markdown);

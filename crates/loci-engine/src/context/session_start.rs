@@ -41,20 +41,16 @@ impl Context<'_> {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn session_start(
-        &self,
-        caller: &Caller,
-        collections: CollectionFilter,
-    ) -> Result<SessionStart> {
-        let trust = self.settings.trust(caller)?;
-        let memories = self.bootstrap_memories(caller, collections)?;
+    pub fn session_start(&self, collections: CollectionFilter) -> Result<SessionStart> {
+        let trust = self.settings.trust()?;
+        let memories = self.bootstrap_memories(collections)?;
         let (directives, of_others): (Vec<Memory>, Vec<Memory>) = memories
             .into_iter()
             .partition(|memory| trust.includes(memory));
         let mut room = SESSION_START_BYTES_MAX - SESSION_START_FRAME_BYTES;
         let fits = |memory: &&Memory| {
             // With its line feed.
-            let left = room.checked_sub(start_line(caller, memory).len() + 1);
+            let left = room.checked_sub(start_line(&self.caller, memory).len() + 1);
             room = left.unwrap_or(room);
             left.is_some()
         };
@@ -69,13 +65,15 @@ impl Context<'_> {
     /// Reports whether sessions that begin with this memory have more to begin with than the
     /// smallest host shows; `None` if they do not, if the memory is not for session starts, or if
     /// the caller may not read their number.
-    pub(crate) fn start_overflow(&self, caller: &Caller, stored: &Memory) -> Option<StartOverflow> {
-        if stored.delivery != Delivery::Bootstrap || !caller.principal.scopes.allow(Scope::Read) {
+    pub(crate) fn start_overflow(&self, stored: &Memory) -> Option<StartOverflow> {
+        if stored.delivery != Delivery::Bootstrap
+            || !self.caller.principal.scopes.allow(Scope::Read)
+        {
             return None;
         }
         let collection = stored.location.collection.clone();
         let collections = collection.map_or(CollectionFilter::Global, CollectionFilter::GlobalAnd);
-        let start = self.session_start(caller, collections);
+        let start = self.session_start(collections);
         // The memory is stored even if this fails.
         let start = start
             .inspect_err(|error| tracing::warn!(%error, "what sessions begin with was not counted"))

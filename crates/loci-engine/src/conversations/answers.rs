@@ -1,7 +1,7 @@
 //! Cached answers of users, found by meaning.
 
 use loci_core::limits::PATTERN_BYTES_MAX;
-use loci_core::{CacheEntry, Caller, Error, MemoryId, RecordVerb, Result};
+use loci_core::{CacheEntry, Error, MemoryId, RecordVerb, Result};
 use loci_search::statement::Statement;
 use regex::{Regex, RegexBuilder};
 
@@ -33,25 +33,19 @@ impl Conversations<'_> {
     /// `invalid_argument` or `too_large`, naming `query` or `response`; `forbidden` for an
     /// anonymous caller; `conflict` if the caller's data was wiped meanwhile; `unavailable` if the
     /// store cannot be written.
-    pub fn cache_answer(
-        &self,
-        caller: &Caller,
-        id: MemoryId,
-        query: &str,
-        response: &str,
-    ) -> Result<()> {
-        let since = self.store.version(&caller.space)?;
+    pub fn cache_answer(&self, id: MemoryId, query: &str, response: &str) -> Result<()> {
+        let since = self.store.version(&self.caller.space)?;
         let (query, response) = (
             &*self.redaction.redact_stored(query).text,
             &*self.redaction.redact_stored(response).text,
         );
         check::query("query", query)?;
         check::content("response", response)?;
-        let owner = check::subject(caller)?.to_owned();
+        let owner = check::subject(&self.caller)?.to_owned();
         let (vector, _) = self.models.question_vector(query);
         let now = self.clock.now();
         let entry = CacheEntry {
-            space: caller.space.clone(),
+            space: self.caller.space.clone(),
             id,
             owner,
             query: query.to_owned(),
@@ -62,9 +56,8 @@ impl Conversations<'_> {
                 .plus_seconds(i64::try_from(self.policy.cache_ttl_seconds).unwrap_or(i64::MAX)),
         };
         self.store.put_cache_entry(&entry, since)?;
-        caller
-            .trail
-            .note(RecordVerb::Stored, entry.id.as_str(), Some(true));
+        self.caller
+            .note_record(RecordVerb::Stored, entry.id.as_str(), Some(true));
         Ok(())
     }
 
@@ -79,17 +72,16 @@ impl Conversations<'_> {
     /// read.
     pub fn cached_answer(
         &self,
-        caller: &Caller,
         query: &str,
         cosine_min: Option<f32>,
     ) -> Result<(Option<CachedAnswer>, Option<String>)> {
         let query = &*self.redaction.redact_written(query).text;
         check::query("query", query)?;
-        let Some(owner) = &caller.principal.subject else {
+        let Some(owner) = &self.caller.principal.subject else {
             return Ok((None, None));
         };
         let (vector, degraded) = self.models.question_vector(query);
-        let (space, vector, now) = (&caller.space, vector.as_ref(), self.clock.now());
+        let (space, vector, now) = (&self.caller.space, vector.as_ref(), self.clock.now());
         let nearest = self.store.nearest_cache_entries(
             space,
             owner,
@@ -124,25 +116,24 @@ impl Conversations<'_> {
     /// # Errors
     /// `invalid_argument` for a pattern that is blank or longer than [`PATTERN_BYTES_MAX`], or
     /// whose compiled form is too large; `unavailable` if the store cannot be written.
-    pub fn forget_answers(&self, caller: &Caller, pattern: Option<&str>) -> Result<u64> {
+    pub fn forget_answers(&self, pattern: Option<&str>) -> Result<u64> {
         let matcher = pattern.map(matcher).transpose()?;
-        let Some(owner) = &caller.principal.subject else {
+        let Some(owner) = &self.caller.principal.subject else {
             return Ok(0);
         };
         let mut cached = self
             .store
-            .cached_queries(&caller.space, owner, self.clock.now())?;
+            .cached_queries(&self.caller.space, owner, self.clock.now())?;
         if let Some(matcher) = matcher {
             cached.retain(|(_, query)| matcher.is_match(query));
         }
         let ids: Vec<MemoryId> = cached.into_iter().map(|(id, _)| id).collect();
         let deleted = self
             .store
-            .delete_cache_entries(&caller.space, owner, &ids)?;
+            .delete_cache_entries(&self.caller.space, owner, &ids)?;
         for id in &ids {
-            caller
-                .trail
-                .note(RecordVerb::Deleted, id.as_str(), Some(true));
+            self.caller
+                .note_record(RecordVerb::Deleted, id.as_str(), Some(true));
         }
         Ok(deleted)
     }

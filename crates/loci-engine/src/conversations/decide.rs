@@ -1,7 +1,7 @@
 //! Decisions: values that users store under a key.
 
 use loci_core::limits::TTL_DAYS_MAX;
-use loci_core::{Caller, Decision, Error, RecordVerb, Result};
+use loci_core::{Decision, Error, RecordVerb, Result};
 
 use crate::Conversations;
 use crate::check;
@@ -15,14 +15,8 @@ impl Conversations<'_> {
     /// `invalid_argument` or `too_large`, naming `key`, `value` or `ttl_days` (1 to
     /// [`TTL_DAYS_MAX`]); `forbidden` for an anonymous caller; `conflict` if the caller's data was
     /// wiped meanwhile; `unavailable` if the store cannot be written.
-    pub fn decide(
-        &self,
-        caller: &Caller,
-        key: &str,
-        value: &str,
-        ttl_days: Option<u64>,
-    ) -> Result<bool> {
-        let since = self.store.version(&caller.space)?;
+    pub fn decide(&self, key: &str, value: &str, ttl_days: Option<u64>) -> Result<bool> {
+        let since = self.store.version(&self.caller.space)?;
         let (key, value) = (
             &*self.redaction.redact_stored(key).text,
             &*self.redaction.redact_stored(value).text,
@@ -37,8 +31,8 @@ impl Conversations<'_> {
         }
         let now = self.clock.now();
         let decision = Decision {
-            space: caller.space.clone(),
-            owner: check::subject(caller)?.to_owned(),
+            space: self.caller.space.clone(),
+            owner: check::subject(&self.caller)?.to_owned(),
             key: key.to_owned(),
             value: value.to_owned(),
             created_at: now,
@@ -51,7 +45,7 @@ impl Conversations<'_> {
         } else {
             RecordVerb::Changed
         };
-        caller.trail.note(verb, key, Some(true));
+        self.caller.note_record(verb, key, Some(true));
         Ok(is_new)
     }
 
@@ -60,17 +54,17 @@ impl Conversations<'_> {
     ///
     /// # Errors
     /// `invalid_argument`, naming `key`; `unavailable` if the store cannot be read.
-    pub fn decided(&self, caller: &Caller, key: &str) -> Result<Option<Decision>> {
+    pub fn decided(&self, key: &str) -> Result<Option<Decision>> {
         let key = &*self.redaction.redact_written(key).text;
         check::name("key", key)?;
-        let Some(owner) = &caller.principal.subject else {
+        let Some(owner) = &self.caller.principal.subject else {
             return Ok(None);
         };
         let decision = self
             .store
-            .decision(&caller.space, owner, key, self.clock.now())?;
+            .decision(&self.caller.space, owner, key, self.clock.now())?;
         if decision.is_some() {
-            caller.trail.note(RecordVerb::Read, key, Some(true));
+            self.caller.note_record(RecordVerb::Read, key, Some(true));
         }
         Ok(decision)
     }

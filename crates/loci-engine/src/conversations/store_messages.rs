@@ -1,8 +1,8 @@
 //! Storing the messages of a conversation.
 
 use loci_core::{
-    Caller, Change, EnrichmentStatus, Error, ErrorCode, Expect, Location, Memory, MemoryId,
-    Passage, Redactions, Result, Scope, Thread, Tier, Timestamp, limits,
+    Change, EnrichmentStatus, Error, ErrorCode, Expect, Location, Memory, MemoryId, Passage,
+    Redactions, Result, Scope, Thread, Tier, Timestamp, limits,
 };
 use loci_search::{document, indexed};
 
@@ -94,12 +94,8 @@ impl Conversations<'_> {
     /// `invalid_argument` or `too_large`, naming `conversation_id` or `messages`, if something
     /// exceeds its limits; `forbidden` for an anonymous caller; `conflict` if the caller's data was
     /// wiped meanwhile; `unavailable` if the store cannot be written. Then nothing was stored.
-    pub fn store_messages(
-        &self,
-        caller: &Caller,
-        conversation: Conversation<'_>,
-    ) -> Result<StoredMessages> {
-        let since = self.store.version(&caller.space)?;
+    pub fn store_messages(&self, conversation: Conversation<'_>) -> Result<StoredMessages> {
+        let since = self.store.version(&self.caller.space)?;
         let Conversation {
             thread,
             mut messages,
@@ -110,11 +106,11 @@ impl Conversations<'_> {
             .map(|message| self.redact_message(message))
             .collect();
         check_conversation(&thread, &messages)?;
-        let owner = check::subject(caller)?;
+        let owner = check::subject(&self.caller)?;
         let now = self.clock.now();
         let mut said: Vec<NewMessage> = messages
             .into_iter()
-            .map(|message| self.new_message(caller, message, mint, now))
+            .map(|message| self.new_message(message, mint, now))
             .collect();
         for (said, found) in said.iter_mut().zip(found) {
             found.write_to(&mut said.memory.attributes);
@@ -122,20 +118,20 @@ impl Conversations<'_> {
         let pending = self.embed_messages(&mut said);
         let unwiped = Change::NotWiped {
             owner: owner.to_owned(),
-            origin: caller.origin.to_owned(),
+            origin: self.caller.origin.to_owned(),
             since,
         };
 
-        let _exclusive = self.locks.lock(&(&caller.space, owner, &thread));
-        let mut begin = self.store.thread_end(&caller.space, owner, &thread)?;
+        let _exclusive = self.locks.lock(&(&self.caller.space, owner, &thread));
+        let mut begin = self.store.thread_end(&self.caller.space, owner, &thread)?;
         loop {
             let changes = std::iter::once(unwiped.clone())
                 .chain(changes(&said, &thread, begin, now))
                 .collect();
-            match self.access.commit(caller, changes) {
+            match self.access.commit(changes) {
                 Ok(()) => break,
                 Err(error) if error.code == ErrorCode::Conflict => {
-                    let end = self.store.thread_end(&caller.space, owner, &thread)?;
+                    let end = self.store.thread_end(&self.caller.space, owner, &thread)?;
                     // No other process took the positions, so the data was wiped.
                     if end <= begin {
                         return Err(error);
@@ -171,7 +167,6 @@ impl Conversations<'_> {
 
     fn new_message(
         &self,
-        caller: &Caller,
         message: Message,
         mint: &dyn Fn() -> MemoryId,
         now: Timestamp,
@@ -199,12 +194,12 @@ impl Conversations<'_> {
             tags,
             weight: INITIAL_WEIGHT,
             tier: Tier::ShortTerm,
-            origin: caller.origin.to_owned(),
-            owner: caller.principal.subject.clone(),
-            actor: caller.principal.actor.clone(),
-            by_admin: caller.principal.scopes.allow(Scope::Admin),
+            origin: self.caller.origin.to_owned(),
+            owner: self.caller.principal.subject.clone(),
+            actor: self.caller.principal.actor.clone(),
+            by_admin: self.caller.principal.scopes.allow(Scope::Admin),
             expires_at: Some(now.plus_seconds(ttl_seconds)),
-            ..Memory::new(caller.space.clone(), mint(), content, role.name(), now)
+            ..Memory::new(self.caller.space.clone(), mint(), content, role.name(), now)
         };
         NewMessage {
             memory,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use loci_core::{Caller, FactQuery, Period, Result};
+use loci_core::{FactQuery, Period, Result};
 
 use crate::Graph;
 use crate::graph::knowledge_graph::{EVER, name_key};
@@ -38,9 +38,9 @@ impl Graph<'_> {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn entities(&self, caller: &Caller, text: &str) -> Result<Entities> {
+    pub fn entities(&self, text: &str) -> Result<Entities> {
         let mut facts = self.store.facts(&FactQuery {
-            space: caller.space.clone(),
+            space: self.caller.space.clone(),
             entity: None,
             triple: None,
             relation: None,

@@ -2,8 +2,7 @@
 
 use loci_core::limits::{ENTITY_BYTES_MAX, FACTS_MAX, REFERENCE_BYTES_MAX};
 use loci_core::{
-    Caller, Change, Direction, Error, Fact, FactCounts, FactQuery, Name, Period, Result, Scope,
-    Timestamp,
+    Change, Direction, Error, Fact, FactCounts, FactQuery, Name, Period, Result, Scope, Timestamp,
 };
 use unicode_normalization::UnicodeNormalization;
 use uuid::Uuid;
@@ -105,12 +104,12 @@ impl Graph<'_> {
     /// `invalid_argument` for a blank or invalid name (`subject`, `predicate`, `object`), and for a
     /// `valid_to` before `valid_from`; that or `too_large` for the `source`; `unavailable` if the
     /// store cannot be written.
-    pub fn add_fact(&self, caller: &Caller, request: NewFact) -> Result<AddedFact> {
-        let fact = self.new_fact(caller, request)?;
+    pub fn add_fact(&self, request: NewFact) -> Result<AddedFact> {
+        let fact = self.new_fact(request)?;
         let triple = triple_of(&fact);
-        let is_blind = !caller.principal.scopes.allow(Scope::Read);
-        self.locks.change(&(&caller.space, &triple), || {
-            if let Some(before) = self.same_fact(caller, &triple, &fact)? {
+        let is_blind = !self.caller.principal.scopes.allow(Scope::Read);
+        self.locks.change(&(&self.caller.space, &triple), || {
+            if let Some(before) = self.same_fact(&triple, &fact)? {
                 return Ok(if is_blind {
                     AddedFact::New(fact.clone())
                 } else {
@@ -120,13 +119,13 @@ impl Graph<'_> {
             let changes = vec![Change::PutFact(Box::new(fact.clone()))];
             // Fails with `conflict` if another process added it meanwhile; the next attempt finds
             // that one.
-            self.access.commit(caller, changes)?;
+            self.access.commit(changes)?;
             if is_blind {
                 return Ok(AddedFact::New(fact.clone()));
             }
             // Its names keep the spelling that they first came with.
             let stored = self
-                .same_fact(caller, &triple, &fact)?
+                .same_fact(&triple, &fact)?
                 .filter(|stored| stored.id == fact.id);
             Ok(AddedFact::New(stored.unwrap_or_else(|| fact.clone())))
         })
@@ -136,7 +135,7 @@ impl Graph<'_> {
     ///
     /// # Errors
     /// As for [`add_fact`](crate::Graph::add_fact).
-    fn new_fact(&self, caller: &Caller, request: NewFact) -> Result<Fact> {
+    fn new_fact(&self, request: NewFact) -> Result<Fact> {
         let NewFact {
             subject,
             predicate,
@@ -162,7 +161,7 @@ impl Graph<'_> {
         source
             .iter()
             .try_for_each(|source| check::reference("source", source))?;
-        let (space, id) = (caller.space.clone(), format!("t_{}", Uuid::now_v7()));
+        let (space, id) = (self.caller.space.clone(), format!("t_{}", Uuid::now_v7()));
         let created_at = self.clock.now();
         Ok(Fact {
             space,
@@ -188,7 +187,6 @@ impl Graph<'_> {
     /// [`add_fact`](crate::Graph::add_fact); `unavailable` if the store cannot be written.
     pub fn end_facts(
         &self,
-        caller: &Caller,
         triple: [&str; 3],
         ended: Option<Period>,
     ) -> Result<(Vec<Fact>, Period)> {
@@ -198,10 +196,9 @@ impl Graph<'_> {
         let ended = ended.unwrap_or_else(|| today(now));
         let after =
             Timestamp::from_microseconds(ended.last.max(now).microseconds().saturating_add(1));
-        self.locks.change(&(&caller.space, &triple), || {
+        self.locks.change(&(&self.caller.space, &triple), || {
             // Sorted by start, earliest first.
             let open = self.same_facts(
-                caller,
                 &triple,
                 Period {
                     first: after,
@@ -214,11 +211,11 @@ impl Graph<'_> {
             let (begun, to_come): (Vec<Fact>, Vec<Fact>) = open.into_iter().partition(has_begun);
             if begun.is_empty() {
                 let was_ended =
-                    to_come.is_empty() && !self.same_facts(caller, &triple, EVER, 0)?.is_empty();
+                    to_come.is_empty() && !self.same_facts(&triple, EVER, 0)?.is_empty();
                 return Err(nothing_to_end(!to_come.is_empty(), was_ended));
             }
             let changes = begun.iter().map(|fact| end(fact, ended)).collect();
-            self.access.commit(caller, changes)?;
+            self.access.commit(changes)?;
             let facts = begun.into_iter().map(|fact| Fact {
                 valid_to: Some(ended),
                 ..fact
@@ -233,18 +230,18 @@ impl Graph<'_> {
     /// `not_found` if there is none, or the caller lacks the scope `read`; `invalid_argument` for
     /// an invalid name as in [`add_fact`](crate::Graph::add_fact); `unavailable` if the store cannot
     /// be read.
-    pub fn fact(&self, caller: &Caller, triple: [&str; 3], id: &str) -> Result<Fact> {
+    pub fn fact(&self, triple: [&str; 3], id: &str) -> Result<Fact> {
         let triple = names(triple)?.map(|name| name.key);
         let unknown = || {
             Error::not_found("there is no such fact any more")
                 .advising("query the subject", "to see what is known of it")
         };
-        if !caller.principal.scopes.allow(Scope::Read) {
+        if !self.caller.principal.scopes.allow(Scope::Read) {
             return Err(unknown());
         }
         let mut offset = 0;
         loop {
-            let facts = self.same_facts(caller, &triple, EVER, offset)?;
+            let facts = self.same_facts(&triple, EVER, offset)?;
             let is_last = facts.len() < FACTS_MAX;
             if let Some(fact) = facts.into_iter().find(|fact| fact.id == id) {
                 return Ok(fact);
@@ -261,14 +258,14 @@ impl Graph<'_> {
     /// # Errors
     /// `invalid_argument`, naming `ended`, if the fact begins after it; `conflict` if its end
     /// changed since it was read; `unavailable` if the store cannot be written.
-    pub fn end_fact(&self, caller: &Caller, fact: &Fact, ended: Period) -> Result<Fact> {
+    pub fn end_fact(&self, fact: &Fact, ended: Period) -> Result<Fact> {
         if fact.valid_from.is_some_and(|from| from.first > ended.last) {
             return Err(Error::invalid(
                 "ended",
                 "lies before the fact begins; give the day or a later one",
             ));
         }
-        self.access.commit(caller, vec![end(fact, ended)])?;
+        self.access.commit(vec![end(fact, ended)])?;
         Ok(Fact {
             valid_to: Some(ended),
             ..fact.clone()
@@ -281,8 +278,8 @@ impl Graph<'_> {
     /// # Errors
     /// `conflict` if its end changed since it was read; `unavailable` if the store cannot be
     /// written.
-    pub fn retract_fact(&self, caller: &Caller, fact: &Fact) -> Result<()> {
-        self.access.commit(caller, vec![end(fact, RETRACTED)])
+    pub fn retract_fact(&self, fact: &Fact) -> Result<()> {
+        self.access.commit(vec![end(fact, RETRACTED)])
     }
 
     /// [Retracts](crate::Graph::retract_fact) a fact and adds the right one, in one transaction.
@@ -292,8 +289,8 @@ impl Graph<'_> {
     /// # Errors
     /// Those of [`add_fact`](crate::Graph::add_fact); `conflict` if the end of the wrong fact
     /// changed since it was read, or the right one is noted already.
-    pub fn correct_fact(&self, caller: &Caller, wrong: &Fact, right: NewFact) -> Result<Fact> {
-        let right = self.new_fact(caller, right)?;
+    pub fn correct_fact(&self, wrong: &Fact, right: NewFact) -> Result<Fact> {
+        let right = self.new_fact(right)?;
         let triple = triple_of(&right);
         let is_same = triple == triple_of(wrong)
             && (&right.valid_from, &right.valid_to, &right.source)
@@ -305,8 +302,8 @@ impl Graph<'_> {
             end(wrong, RETRACTED),
             Change::PutFact(Box::new(right.clone())),
         ];
-        self.access.commit(caller, changes)?;
-        let stored = self.same_fact(caller, &triple, &right)?;
+        self.access.commit(changes)?;
+        let stored = self.same_fact(&triple, &right)?;
         Ok(stored.unwrap_or(right))
     }
 
@@ -318,14 +315,12 @@ impl Graph<'_> {
     /// read.
     pub fn facts_about(
         &self,
-        caller: &Caller,
         entity: &str,
         direction: Direction,
         as_of: Option<Period>,
         offset: usize,
     ) -> Result<Facts> {
         self.known_facts(
-            caller,
             Some((name("entity", entity)?.key, direction)),
             as_of,
             offset,
@@ -337,10 +332,9 @@ impl Graph<'_> {
     ///
     /// # Errors
     /// As for [`facts_about`](crate::Graph::facts_about).
-    pub fn timeline(&self, caller: &Caller, entity: Option<&str>, offset: usize) -> Result<Facts> {
+    pub fn timeline(&self, entity: Option<&str>, offset: usize) -> Result<Facts> {
         let entity = entity.map(|entity| name("entity", entity)).transpose()?;
         self.known_facts(
-            caller,
             entity.map(|entity| (entity.key, Direction::Both)),
             None,
             offset,
@@ -352,15 +346,15 @@ impl Graph<'_> {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn other_open_facts(&self, caller: &Caller, fact: &Fact) -> Result<Vec<Fact>> {
+    pub fn other_open_facts(&self, fact: &Fact) -> Result<Vec<Fact>> {
         let now = self.clock.now();
-        if !caller.principal.scopes.allow(Scope::Read) || !fact.is_open_after(now) {
+        if !self.caller.principal.scopes.allow(Scope::Read) || !fact.is_open_after(now) {
             return Ok(Vec::new());
         }
         let after_now = Timestamp::from_microseconds(now.microseconds().saturating_add(1));
         let relation = Some([fact.subject.key.clone(), fact.predicate.key.clone()]);
         let mut facts = self.store.facts(&FactQuery {
-            space: caller.space.clone(),
+            space: self.caller.space.clone(),
             entity: None,
             triple: None,
             relation,
@@ -381,18 +375,17 @@ impl Graph<'_> {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn fact_counts(&self, caller: &Caller) -> Result<FactCounts> {
-        self.store.fact_counts(&caller.space, self.clock.now())
+    pub fn fact_counts(&self) -> Result<FactCounts> {
+        self.store.fact_counts(&self.caller.space, self.clock.now())
     }
 
     fn known_facts(
         &self,
-        caller: &Caller,
         entity: Option<(String, Direction)>,
         as_of: Option<Period>,
         offset: usize,
     ) -> Result<Facts> {
-        let (space, limit) = (caller.space.clone(), FACTS_MAX + 1);
+        let (space, limit) = (self.caller.space.clone(), FACTS_MAX + 1);
         let query = FactQuery {
             space,
             entity,
@@ -409,12 +402,7 @@ impl Graph<'_> {
     }
 
     /// Returns the fact with this triple that is open like the given one, or has its start and end.
-    fn same_fact(
-        &self,
-        caller: &Caller,
-        triple: &[String; 3],
-        fact: &Fact,
-    ) -> Result<Option<Fact>> {
+    fn same_fact(&self, triple: &[String; 3], fact: &Fact) -> Result<Option<Fact>> {
         let Fact {
             valid_from,
             valid_to,
@@ -427,7 +415,6 @@ impl Graph<'_> {
         let mut offset = 0;
         loop {
             let known = self.same_facts(
-                caller,
                 triple,
                 Period {
                     first: end,
@@ -446,14 +433,8 @@ impl Graph<'_> {
 
     /// Returns the facts with this triple that hold then, after the first `offset`, at most
     /// [`FACTS_MAX`].
-    fn same_facts(
-        &self,
-        caller: &Caller,
-        triple: &[String; 3],
-        as_of: Period,
-        offset: usize,
-    ) -> Result<Vec<Fact>> {
-        let (space, triple, as_of) = (caller.space.clone(), Some(triple.clone()), Some(as_of));
+    fn same_facts(&self, triple: &[String; 3], as_of: Period, offset: usize) -> Result<Vec<Fact>> {
+        let (space, triple, as_of) = (self.caller.space.clone(), Some(triple.clone()), Some(as_of));
         let limit = FACTS_MAX;
         self.store.facts(&FactQuery {
             space,

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use loci_core::limits::{HOPS_MAX, TRAVERSED_MAX};
 use loci_core::{
-    Caller, CollectionFilter, Error, FilingOrder, Filter, MEMORY_KINDS, Page, Result, Timestamp,
-    Tunnel, TunnelEnd,
+    CollectionFilter, Error, FilingOrder, Filter, MEMORY_KINDS, Page, Result, Timestamp, Tunnel,
+    TunnelEnd,
 };
 
 use crate::Graph;
@@ -124,13 +124,8 @@ impl Graph<'_> {
     /// # Errors
     /// `not_found` if the caller can read nothing in a section of that name, with up to five
     /// similar names, and for [`GENERAL_SECTION`]; `unavailable` if the store cannot be read.
-    pub fn traverse(
-        &self,
-        caller: &Caller,
-        section: &str,
-        hops_max: usize,
-    ) -> Result<(Vec<Step>, usize)> {
-        let map = self.map(caller)?;
+    pub fn traverse(&self, section: &str, hops_max: usize) -> Result<(Vec<Step>, usize)> {
+        let map = self.map()?;
         let Some((start, _)) = map.rooms.get_key_value(section) else {
             if section == GENERAL_SECTION {
                 let message = format!(
@@ -154,12 +149,8 @@ impl Graph<'_> {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn bridges(
-        &self,
-        caller: &Caller,
-        between: [Option<Option<&str>>; 2],
-    ) -> Result<(Vec<Bridge>, usize)> {
-        let map = self.map(caller)?;
+    pub fn bridges(&self, between: [Option<Option<&str>>; 2]) -> Result<(Vec<Bridge>, usize)> {
+        let map = self.map()?;
         let between = between.map(|collection| match collection {
             None => CollectionFilter::Any,
             Some(None) => CollectionFilter::Global,
@@ -173,7 +164,7 @@ impl Graph<'_> {
         let bridge = |room: &Room| {
             Ok(Bridge {
                 room: room.clone(),
-                newest: self.newest(caller, room)?,
+                newest: self.newest(room)?,
             })
         };
         let total = rooms.len();
@@ -188,10 +179,10 @@ impl Graph<'_> {
     }
 
     /// Returns the time at which the last inserted memory of the node was first stored.
-    fn newest(&self, caller: &Caller, room: &Room) -> Result<Option<Timestamp>> {
+    fn newest(&self, room: &Room) -> Result<Option<Timestamp>> {
         let filter = Filter {
             sections: vec![room.section.clone()],
-            ..self.access.places_filter(caller)
+            ..self.access.places_filter()
         };
         let newest = |collections: CollectionFilter| {
             let filter = Filter {
@@ -234,8 +225,8 @@ impl Graph<'_> {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn map_counts(&self, caller: &Caller) -> Result<MapCounts> {
-        let map = self.map(caller)?;
+    pub fn map_counts(&self) -> Result<MapCounts> {
+        let map = self.map()?;
         let tied: BTreeSet<&str> = map.tunnels.iter().flat_map(sections).collect();
         let is_bridging = |room: &&Room| room.ties() > 0 || tied.contains(room.section.as_str());
         let mut bridging: Vec<&Room> = map.rooms.values().filter(is_bridging).collect();
@@ -257,11 +248,11 @@ impl Graph<'_> {
         })
     }
 
-    fn map(&self, caller: &Caller) -> Result<Map> {
+    fn map(&self) -> Result<Map> {
         let mut rooms: BTreeMap<String, Room> = BTreeMap::new();
         for tally in self
             .listings
-            .places(caller)?
+            .places()?
             .into_iter()
             .filter(|tally| tally.section != GENERAL_SECTION)
         {
@@ -281,7 +272,7 @@ impl Graph<'_> {
             room.kinds.sort_unstable();
             room.kinds.dedup();
         }
-        let mut tunnels = self.seen_tunnels(caller)?;
+        let mut tunnels = self.seen_tunnels()?;
         let is_there = |end: &TunnelEnd| {
             rooms
                 .get(&end.section)

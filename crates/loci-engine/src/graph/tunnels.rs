@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use loci_core::limits::{LIST_RESULTS_MAX, TRAVERSED_MAX, TUNNELS_MAX};
 use loci_core::{
-    Caller, Change, CollectionFilter, Error, ErrorCode, FilingOrder, Filter, LocationCount, Memory,
+    Change, CollectionFilter, Error, ErrorCode, FilingOrder, Filter, LocationCount, Memory,
     MemoryId, Page, Reader, RecordVerb, Result, Scope, Tunnel, TunnelEnd,
 };
 use sha2::{Digest, Sha256};
@@ -72,7 +72,6 @@ impl Graph<'_> {
     /// if the store cannot be written.
     pub fn create_tunnel(
         &self,
-        caller: &Caller,
         source: TunnelEnd,
         target: TunnelEnd,
         label: Option<&str>,
@@ -88,11 +87,11 @@ impl Graph<'_> {
             );
             return Err(Error::new(ErrorCode::InvalidArgument, message));
         }
-        let mut tunnel = self.change_tunnels(caller, || {
-            let since = self.store.version(&caller.space)?;
-            self.check_ends(caller, ends)?;
-            let seen = self.seen_tunnels(caller)?;
-            let owner = caller.principal.subject.clone();
+        let mut tunnel = self.change_tunnels(|| {
+            let since = self.store.version(&self.caller.space)?;
+            self.check_ends(ends)?;
+            let seen = self.seen_tunnels()?;
+            let owner = self.caller.principal.subject.clone();
             let [common, own] = tunnel_ids(ends, owner.as_deref());
             let with_id = |id: &String| seen.iter().find(|tunnel| tunnel.id == *id);
             let before = with_id(&common).or_else(|| with_id(&own));
@@ -107,9 +106,9 @@ impl Graph<'_> {
                     return Err(Error::new(ErrorCode::TooLarge, message));
                 }
                 None => {
-                    let (is_common, now) = (self.are_common(caller, ends)?, self.clock.now());
+                    let (is_common, now) = (self.are_common(ends)?, self.clock.now());
                     Tunnel {
-                        space: caller.space.clone(),
+                        space: self.caller.space.clone(),
                         id: if is_common { common } else { own },
                         source: source.clone(),
                         target: target.clone(),
@@ -121,7 +120,7 @@ impl Graph<'_> {
                     }
                 }
             };
-            let origin = caller.origin.to_owned();
+            let origin = self.caller.origin.to_owned();
             let not_wiped = tunnel.owner.clone().map(|owner| Change::NotWiped {
                 owner,
                 origin,
@@ -133,11 +132,11 @@ impl Graph<'_> {
                 expect,
             };
             let changes = not_wiped.into_iter().chain([put]).collect();
-            self.access.commit(caller, changes)?;
+            self.access.commit(changes)?;
             Ok(tunnel)
         })?;
         // Another caller may have named the memory of an end.
-        self.hide_memories(caller, std::slice::from_mut(&mut tunnel))?;
+        self.hide_memories(std::slice::from_mut(&mut tunnel))?;
         Ok(tunnel)
     }
 
@@ -149,11 +148,10 @@ impl Graph<'_> {
     /// `unavailable` if the store cannot be read.
     pub fn tunnels(
         &self,
-        caller: &Caller,
         collection: Option<Option<&str>>,
         page: Page,
     ) -> Result<(Vec<Tunnel>, usize)> {
-        let mut tunnels = self.seen_tunnels(caller)?;
+        let mut tunnels = self.seen_tunnels()?;
         tunnels.retain(|tunnel| {
             collection.is_none_or(|name| {
                 [&tunnel.source, &tunnel.target]
@@ -167,7 +165,7 @@ impl Graph<'_> {
             .skip(page.offset)
             .take(page.limit)
             .collect();
-        self.hide_memories(caller, &mut tunnels)?;
+        self.hide_memories(&mut tunnels)?;
         Ok((tunnels, total))
     }
 
@@ -176,23 +174,23 @@ impl Graph<'_> {
     /// # Errors
     /// `not_found` if the caller sees no tunnel with that id; `forbidden` without the scope
     /// `write`; `unavailable` if the store cannot be written.
-    pub fn delete_tunnel(&self, caller: &Caller, id: &str) -> Result<()> {
-        if !caller.principal.scopes.allow(Scope::Write) {
+    pub fn delete_tunnel(&self, id: &str) -> Result<()> {
+        if !self.caller.principal.scopes.allow(Scope::Write) {
             return Err(Error::new(
                 ErrorCode::Forbidden,
                 "deleting needs a token with the scope `write`",
             ));
         }
-        self.change_tunnels(caller, || {
-            let seen = self.seen_tunnels(caller)?;
+        self.change_tunnels(|| {
+            let seen = self.seen_tunnels()?;
             let tunnel = seen.iter().find(|tunnel| tunnel.id == id);
             let tunnel = tunnel.ok_or_else(|| {
                 Error::not_found("there is no tunnel with that id; list the tunnels")
             })?;
-            let is_own = tunnel.owner == caller.principal.subject && !tunnel.is_common;
-            caller.trail.note(RecordVerb::Read, id, Some(is_own));
+            let is_own = tunnel.owner == self.caller.principal.subject && !tunnel.is_common;
+            self.caller.note_record(RecordVerb::Read, id, Some(is_own));
             let changes = vec![Change::DeleteTunnel { id: id.to_owned() }];
-            self.access.commit(caller, changes)
+            self.access.commit(changes)
         })
     }
 
@@ -206,13 +204,12 @@ impl Graph<'_> {
     /// names; `unavailable` if the store cannot be read.
     pub fn follow_tunnels(
         &self,
-        caller: &Caller,
         collection: Option<&str>,
         section: &str,
         previews: usize,
     ) -> Result<Vec<Followed>> {
         let start = (collection, section);
-        let places = self.listings.places(caller)?;
+        let places = self.listings.places()?;
         let totals = totals(&places);
         if !totals.contains_key(&start) {
             let all: Vec<String> = totals.keys().map(|place| shown(*place)).collect();
@@ -222,10 +219,10 @@ impl Graph<'_> {
                 &similar,
             ));
         }
-        let mut tunnels = self.seen_tunnels(caller)?;
+        let mut tunnels = self.seen_tunnels()?;
         tunnels.retain(|tunnel| place(&tunnel.source) == start || place(&tunnel.target) == start);
         tunnels.truncate(TRAVERSED_MAX);
-        self.hide_memories(caller, &mut tunnels)?;
+        self.hide_memories(&mut tunnels)?;
         let tied: Vec<(TunnelEnd, Option<Tunnel>)> = tunnels
             .into_iter()
             .map(|tunnel| {
@@ -262,7 +259,7 @@ impl Graph<'_> {
             .take(TRAVERSED_MAX)
             .map(|(end, tunnel)| {
                 let total = totals.get(&place(&end)).copied().unwrap_or(0);
-                let memories = self.lying_there(caller, &end, previews.min(LIST_RESULTS_MAX))?;
+                let memories = self.lying_there(&end, previews.min(LIST_RESULTS_MAX))?;
                 Ok(Followed {
                     end,
                     tunnel,
@@ -274,13 +271,13 @@ impl Graph<'_> {
     }
 
     /// Returns the tunnels that the caller sees, oldest first, with the memories that they name.
-    pub(crate) fn seen_tunnels(&self, caller: &Caller) -> Result<Vec<Tunnel>> {
-        let reader = caller.reader();
-        let mut tunnels = self.store.tunnels(&caller.space)?;
+    pub(crate) fn seen_tunnels(&self) -> Result<Vec<Tunnel>> {
+        let reader = self.caller.reader();
+        let mut tunnels = self.store.tunnels(&self.caller.space)?;
         tunnels.retain(|tunnel| {
             // A caller that merely claims a name owns only records of its own tool set, and tunnels
             // do not record theirs.
-            let is_owned = !caller.is_claimed && tunnel.owner == reader.subject;
+            let is_owned = !self.caller.is_claimed && tunnel.owner == reader.subject;
             tunnel.is_common || reader.everything || is_owned
         });
         Ok(tunnels)
@@ -288,14 +285,14 @@ impl Graph<'_> {
 
     /// Repeats a change until no other process interferes. One lock serves all tunnels of a space,
     /// since their number is limited.
-    fn change_tunnels<T>(&self, caller: &Caller, attempt: impl FnMut() -> Result<T>) -> Result<T> {
-        self.locks.change(&(&caller.space, "tunnels"), attempt)
+    fn change_tunnels<T>(&self, attempt: impl FnMut() -> Result<T>) -> Result<T> {
+        self.locks.change(&(&self.caller.space, "tunnels"), attempt)
     }
 
     /// Checks that the caller can read something at both ends, and that the memories that they name
     /// are there.
-    fn check_ends(&self, caller: &Caller, ends: [&TunnelEnd; 2]) -> Result<()> {
-        let places = self.listings.places(caller)?;
+    fn check_ends(&self, ends: [&TunnelEnd; 2]) -> Result<()> {
+        let places = self.listings.places()?;
         let totals = totals(&places);
         for end in ends {
             if !totals.contains_key(&place(end)) {
@@ -308,7 +305,7 @@ impl Graph<'_> {
             let Some(id) = &end.memory else { continue };
             let found = self
                 .store
-                .locations_of(&self.access.places_filter(caller), std::slice::from_ref(id))?
+                .locations_of(&self.access.places_filter(), std::slice::from_ref(id))?
                 .pop();
             let (_, found) = found
                 .ok_or_else(|| Error::not_found(format!("there is no memory with the id {id}")))?;
@@ -324,14 +321,14 @@ impl Graph<'_> {
     }
 
     /// Reports whether both locations contain a memory that every caller may read.
-    fn are_common(&self, caller: &Caller, ends: [&TunnelEnd; 2]) -> Result<bool> {
+    fn are_common(&self, ends: [&TunnelEnd; 2]) -> Result<bool> {
         let everyone = Reader {
             shared: false,
             ..Reader::of(None)
         };
         let places = self.store.count_by_location(&Filter {
             reader: everyone,
-            ..self.access.places_filter(caller)
+            ..self.access.places_filter()
         })?;
         let totals = totals(&places);
         Ok(ends.into_iter().all(|end| totals.contains_key(&place(end))))
@@ -364,7 +361,7 @@ impl Graph<'_> {
 
     /// Removes the memories from ends if the caller may not read them, or if they have moved
     /// elsewhere.
-    fn hide_memories(&self, caller: &Caller, tunnels: &mut [Tunnel]) -> Result<()> {
+    fn hide_memories(&self, tunnels: &mut [Tunnel]) -> Result<()> {
         let ends = || {
             tunnels
                 .iter()
@@ -373,7 +370,7 @@ impl Graph<'_> {
         let named: Vec<MemoryId> = ends().filter_map(|end| end.memory.clone()).collect();
         let found = self
             .store
-            .locations_of(&self.access.places_filter(caller), &named)?;
+            .locations_of(&self.access.places_filter(), &named)?;
         let found: BTreeMap<MemoryId, loci_core::Location> = found.into_iter().collect();
         for end in tunnels
             .iter_mut()
@@ -390,7 +387,7 @@ impl Graph<'_> {
     }
 
     /// Returns the memory that the end names, if it is there, then the last inserted ones.
-    fn lying_there(&self, caller: &Caller, end: &TunnelEnd, limit: usize) -> Result<Vec<Memory>> {
+    fn lying_there(&self, end: &TunnelEnd, limit: usize) -> Result<Vec<Memory>> {
         let collections = end
             .collection
             .clone()
@@ -399,7 +396,7 @@ impl Graph<'_> {
         let filter = Filter {
             collections,
             sections,
-            ..self.access.places_filter(caller)
+            ..self.access.places_filter()
         };
         let mut memories = match &end.memory {
             Some(id) => self.store.get_all(&filter, std::slice::from_ref(id))?,

@@ -100,27 +100,22 @@ impl Imports<'_> {
     /// `too_large` for more than [`limits::IMPORT_MEMORIES_MAX`]; the errors of [`Import::check`],
     /// naming the memory by its number from 1; `conflict` if an id belongs to a deleted memory, or
     /// if the owner's data was wiped meanwhile; `unavailable` if the store cannot be written.
-    pub fn import(
-        &self,
-        caller: &Caller,
-        imports: &[Import],
-        imported: &mut Imported,
-    ) -> Result<()> {
-        let since = self.store.version(&caller.space)?;
+    pub fn import(&self, imports: &[Import], imported: &mut Imported) -> Result<()> {
+        let since = self.store.version(&self.caller.space)?;
         let imports = self.redacted_imports(imports);
-        check_all(caller, &imports)?;
-        let imports = &*self.remembered(caller, imports, imported)?;
+        check_all(&self.caller, &imports)?;
+        let imports = &*self.remembered(imports, imported)?;
         if imports.is_empty() {
             return Ok(());
         }
         let before = imported.stored;
-        let outcome = match self.commit_imports(caller, imports, since) {
+        let outcome = match self.commit_imports(imports, since) {
             Ok(()) => {
                 imported.stored += imports.len();
                 Ok(())
             }
             Err(error) if error.code == ErrorCode::Conflict => {
-                self.import_absent(caller, imports, since, imported)
+                self.import_absent(imports, since, imported)
             }
             Err(error) => Err(error),
         };
@@ -136,16 +131,11 @@ impl Imports<'_> {
     /// # Errors
     /// `too_large` for more than [`limits::IMPORT_MEMORIES_MAX`]; the errors of [`Import::check`],
     /// naming the memory by its number from 1; `unavailable` if the store cannot be read.
-    pub fn count_import(
-        &self,
-        caller: &Caller,
-        imports: &[Import],
-        imported: &mut Imported,
-    ) -> Result<()> {
-        check_all(caller, imports)?;
-        let imports = self.remembered(caller, Cow::Borrowed(imports), imported)?;
+    pub fn count_import(&self, imports: &[Import], imported: &mut Imported) -> Result<()> {
+        check_all(&self.caller, imports)?;
+        let imports = self.remembered(Cow::Borrowed(imports), imported)?;
         for import in &*imports {
-            if self.is_taken(caller, import)? {
+            if self.is_taken(import)? {
                 imported.present += 1;
             } else {
                 imported.stored += 1;
@@ -170,27 +160,25 @@ impl Imports<'_> {
     /// them again all come back, after their tombstones are lifted.
     fn remembered<'a>(
         &self,
-        caller: &Caller,
         imports: Cow<'a, [Import]>,
         imported: &mut Imported,
     ) -> Result<Cow<'a, [Import]>> {
-        let salts = self.tombstones.salts(&caller.space)?;
+        let salts = self.tombstones.salts(&self.caller.space)?;
         if salts.is_empty() || imports.is_empty() {
             return Ok(imports);
         }
-        let memories: Vec<Memory> = imports
-            .iter()
-            .map(|import| self.imported(caller, import))
-            .collect();
+        let memories: Vec<Memory> = imports.iter().map(|import| self.imported(import)).collect();
         let memories: Vec<&Memory> = memories.iter().collect();
-        let forgotten = self.tombstones.among(&caller.space, &salts, &memories)?;
+        let forgotten = self
+            .tombstones
+            .among(&self.caller.space, &salts, &memories)?;
         if self.stores_again || forgotten.iter().all(Vec::is_empty) {
             return Ok(imports);
         }
         let mut left = Vec::with_capacity(imports.len());
         for (import, forgotten) in imports.iter().zip(&forgotten) {
             // One that is there is counted as such.
-            if forgotten.is_empty() || self.is_taken(caller, import)? {
+            if forgotten.is_empty() || self.is_taken(import)? {
                 left.push(import.clone());
             } else {
                 imported.forgotten += 1;
@@ -201,20 +189,22 @@ impl Imports<'_> {
 
     /// Returns the change that lifts the tombstones of memories that are stored again, if there are
     /// any.
-    fn lift(&self, caller: &Caller, memories: &[&Memory]) -> Result<Option<Change>> {
+    fn lift(&self, memories: &[&Memory]) -> Result<Option<Change>> {
         if !self.stores_again {
             return Ok(None);
         }
-        let salts = self.tombstones.salts(&caller.space)?;
-        let found = self.tombstones.among(&caller.space, &salts, memories)?;
+        let salts = self.tombstones.salts(&self.caller.space)?;
+        let found = self
+            .tombstones
+            .among(&self.caller.space, &salts, memories)?;
         let texts: Vec<_> = found.into_iter().flatten().collect();
         Ok((!texts.is_empty()).then_some(Change::DeleteTombstones { texts }))
     }
 
     /// Returns the memory that an import makes.
-    fn imported(&self, caller: &Caller, import: &Import) -> Memory {
+    fn imported(&self, import: &Import) -> Memory {
         let created_at = import.created_at.unwrap_or_else(|| self.clock.now());
-        let mut memory = new_memory(caller, import.memory.clone(), created_at);
+        let mut memory = new_memory(&self.caller, import.memory.clone(), created_at);
         memory.id = import.id.clone().unwrap_or(memory.id);
         // An importing admin does not vouch for texts of other authors.
         memory.by_admin &= import
@@ -229,10 +219,10 @@ impl Imports<'_> {
         memory
     }
 
-    fn commit_imports(&self, caller: &Caller, imports: &[Import], since: u64) -> Result<()> {
+    fn commit_imports(&self, imports: &[Import], since: u64) -> Result<()> {
         let (mut owners, mut puts) = (BTreeSet::new(), Vec::with_capacity(imports.len()));
         for import in imports {
-            let memory = Box::new(self.imported(caller, import));
+            let memory = Box::new(self.imported(import));
             owners.extend(memory.owner.clone());
             let passages = Some(indexed::passages(&memory));
             puts.push(Change::Put {
@@ -248,34 +238,26 @@ impl Imports<'_> {
                 _ => None,
             })
             .collect();
-        let lifted = self.lift(caller, &memories)?;
+        let lifted = self.lift(&memories)?;
         let unwiped = owners.into_iter().map(|owner| Change::NotWiped {
             owner,
-            origin: caller.origin.to_owned(),
+            origin: self.caller.origin.to_owned(),
             since,
         });
         let changes = unwiped.chain(puts).chain(lifted).collect();
-        self.access.commit(caller, changes)
+        self.access.commit(changes)
     }
 
     /// Imports those whose ids do not exist yet.
-    fn import_absent(
-        &self,
-        caller: &Caller,
-        imports: &[Import],
-        since: u64,
-        imported: &mut Imported,
-    ) -> Result<()> {
+    fn import_absent(&self, imports: &[Import], since: u64, imported: &mut Imported) -> Result<()> {
         for import in imports {
-            if self.is_taken(caller, import)? {
+            if self.is_taken(import)? {
                 imported.present += 1;
                 continue;
             }
-            match self.commit_imports(caller, slice::from_ref(import), since) {
+            match self.commit_imports(slice::from_ref(import), since) {
                 Ok(()) => imported.stored += 1,
-                Err(error)
-                    if error.code == ErrorCode::Conflict && self.is_taken(caller, import)? =>
-                {
+                Err(error) if error.code == ErrorCode::Conflict && self.is_taken(import)? => {
                     imported.present += 1;
                 }
                 Err(error) => return Err(error),
@@ -285,10 +267,10 @@ impl Imports<'_> {
     }
 
     /// Reports whether a memory has the id, even an expired one.
-    fn is_taken(&self, caller: &Caller, import: &Import) -> Result<bool> {
+    fn is_taken(&self, import: &Import) -> Result<bool> {
         let Some(id) = &import.id else {
             return Ok(false);
         };
-        Ok(self.store.get(&caller.space, id)?.is_some())
+        Ok(self.store.get(&self.caller.space, id)?.is_some())
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use loci_core::{
-    Archived, Batch, CacheEntry, Caller, Change, EnrichmentStatus, Error, ErrorCode, Expect, Fact,
+    Archived, Batch, CacheEntry, Change, EnrichmentStatus, Error, ErrorCode, Expect, Fact,
     FactQuery, Filter, KeyedHash, Memory, MemoryId, NoteFile, Principal, Reader, Record, Result,
     SOURCE_FILE, SourceFile, Space, Timestamp, Tunnel, limits,
 };
@@ -97,13 +97,8 @@ impl Imports<'_> {
     /// `forbidden` for every caller but the local user; `too_large` for more than
     /// [`limits::IMPORT_MEMORIES_MAX`]; `unavailable` if the store does not answer: then some
     /// records are stored, and counted.
-    pub fn import_records(
-        &self,
-        caller: &Caller,
-        records: &[Archived],
-        brought: &mut ImportReport,
-    ) -> Result<()> {
-        self.import_from(caller, records, None, brought)
+    pub fn import_records(&self, records: &[Archived], brought: &mut ImportReport) -> Result<()> {
+        self.import_from(records, None, brought)
     }
 
     /// Stores records of another store, as [`import_records`](Self::import_records) does, with the
@@ -113,22 +108,20 @@ impl Imports<'_> {
     /// As for `import_records`; `unavailable`, too, if the other store cannot be read.
     pub fn copy_records(
         &self,
-        caller: &Caller,
         records: &[Archived],
         from: &StoredVectors<'_>,
         brought: &mut ImportReport,
     ) -> Result<()> {
-        self.import_from(caller, records, Some(from), brought)
+        self.import_from(records, Some(from), brought)
     }
 
     fn import_from(
         &self,
-        caller: &Caller,
         records: &[Archived],
         from: Option<&StoredVectors<'_>>,
         brought: &mut ImportReport,
     ) -> Result<()> {
-        if caller.principal != Principal::local() {
+        if self.caller.principal != Principal::local() {
             let message = "only the person at this machine brings records back, with `loci import`";
             return Err(Error::new(ErrorCode::Forbidden, message));
         }

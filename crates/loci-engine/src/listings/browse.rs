@@ -1,8 +1,8 @@
 //! Browsing memories in the order of their insertion.
 
 use loci_core::{
-    Caller, CollectionFilter, FilingOrder, Filter, Forgotten, Memory, OwnerFilter, Page, Result,
-    Tier, limits,
+    CollectionFilter, FilingOrder, Filter, Forgotten, Memory, OwnerFilter, Page, Result, Tier,
+    limits,
 };
 
 use crate::{Facets, Listings};
@@ -70,20 +70,20 @@ impl Listings<'_> {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn browse(&self, caller: &Caller, request: Browse) -> Result<Browsed> {
-        let filter = self.browsed(caller, &request);
-        let version = self.store.version(&caller.space)?;
+    pub fn browse(&self, request: Browse) -> Result<Browsed> {
+        let filter = self.browsed(&request);
+        let version = self.store.version(&self.caller.space)?;
         let total = self.store.count(&filter)?;
         if let Some(from_end) = from_end(&request, total) {
-            let mut memories = self.filed_under(caller, &filter, &from_end)?;
+            let mut memories = self.filed_under(&filter, &from_end)?;
             // A change since the count may have moved the end.
-            if self.store.version(&caller.space)? == version {
+            if self.store.version(&self.caller.space)? == version {
                 memories.reverse();
                 return Ok(Browsed { memories, total });
             }
         }
         Ok(Browsed {
-            memories: self.filed_under(caller, &filter, &request)?,
+            memories: self.filed_under(&filter, &request)?,
             total,
         })
     }
@@ -92,31 +92,25 @@ impl Listings<'_> {
     ///
     /// # Errors
     /// As for [`browse`](crate::Listings::browse).
-    pub fn list_by_insertion(&self, caller: &Caller, request: &Browse) -> Result<Vec<Memory>> {
-        self.filed_under(caller, &self.browsed(caller, request), request)
+    pub fn list_by_insertion(&self, request: &Browse) -> Result<Vec<Memory>> {
+        self.filed_under(&self.browsed(request), request)
     }
 
     /// Returns the same memories, of this owner alone.
     ///
     /// # Errors
     /// As for [`browse`](crate::Listings::browse).
-    pub fn list_by_author(
-        &self,
-        caller: &Caller,
-        owner: OwnerFilter,
-        request: &Browse,
-    ) -> Result<Vec<Memory>> {
+    pub fn list_by_author(&self, owner: OwnerFilter, request: &Browse) -> Result<Vec<Memory>> {
         self.filed_under(
-            caller,
             &Filter {
                 owner,
-                ..self.browsed(caller, request)
+                ..self.browsed(request)
             },
             request,
         )
     }
 
-    fn browsed(&self, caller: &Caller, request: &Browse) -> Filter {
+    fn browsed(&self, request: &Browse) -> Filter {
         let Browse {
             sections,
             kinds,
@@ -132,18 +126,13 @@ impl Listings<'_> {
             tags,
             forgotten,
             tiers,
-            ..self.access.filter(caller, request.collections.clone())
+            ..self.access.filter(request.collections.clone())
         };
         facets.narrow(&mut filter);
         filter
     }
 
-    fn filed_under(
-        &self,
-        caller: &Caller,
-        filter: &Filter,
-        request: &Browse,
-    ) -> Result<Vec<Memory>> {
+    fn filed_under(&self, filter: &Filter, request: &Browse) -> Result<Vec<Memory>> {
         let Browse {
             order,
             mut offset,
@@ -177,7 +166,7 @@ impl Listings<'_> {
             }
             offset = offset.saturating_add(page.limit);
         }
-        self.access.hide_references(caller, &mut memories)?;
+        self.access.hide_references(&mut memories)?;
         Ok(memories)
     }
 }

@@ -1,6 +1,6 @@
 //! Counts of memories.
 
-use loci_core::{Caller, CollectionFilter, LocationCount, Result};
+use loci_core::{CollectionFilter, LocationCount, Result};
 
 use crate::Listings;
 
@@ -9,18 +9,17 @@ impl Listings<'_> {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn count_by_location(&self, caller: &Caller) -> Result<Vec<LocationCount>> {
+    pub fn count_by_location(&self) -> Result<Vec<LocationCount>> {
         self.store
-            .count_by_location(&self.access.filter(caller, CollectionFilter::Any))
+            .count_by_location(&self.access.filter(CollectionFilter::Any))
     }
 
     /// Returns the number of memories that the caller may read.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn count(&self, caller: &Caller) -> Result<u64> {
-        self.store
-            .count(&self.access.filter(caller, CollectionFilter::Any))
+    pub fn count(&self) -> Result<u64> {
+        self.store.count(&self.access.filter(CollectionFilter::Any))
     }
 
     /// Returns that number by location and kind, including unlisted memories of the caller's tool
@@ -28,27 +27,25 @@ impl Listings<'_> {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn places(&self, caller: &Caller) -> Result<Vec<LocationCount>> {
-        self.store
-            .count_by_location(&self.access.places_filter(caller))
+    pub fn places(&self) -> Result<Vec<LocationCount>> {
+        self.store.count_by_location(&self.access.places_filter())
     }
 
     /// Returns the same, after dropping the in-memory state of this process and counting again.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn count_uncached(&self, caller: &Caller) -> Result<Vec<LocationCount>> {
+    pub fn count_uncached(&self) -> Result<Vec<LocationCount>> {
         self.store.reload()?;
-        self.store
-            .count_uncached(&self.access.places_filter(caller))
+        self.store.count_uncached(&self.access.places_filter())
     }
 
     /// Returns the collections with a memory that the caller may read, in order.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn collections(&self, caller: &Caller) -> Result<Vec<String>> {
+    pub fn collections(&self) -> Result<Vec<String>> {
         self.store
-            .collections(&self.access.filter(caller, CollectionFilter::Any))
+            .collections(&self.access.filter(CollectionFilter::Any))
     }
 }

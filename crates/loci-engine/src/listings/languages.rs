@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use loci_core::{Caller, CollectionFilter, Page, Result};
+use loci_core::{CollectionFilter, Page, Result};
 use loci_search::analysis::Language;
 
 use crate::Listings;
@@ -19,8 +19,8 @@ impl Listings<'_> {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn languages(&self, caller: &Caller) -> Result<BTreeMap<&'static str, usize>> {
-        let filter = self.access.filter(caller, CollectionFilter::Any);
+    pub fn languages(&self) -> Result<BTreeMap<&'static str, usize>> {
+        let filter = self.access.filter(CollectionFilter::Any);
         let memories = usize::try_from(self.store.count(&filter)?).unwrap_or(usize::MAX);
         let step = (memories / PAGES).max(PAGE);
         let mut counts = BTreeMap::new();

@@ -1,6 +1,6 @@
 //! Listing memories by exact filters.
 
-use loci_core::{Caller, CollectionFilter, Delivery, Filter, Memory, Page, Result, limits};
+use loci_core::{CollectionFilter, Delivery, Filter, Memory, Page, Result, limits};
 
 use crate::Listings;
 use crate::{Shown, check};
@@ -40,10 +40,10 @@ impl Listings<'_> {
     ///
     /// # Errors
     /// `invalid_argument` or `too_large` for the tags; `unavailable` if the store cannot be read.
-    pub fn list(&self, caller: &Caller, request: List) -> Result<Vec<Memory>> {
-        let (filter, page) = self.listed(caller, request)?;
+    pub fn list(&self, request: List) -> Result<Vec<Memory>> {
+        let (filter, page) = self.listed(request)?;
         let mut memories = self.store.list(&filter, page)?;
-        self.access.hide_references(caller, &mut memories)?;
+        self.access.hide_references(&mut memories)?;
         Ok(memories)
     }
 
@@ -53,13 +53,8 @@ impl Listings<'_> {
     ///
     /// # Errors
     /// As for [`list`](crate::Listings::list).
-    pub fn list_within(
-        &self,
-        caller: &Caller,
-        request: List,
-        tokens: Option<usize>,
-    ) -> Result<Listed> {
-        let (filter, Page { offset, limit }) = self.listed(caller, request)?;
+    pub fn list_within(&self, request: List, tokens: Option<usize>) -> Result<Listed> {
+        let (filter, Page { offset, limit }) = self.listed(request)?;
         let mut budget = self.budgets.reply_budget(tokens);
         let mut shown = Vec::new();
         loop {
@@ -69,7 +64,7 @@ impl Listings<'_> {
                 limit: left.min(READ_AT_ONCE),
             };
             let mut read = self.store.list(&filter, page)?;
-            self.access.hide_references(caller, &mut read)?;
+            self.access.hide_references(&mut read)?;
             let is_last = read.len() < page.limit || left == page.limit;
             let mut sharing = if is_last { read.len() } else { left };
             for mut memory in read {
@@ -91,9 +86,9 @@ impl Listings<'_> {
     }
 
     /// Returns the filter and the page of a request.
-    fn listed(&self, caller: &Caller, request: List) -> Result<(Filter, Page)> {
+    fn listed(&self, request: List) -> Result<(Filter, Page)> {
         check::tags("tags", &request.tags)?;
-        let mut filter = self.access.filter(caller, request.collections);
+        let mut filter = self.access.filter(request.collections);
         filter.sections = request.sections;
         filter.tags = request.tags;
         filter.delivery = request.delivery;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use loci_core::{Caller, CollectionFilter, Error, Filter, Result, Scope, Tier};
+use loci_core::{CollectionFilter, Error, Filter, Result, Scope, Tier};
 
 use crate::Listings;
 use crate::name_key;
@@ -42,7 +42,6 @@ impl Listings<'_> {
     /// `unavailable` if the store cannot be read.
     pub fn named(
         &self,
-        caller: &Caller,
         nouns: LocationNouns,
         tiers: &[Tier],
         mut collections: CollectionFilter,
@@ -50,7 +49,7 @@ impl Listings<'_> {
     ) -> Result<Named> {
         let everywhere = Filter {
             tiers: tiers.to_vec(),
-            ..self.access.filter(caller, CollectionFilter::Any)
+            ..self.access.filter(CollectionFilter::Any)
         };
         let mut notices = Vec::new();
         if let CollectionFilter::Only(name) | CollectionFilter::GlobalAnd(name) = &mut collections {
@@ -96,16 +95,15 @@ impl Listings<'_> {
     /// `unavailable` if the store cannot be read.
     pub fn differing_in_case(
         &self,
-        caller: &Caller,
         nouns: LocationNouns,
         collection: Option<&str>,
         section: Option<&str>,
     ) -> Result<Option<String>> {
         let has_names = collection.is_some() || section.is_some();
-        if !has_names || !caller.principal.scopes.allow(Scope::Read) {
+        if !has_names || !self.caller.principal.scopes.allow(Scope::Read) {
             return Ok(None);
         }
-        let everywhere = self.access.places_filter(caller);
+        let everywhere = self.access.places_filter();
         let there = collection.map_or(CollectionFilter::Global, |name| {
             CollectionFilter::Only(name.to_owned())
         });

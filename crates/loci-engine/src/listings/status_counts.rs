@@ -1,6 +1,6 @@
 //! Counts of a user's memories from conversations.
 
-use loci_core::{Caller, Result, StatusCount};
+use loci_core::{Result, StatusCount};
 
 use crate::Listings;
 
@@ -10,11 +10,11 @@ impl Listings<'_> {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn count_by_status(&self, caller: &Caller) -> Result<Vec<StatusCount>> {
-        let Some(owner) = &caller.principal.subject else {
+    pub fn count_by_status(&self) -> Result<Vec<StatusCount>> {
+        let Some(owner) = &self.caller.principal.subject else {
             return Ok(Vec::new());
         };
         self.store
-            .count_by_status(&caller.space, owner, self.clock.now())
+            .count_by_status(&self.caller.space, owner, self.clock.now())
     }
 }

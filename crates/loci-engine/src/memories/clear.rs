@@ -1,8 +1,8 @@
 //! Removing the caller's own memories of a location.
 
 use loci_core::{
-    Caller, Change, CollectionFilter, Error, ErrorCode, Filter, Forgotten, MemoryId, OwnerFilter,
-    Result, Scope, Tier,
+    Change, CollectionFilter, Error, ErrorCode, Filter, Forgotten, MemoryId, OwnerFilter, Result,
+    Scope, Tier,
 };
 
 use crate::Memories;
@@ -21,35 +21,35 @@ impl Memories<'_> {
     /// # Errors
     /// `forbidden` without the scope `write`; `conflict` if they keep changing meanwhile,
     /// `unavailable` if the store cannot be written: memories removed until then stay removed.
-    pub fn clear(&self, caller: &Caller, collections: CollectionFilter) -> Result<usize> {
-        if !caller.principal.scopes.allow(Scope::Write) {
+    pub fn clear(&self, collections: CollectionFilter) -> Result<usize> {
+        if !self.caller.principal.scopes.allow(Scope::Write) {
             return Err(Error::new(
                 ErrorCode::Forbidden,
                 "deleting needs a token with the scope `write`",
             ));
         }
         let filter = Filter {
-            owner: OwnerFilter::of(caller.principal.subject.as_deref()),
-            origin: Some(caller.origin.to_owned()),
+            owner: OwnerFilter::of(self.caller.principal.subject.as_deref()),
+            origin: Some(self.caller.origin.to_owned()),
             tiers: vec![Tier::LongTerm, Tier::Unlisted],
             forgotten: Forgotten::Show,
-            ..self.access.filter(caller, collections)
+            ..self.access.filter(collections)
         };
         let mut removed = 0;
         for _ in 1..PASSES_MAX {
-            let (passed, conflict) = self.clear_once(caller, &filter)?;
+            let (passed, conflict) = self.clear_once(&filter)?;
             removed += passed;
             if conflict.is_none() {
                 return Ok(removed);
             }
         }
-        let (passed, conflict) = self.clear_once(caller, &filter)?;
+        let (passed, conflict) = self.clear_once(&filter)?;
         conflict.map_or(Ok(removed + passed), Err)
     }
 
     /// Removes the memories that match now, except those that change meanwhile: then it returns a
     /// conflict.
-    fn clear_once(&self, caller: &Caller, filter: &Filter) -> Result<(usize, Option<Error>)> {
+    fn clear_once(&self, filter: &Filter) -> Result<(usize, Option<Error>)> {
         let (mut removed, mut conflict) = (0, None);
         for part in self
             .store
@@ -61,9 +61,9 @@ impl Memories<'_> {
                 revision: *revision,
             };
             let ids: Vec<MemoryId> = part.iter().map(|(id, _)| id.clone()).collect();
-            let tombstones = self.tombstones.put_of_ids(caller, filter, &ids)?;
+            let tombstones = self.tombstones.put_of_ids(filter, &ids)?;
             let changes = part.iter().map(delete).chain(tombstones).collect();
-            match self.access.commit(caller, changes) {
+            match self.access.commit(changes) {
                 Ok(()) => removed += part.len(),
                 Err(error) if error.code == ErrorCode::Conflict => conflict = Some(error),
                 Err(error) => return Err(error),

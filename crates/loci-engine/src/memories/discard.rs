@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::slice;
 
 use loci_core::{
-    Caller, CollectionFilter, Error, ErrorCode, Filter, Forgotten, MemoryId, OwnerFilter,
-    RecordVerb, Result, Tier, Timestamp,
+    CollectionFilter, Error, ErrorCode, Filter, Forgotten, MemoryId, OwnerFilter, RecordVerb,
+    Result, Tier, Timestamp,
 };
 
 use crate::Memories;
@@ -45,22 +45,24 @@ impl Memories<'_> {
     /// `write` or for an anonymous caller; `unavailable` if the store cannot be written: memories
     /// deleted until then stay deleted; if notes remain, the error of `forget_softly` for the
     /// first, with their ids.
-    pub fn discard(&self, caller: &Caller, which: &Discard) -> Result<usize> {
-        let filter = self.discarded(caller, which)?;
+    pub fn discard(&self, which: &Discard) -> Result<usize> {
+        let filter = self.discarded(which)?;
         let only = which.id.as_ref().map(|id| self.message_behind(&filter, id));
-        let (mut discarded, remaining) = self.notes.forget_notes(caller, &filter, only.as_ref())?;
+        let (mut discarded, remaining) = self.notes.forget_notes(&filter, only.as_ref())?;
         let notes = self.store.notes_among(&filter, usize::MAX)?;
         let revisions = self.store.revisions(&filter, usize::MAX)?;
         let mut chosen: Vec<MemoryId> = revisions.into_iter().map(|(id, _)| id).collect();
         chosen.retain(|id| !notes.contains(id) && only.as_ref().is_none_or(|only| only == id));
-        let mut along =
-            self.store
-                .made_from(&caller.space, check::deleting_subject(caller)?, &chosen)?;
+        let mut along = self.store.made_from(
+            &self.caller.space,
+            check::deleting_subject(&self.caller)?,
+            &chosen,
+        )?;
         let known: HashSet<&MemoryId> = chosen.iter().collect();
         along.retain(|id| !known.contains(id));
         for part in chosen.chunks(PART) {
-            if let Some(tombstones) = self.tombstones.put_of_ids(caller, &filter, part)? {
-                self.access.commit(caller, vec![tombstones])?;
+            if let Some(tombstones) = self.tombstones.put_of_ids(&filter, part)? {
+                self.access.commit(vec![tombstones])?;
             }
         }
         loop {
@@ -76,7 +78,8 @@ impl Memories<'_> {
             }
         }
         for id in chosen.iter().chain(&along) {
-            caller.trail.note(RecordVerb::Deleted, id.as_str(), None);
+            self.caller
+                .note_record(RecordVerb::Deleted, id.as_str(), None);
         }
         if remaining.is_empty() {
             Ok(discarded)
@@ -89,8 +92,8 @@ impl Memories<'_> {
     ///
     /// # Errors
     /// As for `discard`.
-    pub fn count_discarded(&self, caller: &Caller, which: &Discard) -> Result<usize> {
-        let filter = self.discarded(caller, which)?;
+    pub fn count_discarded(&self, which: &Discard) -> Result<usize> {
+        let filter = self.discarded(which)?;
         if let Some(id) = &which.id {
             let found = self.store.get_all(&filter, slice::from_ref(id))?.pop();
             let Some(memory) = found else { return Ok(0) };
@@ -119,8 +122,8 @@ impl Memories<'_> {
     }
 
     /// Returns the filter for the selected memories of the caller.
-    fn discarded(&self, caller: &Caller, which: &Discard) -> Result<Filter> {
-        let owner = check::deleting_subject(caller)?.to_owned();
+    fn discarded(&self, which: &Discard) -> Result<Filter> {
+        let owner = check::deleting_subject(&self.caller)?.to_owned();
         check::tags("tags", &which.tags)?;
         let Discard {
             id,
@@ -137,14 +140,17 @@ impl Memories<'_> {
         }
         Ok(Filter {
             owner: OwnerFilter::Only(owner),
-            origin: caller.is_claimed.then(|| caller.origin.to_owned()),
+            origin: self
+                .caller
+                .is_claimed
+                .then(|| self.caller.origin.to_owned()),
             tiers: Tier::OF_CONVERSATIONS.to_vec(),
             thread: thread.clone(),
             tags: tags.clone(),
             created_from: *created_from,
             created_until: *created_until,
             forgotten: Forgotten::Show,
-            ..self.access.filter(caller, CollectionFilter::Any)
+            ..self.access.filter(CollectionFilter::Any)
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use loci_core::{Caller, ErrorCode, Filter, Memory, MemoryId, Reader, Result, Scope, Timestamp};
+use loci_core::{ErrorCode, Filter, Memory, MemoryId, Reader, Result, Scope, Timestamp};
 use uuid::Uuid;
 
 use crate::Memories;
@@ -30,29 +30,25 @@ impl Memories<'_> {
     ///
     /// # Errors
     /// As for [`remember`](crate::Memories::remember).
-    pub fn file(
-        &self,
-        caller: &Caller,
-        id_of: &dyn Fn(u32) -> MemoryId,
-        request: Remember,
-    ) -> Result<Filed> {
-        let (mut memory, compare_in) = self.requested(caller, request)?;
+    pub fn file(&self, id_of: &dyn Fn(u32) -> MemoryId, request: Remember) -> Result<Filed> {
+        let (mut memory, compare_in) = self.requested(request)?;
         // Without the scope `read`, the number of an id would reveal which texts others filed.
-        let is_blind = !caller.principal.scopes.allow(Scope::Read);
+        let is_blind = !self.caller.principal.scopes.allow(Scope::Read);
         let ids: Vec<MemoryId> = if is_blind {
             Vec::new()
         } else {
             (0..IDS_MAX).map(id_of).collect()
         };
-        let all = Filter::of(caller.space.clone(), Reader::everything(), Timestamp::MIN);
+        let all = Filter::of(
+            self.caller.space.clone(),
+            Reader::everything(),
+            Timestamp::MIN,
+        );
         let mut taken = HashSet::new();
         let mut prepared = None;
         loop {
             let held = self.store.get_all(&all, &ids)?;
-            if let Some(before) = held
-                .iter()
-                .find(|held| self.is_filed_as(caller, held, &memory))
-            {
+            if let Some(before) = held.iter().find(|held| self.is_filed_as(held, &memory)) {
                 return Ok(Filed::Before(Box::new(before.clone())));
             }
             taken.extend(held.into_iter().map(|held| held.id));
@@ -60,9 +56,9 @@ impl Memories<'_> {
             memory.id = free.cloned().unwrap_or_else(|| id_of(random_number()));
             let new: Prepared = match prepared.take() {
                 Some(prepared) => prepared,
-                None => self.prepared(caller, memory.clone(), compare_in.clone())?,
+                None => self.prepared(memory.clone(), compare_in.clone())?,
             };
-            match self.commit_new(caller, &memory, new.passages.clone(), new.since) {
+            match self.commit_new(&memory, new.passages.clone(), new.since) {
                 // Another process may have stored a memory under this id just now, or a
                 // soft-deleted one has it.
                 Err(error) if error.code == ErrorCode::Conflict && free.is_some() => {
@@ -82,8 +78,8 @@ impl Memories<'_> {
     }
 
     /// Reports whether a memory has the text and the location of the one that the caller files.
-    fn is_filed_as(&self, caller: &Caller, held: &Memory, memory: &Memory) -> bool {
-        caller.reader().may_read(held)
+    fn is_filed_as(&self, held: &Memory, memory: &Memory) -> bool {
+        self.caller.reader().may_read(held)
             && held.is_live(self.clock.now())
             && held.forgotten_at.is_none()
             && (&held.location, &held.content) == (&memory.location, &memory.content)

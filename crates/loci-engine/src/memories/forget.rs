@@ -1,8 +1,8 @@
 //! Deleting a memory permanently.
 
 use loci_core::{
-    Caller, Change, CollectionFilter, Error, ErrorCode, Filter, Forgotten, Memory, MemoryId,
-    RecordVerb, Result, SOURCE_FILE, Tier,
+    Change, CollectionFilter, Error, ErrorCode, Filter, Forgotten, Memory, MemoryId, RecordVerb,
+    Result, SOURCE_FILE, Tier,
 };
 
 use crate::Memories;
@@ -32,48 +32,47 @@ impl Memories<'_> {
     /// # Errors
     /// `not_found` if the caller can read no such memory, `forbidden` if it may only read it,
     /// `unavailable` if the store cannot be written; for a note as for `forget_softly`.
-    pub fn forget(&self, caller: &Caller, id: &MemoryId) -> Result<()> {
-        self.forget_text(caller, id).map(drop)
+    pub fn forget(&self, id: &MemoryId) -> Result<()> {
+        self.forget_text(id).map(drop)
     }
 
     /// Does the same, and returns the numbers of the other memories with the text.
     ///
     /// # Errors
     /// As for [`forget`](Self::forget).
-    pub fn forget_text(&self, caller: &Caller, id: &MemoryId) -> Result<Forgetting> {
+    pub fn forget_text(&self, id: &MemoryId) -> Result<Forgetting> {
         let in_file = || {
             if !self
                 .notes
-                .is_note(&self.access.writable_among(caller, id, Forgotten::Show)?)?
+                .is_note(&self.access.writable_among(id, Forgotten::Show)?)?
             {
                 return Ok(None);
             }
-            self.access.writable(caller, id)?;
-            let forgotten = self.notes.forget(caller, id)?;
+            self.access.writable(id)?;
+            let forgotten = self.notes.forget(id)?;
             Ok(forgotten.map(|_| Forgetting::default()))
         };
         let mut done = Forgetting::default();
         let in_store = || {
-            self.notes
-                .change_in_store(caller, id, Forgotten::Show, |memory| {
-                    self.forget_copies(caller, &memory, &mut done)?;
-                    let message = self.message_of(caller, &memory)?;
-                    let gone: Vec<Memory> = [memory].into_iter().chain(message).collect();
-                    let tombstones = self.tombstones.put(caller, &gone, true)?;
-                    let changes = gone.into_iter().map(delete).chain(tombstones);
-                    Ok((changes.collect(), done))
-                })
+            self.notes.change_in_store(id, Forgotten::Show, |memory| {
+                self.forget_copies(&memory, &mut done)?;
+                let message = self.message_of(&memory)?;
+                let gone: Vec<Memory> = [memory].into_iter().chain(message).collect();
+                let tombstones = self.tombstones.put(&gone, true)?;
+                let changes = gone.into_iter().map(delete).chain(tombstones);
+                Ok((changes.collect(), done))
+            })
         };
         in_file_or_store(in_file, in_store)
     }
 
     /// Removes the memories with the text of this one that were made from files and that the caller
     /// may write. Adds their number to `done`, and sets that of those that stay.
-    fn forget_copies(&self, caller: &Caller, memory: &Memory, done: &mut Forgetting) -> Result<()> {
+    fn forget_copies(&self, memory: &Memory, done: &mut Forgetting) -> Result<()> {
         let filter = Filter {
             tiers: TIERS_BY_ID.to_vec(),
             forgotten: Forgotten::Show,
-            ..self.access.filter(caller, CollectionFilter::Any)
+            ..self.access.filter(CollectionFilter::Any)
         };
         for pass in 1..=PASSES_MAX {
             let mut ids = self.store.ids_of_texts(&filter, &[&memory.content])?;
@@ -86,11 +85,11 @@ impl Memories<'_> {
                     .get_all(&filter, part)?
                     .into_iter()
                     .partition(|copy| {
-                        copy.attributes.contains_key(SOURCE_FILE) && caller.may_write(copy)
+                        copy.attributes.contains_key(SOURCE_FILE) && self.caller.may_write(copy)
                     });
                 let stays = |copy: &&Memory| copy.forgotten_at.is_none();
                 done.equal += others.iter().filter(stays).count() as u64;
-                match self.forget_together(caller, copies) {
+                match self.forget_together(copies) {
                     Ok(gone) => done.copies += gone,
                     Err(error) if error.code == ErrorCode::Conflict => conflict = Some(error),
                     Err(error) => return Err(error),
@@ -109,24 +108,24 @@ impl Memories<'_> {
     ///
     /// # Errors
     /// `conflict` if another writer changed one of them meanwhile, or one is a note by now.
-    fn forget_together(&self, caller: &Caller, gone: Vec<Memory>) -> Result<u64> {
-        let Some(tombstones) = self.tombstones.put(caller, &gone, true)? else {
+    fn forget_together(&self, gone: Vec<Memory>) -> Result<u64> {
+        let Some(tombstones) = self.tombstones.put(&gone, true)? else {
             return Ok(0);
         };
         let count = gone.len() as u64;
         let not_notes: Vec<Change> = gone
             .iter()
-            .filter_map(|memory| not_note(&caller.space, &memory.id))
+            .filter_map(|memory| not_note(&self.caller.space, &memory.id))
             .collect();
         let changes = not_notes.into_iter().chain(gone.into_iter().map(delete));
         let changes = changes.chain([tombstones]).collect();
-        self.access.commit(caller, changes)?;
+        self.access.commit(changes)?;
         Ok(count)
     }
 
     /// Returns the message that a memory was made from, if it still exists. A search shows one of
     /// the two, so both are deleted together.
-    pub(crate) fn message_of(&self, caller: &Caller, memory: &Memory) -> Result<Option<Memory>> {
+    pub(crate) fn message_of(&self, memory: &Memory) -> Result<Option<Memory>> {
         let Some(source) = &memory.source else {
             return Ok(None);
         };
@@ -134,10 +133,9 @@ impl Memories<'_> {
             |source: &Memory| source.tier == Tier::ShortTerm && source.owner == memory.owner;
         let message = self.store.get(&memory.space, source)?.filter(is_message);
         if message.is_some() {
-            let is_own = memory.owner == caller.principal.subject;
-            caller
-                .trail
-                .note(RecordVerb::Read, source.as_str(), Some(is_own));
+            let is_own = memory.owner == self.caller.principal.subject;
+            self.caller
+                .note_record(RecordVerb::Read, source.as_str(), Some(is_own));
         }
         Ok(message)
     }

@@ -1,8 +1,8 @@
 //! Forgetting a memory reversibly, and taking that back.
 
 use loci_core::{
-    Caller, CollectionFilter, Error, ErrorCode, Filter, Forgotten, Memory, MemoryId, Result,
-    SOURCE_FILE, Timestamp,
+    CollectionFilter, Error, ErrorCode, Filter, Forgotten, Memory, MemoryId, Result, SOURCE_FILE,
+    Timestamp,
 };
 
 use crate::Memories;
@@ -30,11 +30,11 @@ impl Memories<'_> {
     /// `not_found` if the caller can read no such memory, `forbidden` if it may only read it;
     /// `conflict` if it is a note whose frontmatter is broken, or that other writers keep changing;
     /// `unavailable` if the store or the folder of notes cannot be written.
-    pub fn forget_softly(&self, caller: &Caller, id: &MemoryId) -> Result<Memory> {
+    pub fn forget_softly(&self, id: &MemoryId) -> Result<Memory> {
         let now = self.clock.now();
-        let (memory, _) = self.mark(caller, id, Some(now))?;
-        self.mark_copies(caller, &memory, Some(now))?;
-        self.access.without_hidden(caller, memory)
+        let (memory, _) = self.mark(id, Some(now))?;
+        self.mark_copies(&memory, Some(now))?;
+        self.access.without_hidden(memory)
     }
 
     /// Takes a [`forget_softly`](crate::Memories::forget_softly) back, of a memory of any tool set,
@@ -43,8 +43,8 @@ impl Memories<'_> {
     ///
     /// # Errors
     /// As for `forget_softly`; `not_found` also for a memory that was deleted for good.
-    pub fn unforget(&self, caller: &Caller, id: &MemoryId) -> Result<Unforgotten> {
-        let marked = self.mark(caller, id, None);
+    pub fn unforget(&self, id: &MemoryId) -> Result<Unforgotten> {
+        let marked = self.mark(id, None);
         let (memory, is_changed) = marked.map_err(|error| match error.code {
             ErrorCode::NotFound => Error::not_found(format!(
                 "there is no forgotten memory with the id {id}; what was deleted for good or has expired cannot be \
@@ -53,20 +53,15 @@ impl Memories<'_> {
             _ => error,
         })?;
         if is_changed {
-            self.mark_copies(caller, &memory, None)?;
+            self.mark_copies(&memory, None)?;
         }
-        let memory = self.access.without_hidden(caller, memory)?;
+        let memory = self.access.without_hidden(memory)?;
         Ok(Unforgotten { memory, is_changed })
     }
 
     /// Marks the memories with the text of this one that were made from files, and that the caller
     /// may write, as [`mark`](Self::mark) does: a search shows one of them alone.
-    fn mark_copies(
-        &self,
-        caller: &Caller,
-        memory: &Memory,
-        forgotten_at: Option<Timestamp>,
-    ) -> Result<()> {
+    fn mark_copies(&self, memory: &Memory, forgotten_at: Option<Timestamp>) -> Result<()> {
         if !memory.attributes.contains_key(SOURCE_FILE) {
             return Ok(());
         }
@@ -77,14 +72,15 @@ impl Memories<'_> {
         let filter = Filter {
             tiers: TIERS_BY_ID.to_vec(),
             forgotten,
-            ..self.access.filter(caller, CollectionFilter::Any)
+            ..self.access.filter(CollectionFilter::Any)
         };
         for id in self.store.ids_of_texts(&filter, &[&memory.content])? {
             let found = self.store.get_all(&filter, std::slice::from_ref(&id))?;
-            let is_copy =
-                |copy: &Memory| copy.attributes.contains_key(SOURCE_FILE) && caller.may_write(copy);
+            let is_copy = |copy: &Memory| {
+                copy.attributes.contains_key(SOURCE_FILE) && self.caller.may_write(copy)
+            };
             if found.iter().any(is_copy) {
-                self.mark(caller, &id, forgotten_at)?;
+                self.mark(&id, forgotten_at)?;
             }
         }
         Ok(())
@@ -95,7 +91,6 @@ impl Memories<'_> {
     /// changed it.
     pub(crate) fn mark(
         &self,
-        caller: &Caller,
         id: &MemoryId,
         forgotten_at: Option<Timestamp>,
     ) -> Result<(Memory, bool)> {
@@ -105,28 +100,25 @@ impl Memories<'_> {
             ..memory
         };
         let in_file = || match forgotten_at {
-            Some(_) => self.notes.forget(caller, id),
-            None => self.notes.unforget(caller, id),
+            Some(_) => self.notes.forget(id),
+            None => self.notes.unforget(id),
         };
         let in_store = || {
-            self.notes
-                .change_in_store(caller, id, Forgotten::Show, |memory| {
-                    if !differs(&memory) {
-                        return Ok((Vec::new(), (memory, false)));
-                    }
-                    let message = self.message_of(caller, &memory)?.filter(differs);
-                    let tombstones = match forgotten_at {
-                        Some(_) => self.tombstones.put(caller, [&memory], false)?,
-                        None => self
-                            .tombstones
-                            .lift(caller, std::slice::from_ref(&memory))?,
-                    };
-                    let (change, memory) = put_next(marked(memory), None);
-                    let also = message.map(|message| put_next(marked(message), None).0);
-                    let changes = [change].into_iter().chain(also).chain(tombstones);
-                    let changes = changes.collect();
-                    Ok((changes, (memory, true)))
-                })
+            self.notes.change_in_store(id, Forgotten::Show, |memory| {
+                if !differs(&memory) {
+                    return Ok((Vec::new(), (memory, false)));
+                }
+                let message = self.message_of(&memory)?.filter(differs);
+                let tombstones = match forgotten_at {
+                    Some(_) => self.tombstones.put([&memory], false)?,
+                    None => self.tombstones.lift(std::slice::from_ref(&memory))?,
+                };
+                let (change, memory) = put_next(marked(memory), None);
+                let also = message.map(|message| put_next(marked(message), None).0);
+                let changes = [change].into_iter().chain(also).chain(tombstones);
+                let changes = changes.collect();
+                Ok((changes, (memory, true)))
+            })
         };
         in_file_or_store(in_file, in_store)
     }

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use loci_core::{
-    Caller, Change, CollectionFilter, Error, ErrorCode, Filter, Forgotten, Memory, MemoryId,
-    OwnerFilter, Result, SOURCE_FILE, Scope, Timestamp,
+    Change, CollectionFilter, Error, ErrorCode, Filter, Forgotten, Memory, MemoryId, OwnerFilter,
+    Result, SOURCE_FILE, Scope, Timestamp,
 };
 
 use sha2::{Digest, Sha256};
@@ -105,21 +105,16 @@ impl Memories<'_> {
     /// # Errors
     /// `invalid_argument` without any condition, or for the tags; `unavailable` if the store cannot
     /// be read.
-    pub fn matching(&self, caller: &Caller, which: &Conditions, limit: usize) -> Result<Matching> {
-        self.count_matching(caller, which, Forgotten::Hide, limit)
+    pub fn matching(&self, which: &Conditions, limit: usize) -> Result<Matching> {
+        self.count_matching(which, Forgotten::Hide, limit)
     }
 
     /// Returns the same for [`unforget_where`](crate::Memories::unforget_where).
     ///
     /// # Errors
     /// As for [`matching`](crate::Memories::matching).
-    pub fn matching_forgotten(
-        &self,
-        caller: &Caller,
-        which: &Conditions,
-        limit: usize,
-    ) -> Result<Matching> {
-        self.count_matching(caller, which, Forgotten::Only, limit)
+    pub fn matching_forgotten(&self, which: &Conditions, limit: usize) -> Result<Matching> {
+        self.count_matching(which, Forgotten::Only, limit)
     }
 
     /// [Forgets](crate::Memories::forget_softly) all memories that match. Those of others that the
@@ -129,8 +124,8 @@ impl Memories<'_> {
     /// # Errors
     /// `invalid_argument` without any condition, or for the tags; `unavailable` if the store or the
     /// folder of notes cannot be written: memories forgotten until then stay forgotten.
-    pub fn forget_where(&self, caller: &Caller, which: &Conditions) -> Result<Marked> {
-        self.mark_where(caller, which, true)
+    pub fn forget_where(&self, which: &Conditions) -> Result<Marked> {
+        self.mark_where(which, true)
     }
 
     /// [Brings back](crate::Memories::unforget) all forgotten memories that match, as
@@ -138,22 +133,21 @@ impl Memories<'_> {
     ///
     /// # Errors
     /// As for `forget_where`.
-    pub fn unforget_where(&self, caller: &Caller, which: &Conditions) -> Result<Marked> {
-        self.mark_where(caller, which, false)
+    pub fn unforget_where(&self, which: &Conditions) -> Result<Marked> {
+        self.mark_where(which, false)
     }
 
     fn count_matching(
         &self,
-        caller: &Caller,
         which: &Conditions,
         forgotten: Forgotten,
         limit: usize,
     ) -> Result<Matching> {
-        let filter = self.selected(caller, which, forgotten)?;
+        let filter = self.selected(which, forgotten)?;
         let mut matching = Matching::default();
         self.each_part(&filter, which, |part| {
             for memory in part {
-                if !caller.may_write(&memory) {
+                if !self.caller.may_write(&memory) {
                     matching.of_others += 1;
                     continue;
                 }
@@ -164,17 +158,17 @@ impl Memories<'_> {
             }
             Ok(())
         })?;
-        self.access.hide_references(caller, &mut matching.first)?;
+        self.access.hide_references(&mut matching.first)?;
         Ok(matching)
     }
 
-    fn mark_where(&self, caller: &Caller, which: &Conditions, forgets: bool) -> Result<Marked> {
+    fn mark_where(&self, which: &Conditions, forgets: bool) -> Result<Marked> {
         let forgotten = if forgets {
             Forgotten::Hide
         } else {
             Forgotten::Only
         };
-        let filter = self.selected(caller, which, forgotten)?;
+        let filter = self.selected(which, forgotten)?;
         // Files of notes hold times of this precision.
         let begun_at = self.notes.note_time();
         let notes = self.store.notes_among(&filter, usize::MAX)?;
@@ -191,7 +185,7 @@ impl Memories<'_> {
             let read = part.len();
             let (own, mut alone): (Vec<Memory>, Vec<Memory>) = part
                 .into_iter()
-                .filter(|memory| caller.may_write(memory))
+                .filter(|memory| self.caller.may_write(memory))
                 .partition(|memory| !notes.contains(&memory.id));
             marked.of_others += (read - own.len() - alone.len()) as u64;
             let forgotten_at = forgets.then_some(begun_at);
@@ -201,14 +195,14 @@ impl Memories<'_> {
                     late.push(std::mem::take(&mut equals.texts));
                 }
             }
-            match self.mark_together(caller, &own, forgotten_at) {
+            match self.mark_together(&own, forgotten_at) {
                 Ok(()) => marked.memories += own.len() as u64,
                 // Another writer changed one of them meanwhile.
                 Err(error) if error.code == ErrorCode::Conflict => alone.extend(own),
                 Err(error) => return Err(error),
             }
             for Memory { id, .. } in alone {
-                match self.mark(caller, &id, forgotten_at) {
+                match self.mark(&id, forgotten_at) {
                     Ok((_, is_changed)) => marked.memories += u64::from(is_changed),
                     // It was deleted meanwhile, or belongs to another one now.
                     Err(error)
@@ -231,7 +225,7 @@ impl Memories<'_> {
             error.with_message(message)
         })?;
         for texts in late {
-            marked.equal += self.count_in_sight(caller, &texts)?;
+            marked.equal += self.count_in_sight(&texts)?;
         }
         Ok(marked)
     }
@@ -242,12 +236,7 @@ impl Memories<'_> {
     /// # Errors
     /// `conflict` if another writer changed one of them, or one is a note by now: nothing was
     /// changed then.
-    fn mark_together(
-        &self,
-        caller: &Caller,
-        memories: &[Memory],
-        forgotten_at: Option<Timestamp>,
-    ) -> Result<()> {
+    fn mark_together(&self, memories: &[Memory], forgotten_at: Option<Timestamp>) -> Result<()> {
         let mut changes: Vec<Change> = Vec::with_capacity(memories.len());
         let mut messages = HashSet::new();
         let put = |memory: Memory| {
@@ -258,9 +247,9 @@ impl Memories<'_> {
             put_next(memory, None).0
         };
         for memory in memories {
-            changes.extend(not_note(&caller.space, &memory.id));
+            changes.extend(not_note(&self.caller.space, &memory.id));
             changes.push(put(memory.clone()));
-            let message = self.message_of(caller, memory)?.filter(|message| {
+            let message = self.message_of(memory)?.filter(|message| {
                 message.forgotten_at.is_some() != forgotten_at.is_some()
                     && messages.insert(message.id.clone())
             });
@@ -270,20 +259,20 @@ impl Memories<'_> {
             return Ok(());
         }
         changes.extend(match forgotten_at {
-            Some(_) => self.tombstones.put(caller, memories, false)?,
-            None => self.tombstones.lift(caller, memories)?,
+            Some(_) => self.tombstones.put(memories, false)?,
+            None => self.tombstones.lift(memories)?,
         });
-        self.access.commit(caller, changes)
+        self.access.commit(changes)
     }
 
     /// Returns the number of memories in sight of the caller that have one of these texts.
-    fn count_in_sight(&self, caller: &Caller, texts: &[String]) -> Result<u64> {
+    fn count_in_sight(&self, texts: &[String]) -> Result<u64> {
         if texts.is_empty() {
             return Ok(0);
         }
         let filter = Filter {
             tiers: TIERS_BY_ID.to_vec(),
-            ..self.access.filter(caller, CollectionFilter::Any)
+            ..self.access.filter(CollectionFilter::Any)
         };
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         Ok(self.store.ids_of_texts(&filter, &texts)?.len() as u64)
@@ -331,12 +320,7 @@ impl Memories<'_> {
 
     /// Returns the filter for the conditions that a store knows. A caller without the scope `read`
     /// gets only memories that it stored itself.
-    fn selected(
-        &self,
-        caller: &Caller,
-        which: &Conditions,
-        forgotten: Forgotten,
-    ) -> Result<Filter> {
+    fn selected(&self, which: &Conditions, forgotten: Forgotten) -> Result<Filter> {
         if *which == Conditions::default() {
             return Err(Error::new(
                 ErrorCode::InvalidArgument,
@@ -348,10 +332,10 @@ impl Memories<'_> {
         let until = |before: Timestamp| {
             Timestamp::from_microseconds(before.microseconds().saturating_sub(1))
         };
-        let owner = if caller.principal.scopes.allow(Scope::Read) {
+        let owner = if self.caller.principal.scopes.allow(Scope::Read) {
             OwnerFilter::Any
         } else {
-            OwnerFilter::of(caller.principal.subject.as_deref())
+            OwnerFilter::of(self.caller.principal.subject.as_deref())
         };
         Ok(Filter {
             owner,
@@ -359,7 +343,7 @@ impl Memories<'_> {
             tags: which.tags.clone(),
             created_until: which.created_before.map(until),
             forgotten,
-            ..self.access.filter(caller, collections)
+            ..self.access.filter(collections)
         })
     }
 }

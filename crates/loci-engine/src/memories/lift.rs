@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use loci_core::{
-    Caller, Change, ContentHash, Error, ErrorCode, FileStamp, KeyedHash, MemoryId, Record, Result,
-    Salt, Scope, SourceFile, Tombstone,
+    Change, ContentHash, Error, ErrorCode, FileStamp, KeyedHash, MemoryId, Record, Result, Salt,
+    Scope, SourceFile, Tombstone,
 };
 
 use crate::Memories;
@@ -36,10 +36,10 @@ impl Memories<'_> {
     /// # Errors
     /// `forbidden` without the scope `admin`; `not_found` if nothing with this id was forgotten;
     /// `unavailable` if the store cannot be written.
-    pub fn lift(&self, caller: &Caller, id: &MemoryId) -> Result<Lifted> {
-        let salts = self.tombstones.salts(&caller.space)?;
+    pub fn lift(&self, id: &MemoryId) -> Result<Lifted> {
+        let salts = self.tombstones.salts(&self.caller.space)?;
         let ids: Vec<KeyedHash> = salts.iter().map(|salt| hash_of_id(salt, id)).collect();
-        let lifted = self.lift_those(caller, |tombstone| ids.contains(&tombstone.memory))?;
+        let lifted = self.lift_those(|tombstone| ids.contains(&tombstone.memory))?;
         if lifted.memories == 0 {
             return Err(Error::not_found(format!(
                 "nothing with the id {id} was forgotten here"
@@ -54,7 +54,7 @@ impl Memories<'_> {
     ///
     /// # Errors
     /// `forbidden` without the scope `admin`; `unavailable` if the store cannot be written.
-    pub fn lift_where(&self, caller: &Caller, which: &Conditions) -> Result<Lifted> {
+    pub fn lift_where(&self, which: &Conditions) -> Result<Lifted> {
         let Conditions {
             collections,
             sections,
@@ -66,7 +66,7 @@ impl Memories<'_> {
         if !sections.is_empty() || !tags.is_empty() || created_before.is_some() {
             return Ok(Lifted::default());
         }
-        let salts = self.tombstones.salts(&caller.space)?;
+        let salts = self.tombstones.salts(&self.caller.space)?;
         let sources: Option<HashSet<KeyedHash>> = if collections.is_none() && source.is_none() {
             None
         } else {
@@ -77,7 +77,7 @@ impl Memories<'_> {
                         .as_ref()
                         .is_none_or(|source| Path::new(&file.path).starts_with(source))
             };
-            let files = self.source_files(caller)?;
+            let files = self.source_files()?;
             let mut paths: Vec<String> = files
                 .into_iter()
                 .filter(is_meant)
@@ -94,7 +94,7 @@ impl Memories<'_> {
             }
             Some(hashes)
         };
-        self.lift_those(caller, |tombstone| {
+        self.lift_those(|tombstone| {
             tombstone.is_removed
                 // Neither a wipe nor the mark of a file.
                 && tombstone.memory != tombstone.text
@@ -107,18 +107,14 @@ impl Memories<'_> {
 
     /// Lifts the tombstones that match, with all others of the same texts, and has the files that
     /// the texts came from read again.
-    fn lift_those(
-        &self,
-        caller: &Caller,
-        mut matches: impl FnMut(&Tombstone) -> bool,
-    ) -> Result<Lifted> {
-        if !caller.principal.scopes.allow(Scope::Admin) {
+    fn lift_those(&self, mut matches: impl FnMut(&Tombstone) -> bool) -> Result<Lifted> {
+        if !self.caller.principal.scopes.allow(Scope::Admin) {
             let message = "only an `admin` brings back what was removed for good";
             return Err(Error::new(ErrorCode::Forbidden, message));
         }
-        let salts = self.tombstones.salts(&caller.space)?;
+        let salts = self.tombstones.salts(&self.caller.space)?;
         let mut texts: BTreeSet<KeyedHash> = BTreeSet::new();
-        self.tombstones.each(&caller.space, |tombstone| {
+        self.tombstones.each(&self.caller.space, |tombstone| {
             if matches(tombstone) {
                 texts.insert(tombstone.text);
             }
@@ -127,35 +123,34 @@ impl Memories<'_> {
             return Ok(Lifted::default());
         }
         let (mut memories, mut sources) = (HashSet::new(), HashSet::new());
-        self.tombstones.each(&caller.space, |tombstone| {
+        self.tombstones.each(&self.caller.space, |tombstone| {
             if texts.contains(&tombstone.text) {
                 memories.insert(tombstone.memory);
                 sources.extend(tombstone.source);
             }
         })?;
         // What else is left of these memories: their lines, and their texts for other owners.
-        self.tombstones.each(&caller.space, |tombstone| {
+        self.tombstones.each(&self.caller.space, |tombstone| {
             if memories.contains(&tombstone.memory) {
                 texts.insert(tombstone.text);
             }
         })?;
-        let files = self.source_files(caller)?;
+        let files = self.source_files()?;
         let texts: Vec<KeyedHash> = texts.into_iter().collect();
         for part in texts.chunks(PART) {
             let texts = part.to_vec();
             self.access
-                .commit(caller, vec![Change::DeleteTombstones { texts }])?;
+                .commit(vec![Change::DeleteTombstones { texts }])?;
         }
         Ok(Lifted {
             memories: memories.len() as u64,
-            files: self.read_anew(caller, files, &salts, &sources)?,
+            files: self.read_anew(files, &salts, &sources)?,
         })
     }
 
     /// Has those of the files that have one of these hashes read again; returns their number.
     fn read_anew(
         &self,
-        caller: &Caller,
         files: Vec<SourceFile>,
         salts: &[Salt],
         sources: &HashSet<KeyedHash>,
@@ -186,7 +181,7 @@ impl Memories<'_> {
                 file: Box::new(anew),
                 expect: Some(Box::new(file)),
             };
-            match self.access.commit(caller, vec![put]) {
+            match self.access.commit(vec![put]) {
                 // Another process reads it just now.
                 Err(error) if error.code == ErrorCode::Conflict => {}
                 outcome => {
@@ -206,11 +201,11 @@ impl Memories<'_> {
 
     /// Returns the files of this machine in all collections, also in those that have no memory any
     /// more. Reads all of the store, which no caller of a tool waits for.
-    fn source_files(&self, caller: &Caller) -> Result<Vec<SourceFile>> {
+    fn source_files(&self) -> Result<Vec<SourceFile>> {
         let mut files = Vec::new();
         self.store.archive(self.clock.now(), &mut |archived| {
             if let Record::SourceFile(file) = archived.record
-                && archived.space == caller.space
+                && archived.space == self.caller.space
                 && file.machine == self.machine
             {
                 files.push(*file);

@@ -1,6 +1,6 @@
 //! Changing the text and the location of a memory.
 
-use loci_core::{Caller, Delivery, Error, Location, Memory, MemoryId, Redactions, Result, Tier};
+use loci_core::{Delivery, Error, Location, Memory, MemoryId, Redactions, Result, Tier};
 
 use crate::Memories;
 use crate::memories::remember::distinct;
@@ -57,7 +57,7 @@ impl Memories<'_> {
     /// As for [`update`](crate::Memories::update); `invalid_argument` for an invalid name of a
     /// collection or section or for invalid tags, or for a new location of an unlisted memory;
     /// `conflict` if another writer changes the text while the tags change.
-    pub fn refile(&self, caller: &Caller, id: &MemoryId, mut change: Refile) -> Result<Refiled> {
+    pub fn refile(&self, id: &MemoryId, mut change: Refile) -> Result<Refiled> {
         let Refile {
             content,
             collection,
@@ -83,7 +83,7 @@ impl Memories<'_> {
             check::tags("tags", tags)?;
             *tags = distinct(std::mem::take(tags));
         }
-        let before = self.access.writable(caller, id)?;
+        let before = self.access.writable(id)?;
         if let Some(content) = content
             && self.notes.is_note(&before)?
         {
@@ -107,7 +107,7 @@ impl Memories<'_> {
         let (memory, embedding) = if change == Refile::default() {
             (before, Embedding::Done)
         } else {
-            self.revise(caller, &before, &change, None, &found)?
+            self.revise(&before, &change, None, &found)?
         };
         Ok(Refiled {
             memory,

@@ -136,16 +136,16 @@ impl Memories<'_> {
     /// memory is of another tier; `not_found` if the caller cannot read that memory, `forbidden` if
     /// the caller may not change it; `conflict` if the caller's data was wiped meanwhile;
     /// `unavailable` if the store cannot be written. Then nothing was stored.
-    pub fn remember(&self, caller: &Caller, request: Remember) -> Result<Remembered> {
+    pub fn remember(&self, request: Remember) -> Result<Remembered> {
         let once = request.once;
-        let (memory, compare_in) = self.requested(caller, request)?;
+        let (memory, compare_in) = self.requested(request)?;
         let Prepared {
             mut remembered,
             passages,
             since,
-        } = self.prepared(caller, memory, compare_in)?;
+        } = self.prepared(memory, compare_in)?;
         if let Some(id) = remembered.duplicate_of.as_ref().filter(|_| once)
-            && let Ok(memory) = self.access.readable(caller, id)
+            && let Ok(memory) = self.access.readable(id)
         {
             remembered = Remembered {
                 memory,
@@ -155,22 +155,21 @@ impl Memories<'_> {
             };
             return Ok(remembered);
         }
-        self.commit_new(caller, &remembered.memory, passages, since)?;
+        self.commit_new(&remembered.memory, passages, since)?;
         self.models.embed_soon(&remembered.embedding);
-        remembered.start_overflow = self.context.start_overflow(caller, &remembered.memory);
+        remembered.start_overflow = self.context.start_overflow(&remembered.memory);
         Ok(remembered)
     }
 
     /// Returns the memory that a request makes, and the collections to compare it with.
     pub(crate) fn requested(
         &self,
-        caller: &Caller,
         request: Remember,
     ) -> Result<(Memory, Option<CollectionFilter>)> {
         let mut request = self.redaction.redacted_request(request);
         check_request(&request)?;
         if let Some(old) = &request.supersedes
-            && self.access.writable(caller, old)?.tier != request.tier
+            && self.access.writable(old)?.tier != request.tier
         {
             // A reader of one of the two tiers is not shown the other.
             let problem = "is of a memory that is kept apart from others; what was stored through other tools cannot replace it";
@@ -178,21 +177,23 @@ impl Memories<'_> {
         }
         note_machine(&mut request.attributes, self.machine);
         let compare_in = request.compare_in.take();
-        Ok((new_memory(caller, request, self.clock.now()), compare_in))
+        Ok((
+            new_memory(&self.caller, request, self.clock.now()),
+            compare_in,
+        ))
     }
 
     /// Embeds and compares a new memory.
     pub(crate) fn prepared(
         &self,
-        caller: &Caller,
         memory: Memory,
         compare_in: Option<CollectionFilter>,
     ) -> Result<Prepared> {
         // A caller without the scope `read` must not learn of memories by storing similar ones.
-        let compare_in = compare_in.filter(|_| caller.principal.scopes.allow(Scope::Read));
+        let compare_in = compare_in.filter(|_| self.caller.principal.scopes.allow(Scope::Read));
         // The comparison reads the version, too.
         let version = match compare_in {
-            None => Some(self.store.version(&caller.space)?),
+            None => Some(self.store.version(&self.caller.space)?),
             Some(_) => None,
         };
         let mut passages = indexed::passages(&memory);
@@ -200,9 +201,7 @@ impl Memories<'_> {
             self.models
                 .embed_at_once(memory.title.as_deref(), &memory.content, &mut passages);
         let compared = match compare_in {
-            Some(collections) => self
-                .search
-                .compared(caller, &memory, collections, &vectors)?,
+            Some(collections) => self.search.compared(&memory, collections, &vectors)?,
             None => Compared::default(),
         };
         Ok(Prepared {
@@ -222,7 +221,6 @@ impl Memories<'_> {
     /// `conflict` if the id is taken, or the caller's data was wiped since then.
     pub(crate) fn commit_new(
         &self,
-        caller: &Caller,
         memory: &Memory,
         passages: Vec<Passage>,
         since: u64,
@@ -238,11 +236,11 @@ impl Memories<'_> {
         });
         // No other writer knows a new id, so only a wipe can cause a conflict.
         let Some(old) = supersedes else {
-            return self.access.commit(caller, new);
+            return self.access.commit(new);
         };
 
         let _exclusive = self.locks.lock(&old);
-        let mut latest = self.access.writable(caller, &old)?;
+        let mut latest = self.access.writable(&old)?;
         loop {
             let revision = latest.revision;
             latest.weight = latest.weight.min(SUPERSEDED_WEIGHT);
@@ -252,12 +250,12 @@ impl Memories<'_> {
                 passages: None,
                 expect: Expect::Revision(revision),
             };
-            match self.access.commit(
-                caller,
-                std::iter::once(fade).chain(new.iter().cloned()).collect(),
-            ) {
+            match self
+                .access
+                .commit(std::iter::once(fade).chain(new.iter().cloned()).collect())
+            {
                 Err(error) if error.code == ErrorCode::Conflict => {
-                    latest = self.access.writable(caller, &old)?;
+                    latest = self.access.writable(&old)?;
                     // The old memory has not changed, so the data was wiped, or the id is taken.
                     if latest.revision == revision {
                         return Err(error);

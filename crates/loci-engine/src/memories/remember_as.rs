@@ -19,28 +19,23 @@ impl Memories<'_> {
     /// memory of another kind or tier, or to one that was deleted and is not purged yet, or if the
     /// caller's data was wiped meanwhile; `unavailable` if the store cannot be written. Then
     /// nothing was stored.
-    pub fn remember_as(
-        &self,
-        caller: &Caller,
-        id: &MemoryId,
-        request: Remember,
-    ) -> Result<Remembered> {
-        let since = self.store.version(&caller.space)?;
+    pub fn remember_as(&self, id: &MemoryId, request: Remember) -> Result<Remembered> {
+        let since = self.store.version(&self.caller.space)?;
         let request = self.redaction.redacted_request(request);
         check_request(&request)?;
         let new = Memory {
             id: id.clone(),
-            ..new_memory(caller, request, self.clock.now())
+            ..new_memory(&self.caller, request, self.clock.now())
         };
         let mut passages = indexed::passages(&new);
         // Checked before the model is called, which takes longer.
-        self.replaced(caller, &new)?;
+        self.replaced(&new)?;
         let (embedding, _) = self.models.embed_at_once(None, &new.content, &mut passages);
         let memory = self.locks.change(id, || {
-            let (memory, expect, kept) = match self.replaced(caller, &new)? {
+            let (memory, expect, kept) = match self.replaced(&new)? {
                 None => (new.clone(), Expect::Absent, None),
                 Some(old) => {
-                    let memory = in_place_of(caller, &old, new.clone());
+                    let memory = in_place_of(&self.caller, &old, new.clone());
                     let kept = kept(&old, &memory);
                     (memory, Expect::Revision(old.revision), kept)
                 }
@@ -50,17 +45,17 @@ impl Memories<'_> {
                 passages: Some(passages.clone()),
                 expect,
             };
-            let not_note = not_note(&caller.space, id).filter(|_| expect != Expect::Absent);
+            let not_note = not_note(&self.caller.space, id).filter(|_| expect != Expect::Absent);
             let changes = not_wiped(&memory, since)
                 .into_iter()
                 .chain(not_note)
                 .chain(kept)
                 .chain([put])
                 .collect();
-            match self.access.commit(caller, changes) {
+            match self.access.commit(changes) {
                 // No other process has stored it meanwhile, so a retry will not help.
                 Err(error) if error.code == ErrorCode::Conflict && expect == Expect::Absent => {
-                    if self.store.get(&caller.space, id)?.is_some() {
+                    if self.store.get(&self.caller.space, id)?.is_some() {
                         return Err(error);
                     }
                     Ok(None)
@@ -85,11 +80,11 @@ impl Memories<'_> {
     }
 
     /// Returns the memory that the new one replaces, if there is one.
-    fn replaced(&self, caller: &Caller, new: &Memory) -> Result<Option<Memory>> {
-        let Some(old) = self.store.get(&caller.space, &new.id)? else {
+    fn replaced(&self, new: &Memory) -> Result<Option<Memory>> {
+        let Some(old) = self.store.get(&self.caller.space, &new.id)? else {
             return Ok(None);
         };
-        if !caller.reader().may_read(&old) || !caller.may_write(&old) {
+        if !self.caller.reader().may_read(&old) || !self.caller.may_write(&old) {
             return Err(Error::not_found(format!(
                 "there is no memory with the id {} that is yours",
                 new.id

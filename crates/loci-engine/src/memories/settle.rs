@@ -1,6 +1,6 @@
 //! Deciding between two memories, of which one is to be used from now on.
 
-use loci_core::{Caller, Change, Error, Forgotten, Memory, MemoryId, Result};
+use loci_core::{Change, Error, Forgotten, Memory, MemoryId, Result};
 
 use crate::Memories;
 use crate::memories::remember::SUPERSEDED_WEIGHT;
@@ -33,14 +33,14 @@ impl Memories<'_> {
     /// # Errors
     /// `invalid_argument` if the two are one; `not_found` if the caller can read no such memory,
     /// `forbidden` if it may only read the other one; those of `forget_softly`.
-    pub fn settle(&self, caller: &Caller, kept: &MemoryId, other: &MemoryId) -> Result<Settled> {
+    pub fn settle(&self, kept: &MemoryId, other: &MemoryId) -> Result<Settled> {
         if kept == other {
             return Err(Error::invalid("other", "must be another memory"));
         }
         let superseded = self.locks.change(other, || {
-            let keeper = self.access.readable(caller, kept)?;
-            let replaced = self.access.writable(caller, other)?;
-            if !self.can_supersede(caller, &keeper, &replaced)? {
+            let keeper = self.access.readable(kept)?;
+            let replaced = self.access.writable(other)?;
+            if !self.can_supersede(&keeper, &replaced)? {
                 return Ok(None);
             }
             let weight = replaced.weight;
@@ -52,13 +52,13 @@ impl Memories<'_> {
                 weight: weight.min(SUPERSEDED_WEIGHT),
                 ..replaced
             };
-            self.put_both(caller, keeper, faded)?;
+            self.put_both(keeper, faded)?;
             Ok(Some(Settled::Superseded { weight }))
         })?;
         if let Some(settled) = superseded {
             return Ok(settled);
         }
-        self.forget_softly(caller, other)?;
+        self.forget_softly(other)?;
         Ok(Settled::Forgotten)
     }
 
@@ -68,20 +68,14 @@ impl Memories<'_> {
     /// # Errors
     /// `not_found` if the caller can read no such memory, `forbidden` if it may only read it;
     /// `unavailable` if the store cannot be written.
-    pub fn unsettle(
-        &self,
-        caller: &Caller,
-        kept: &MemoryId,
-        other: &MemoryId,
-        settled: &Settled,
-    ) -> Result<()> {
+    pub fn unsettle(&self, kept: &MemoryId, other: &MemoryId, settled: &Settled) -> Result<()> {
         let Settled::Superseded { weight } = *settled else {
-            return self.unforget(caller, other).map(drop);
+            return self.unforget(other).map(drop);
         };
         self.locks.change(other, || {
             let show = Forgotten::Show;
-            let keeper = self.access.writable_among(caller, kept, show)?;
-            let replaced = self.access.writable_among(caller, other, show)?;
+            let keeper = self.access.writable_among(kept, show)?;
+            let replaced = self.access.writable_among(other, show)?;
             if keeper.supersedes.as_ref() != Some(other) {
                 return Ok(());
             }
@@ -89,25 +83,25 @@ impl Memories<'_> {
                 supersedes: None,
                 ..keeper
             };
-            self.put_both(caller, keeper, Memory { weight, ..replaced })
+            self.put_both(keeper, Memory { weight, ..replaced })
         })
     }
 
-    fn put_both(&self, caller: &Caller, one: Memory, other: Memory) -> Result<()> {
+    fn put_both(&self, one: Memory, other: Memory) -> Result<()> {
         let ids = [&one.id, &other.id];
-        let not_notes = ids.map(|id| not_note(&caller.space, id));
+        let not_notes = ids.map(|id| not_note(&self.caller.space, id));
         let changes: Vec<Change> = not_notes
             .into_iter()
             .flatten()
             .chain([one, other].map(|memory| put_next(memory, None).0))
             .collect();
-        self.access.commit(caller, changes)
+        self.access.commit(changes)
     }
 
     /// Returns true if a memory may supersede another one as it is now.
-    fn can_supersede(&self, caller: &Caller, keeper: &Memory, replaced: &Memory) -> Result<bool> {
+    fn can_supersede(&self, keeper: &Memory, replaced: &Memory) -> Result<bool> {
         let is_free = keeper.supersedes.is_none() && keeper.tier == replaced.tier;
-        if !is_free || !caller.may_write(keeper) {
+        if !is_free || !self.caller.may_write(keeper) {
             return Ok(false);
         }
         if self.notes.is_note(keeper)? || self.notes.is_note(replaced)? {
@@ -120,7 +114,7 @@ impl Memories<'_> {
             if id == keeper.id {
                 return Ok(false);
             }
-            let older = self.store.get(&caller.space, &id)?;
+            let older = self.store.get(&self.caller.space, &id)?;
             next = older.and_then(|older| older.supersedes);
         }
         Ok(false)

@@ -1,7 +1,7 @@
 //! Reading one memory by its id.
 
 use loci_core::{
-    Caller, CollectionFilter, Error, Filter, Forgotten, Memory, MemoryId, Result, Scope, Tier,
+    CollectionFilter, Error, Filter, Forgotten, Memory, MemoryId, Result, Scope, Tier,
 };
 
 use crate::Memories;
@@ -21,16 +21,18 @@ impl Memories<'_> {
     /// # Errors
     /// `invalid_argument`, naming `argument`, for an invalid id, and for a part of several ids,
     /// with these ids; `unavailable` if the store cannot be read.
-    pub fn memory_id(&self, caller: &Caller, argument: &str, text: &str) -> Result<MemoryId> {
+    pub fn memory_id(&self, argument: &str, text: &str) -> Result<MemoryId> {
         let filter = || Filter {
             tiers: Vec::new(),
             unlisted_origin: None,
             forgotten: Forgotten::Show,
-            ..self.access.filter(caller, CollectionFilter::Any)
+            ..self.access.filter(CollectionFilter::Any)
         };
         let id = match MemoryId::parse(argument, text) {
             // No store holds an id with NUL, and not every store can be asked for one.
-            Err(error) if caller.principal.scopes.allow(Scope::Read) && !text.contains('\0') => {
+            Err(error)
+                if self.caller.principal.scopes.allow(Scope::Read) && !text.contains('\0') =>
+            {
                 let id = MemoryId::new(text);
                 let places = self
                     .store
@@ -45,7 +47,7 @@ impl Memories<'_> {
         };
         // A caller without the scope `read` learns nothing of existing ids.
         if text.chars().count() < ID_PART_CHARACTERS_MIN
-            || !caller.principal.scopes.allow(Scope::Read)
+            || !self.caller.principal.scopes.allow(Scope::Read)
         {
             return Ok(id);
         }
@@ -86,23 +88,17 @@ impl Memories<'_> {
     /// # Errors
     /// `not_found`, with the same message, if there is none or the caller may not read it;
     /// `unavailable` if the store cannot be read.
-    pub fn show(&self, caller: &Caller, id: &MemoryId) -> Result<Memory> {
-        self.access
-            .without_hidden(caller, self.access.readable(caller, id)?)
+    pub fn show(&self, id: &MemoryId) -> Result<Memory> {
+        self.access.without_hidden(self.access.readable(id)?)
     }
 
     /// Returns the same, with forgotten memories if `forgotten` shows them.
     ///
     /// # Errors
     /// As for [`show`](crate::Memories::show).
-    pub fn show_among(
-        &self,
-        caller: &Caller,
-        id: &MemoryId,
-        forgotten: Forgotten,
-    ) -> Result<Memory> {
+    pub fn show_among(&self, id: &MemoryId, forgotten: Forgotten) -> Result<Memory> {
         self.access
-            .without_hidden(caller, self.access.readable_among(caller, id, forgotten)?)
+            .without_hidden(self.access.readable_among(id, forgotten)?)
     }
 
     /// Returns those of the memories with these ids that [`show_among`](crate::Memories::show_among)
@@ -110,16 +106,9 @@ impl Memories<'_> {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn show_all(
-        &self,
-        caller: &Caller,
-        ids: &[MemoryId],
-        forgotten: Forgotten,
-    ) -> Result<Vec<Memory>> {
-        let mut found = self
-            .access
-            .all_readable_of(caller, ids, &TIERS_BY_ID, forgotten)?;
-        self.access.hide_references(caller, &mut found)?;
+    pub fn show_all(&self, ids: &[MemoryId], forgotten: Forgotten) -> Result<Vec<Memory>> {
+        let mut found = self.access.all_readable_of(ids, &TIERS_BY_ID, forgotten)?;
+        self.access.hide_references(&mut found)?;
         Ok(found)
     }
 
@@ -127,16 +116,8 @@ impl Memories<'_> {
     ///
     /// # Errors
     /// As for [`show`](crate::Memories::show).
-    pub fn show_of(
-        &self,
-        caller: &Caller,
-        id: &MemoryId,
-        tiers: &[Tier],
-        forgotten: Forgotten,
-    ) -> Result<Memory> {
-        self.access.without_hidden(
-            caller,
-            self.access.readable_of(caller, id, tiers, forgotten)?,
-        )
+    pub fn show_of(&self, id: &MemoryId, tiers: &[Tier], forgotten: Forgotten) -> Result<Memory> {
+        self.access
+            .without_hidden(self.access.readable_of(id, tiers, forgotten)?)
     }
 }

@@ -1,8 +1,8 @@
 //! Changing a memory.
 
 use loci_core::{
-    Caller, Change, Delivery, Error, ErrorCode, Expect, Forgotten, Memory, MemoryId, Passage,
-    Redactions, Result, Visibility,
+    Change, Delivery, Error, ErrorCode, Expect, Forgotten, Memory, MemoryId, Passage, Redactions,
+    Result, Visibility,
 };
 use loci_search::{document, indexed};
 
@@ -25,28 +25,26 @@ impl Memories<'_> {
     /// written.
     pub fn update(
         &self,
-        caller: &Caller,
         id: &MemoryId,
         content: &str,
         shared: Option<bool>,
     ) -> Result<(Memory, Embedding)> {
         let content = self.redaction.redact_stored(content);
         check::content("content", &content.text)?;
-        let before = self.access.writable(caller, id)?;
+        let before = self.access.writable(id)?;
         let found = content.found();
         let change = Refile {
             content: Some(content.text.into_owned()),
             ..Refile::default()
         };
-        let (memory, embedding) = self.revise(caller, &before, &change, shared, &found)?;
-        Ok((self.access.without_hidden(caller, memory)?, embedding))
+        let (memory, embedding) = self.revise(&before, &change, shared, &found)?;
+        Ok((self.access.without_hidden(memory)?, embedding))
     }
 
     /// Makes these changes to a memory, or to the file of a note, and sets whether it is shared.
     /// `found` are the redactions of the new content.
     pub(crate) fn revise(
         &self,
-        caller: &Caller,
         before: &Memory,
         change: &Refile,
         shared: Option<bool>,
@@ -57,20 +55,19 @@ impl Memories<'_> {
         }
         let in_file = || {
             if self.notes.is_note(before)? {
-                self.revise_note(caller, before, change, shared)
+                self.revise_note(before, change, shared)
             } else {
                 Ok(None)
             }
         };
         in_file_or_store(in_file, || {
-            self.revise_memory(caller, before, change, shared, found)
+            self.revise_memory(before, change, shared, found)
         })
     }
 
     /// Makes the changes to a memory in the store; returns `None` if it is a note by now.
     fn revise_memory(
         &self,
-        caller: &Caller,
         before: &Memory,
         change: &Refile,
         shared: Option<bool>,
@@ -91,47 +88,47 @@ impl Memories<'_> {
                     .embed_at_once(before.title.as_deref(), content, &mut passages);
             (content, passages, embedding)
         });
-        let revised =
-            self.notes
-                .change_in_store(caller, &before.id, Forgotten::Hide, |stored| {
-                    let mut memory = stored.clone();
-                    share(&mut memory, shared)?;
-                    memory.location = change.place_after(&memory.location);
-                    if let Some(tags) = &change.tags {
-                        if change.content.is_none() && memory.content != before.content {
-                            return Err(changed_meanwhile());
-                        }
-                        memory.tags.clone_from(tags);
+        let revised = self
+            .notes
+            .change_in_store(&before.id, Forgotten::Hide, |stored| {
+                let mut memory = stored.clone();
+                share(&mut memory, shared)?;
+                memory.location = change.place_after(&memory.location);
+                if let Some(tags) = &change.tags {
+                    if change.content.is_none() && memory.content != before.content {
+                        return Err(changed_meanwhile());
                     }
-                    memory.delivery = change.delivery.unwrap_or(memory.delivery);
-                    let passages = text.as_ref().map(|(content, passages, _)| {
-                        if change.content.is_some() {
-                            (*content).clone_into(&mut memory.content);
-                            found.write_to(&mut memory.attributes);
-                            memory.set_writer(caller);
-                            // It belongs to the former text.
-                            memory.summary = None;
-                            // A faster writer may have set a later time.
-                            memory.updated_at = memory.updated_at.max(now);
-                        }
-                        // Another writer may have replaced it by one with other tags.
-                        if memory.metadata() == metadata {
-                            return passages.clone();
-                        }
-                        let indexed = indexed::of_text(content, &memory.metadata(), &marks, now)
-                            .into_iter()
-                            .zip(passages);
-                        indexed
-                            .map(|(text, passage)| Passage {
-                                vector: passage.vector.clone(),
-                                ..text
-                            })
-                            .collect()
-                    });
-                    let (change, memory) = put_next(memory, passages);
-                    let changes = kept(&stored, &memory).into_iter().chain([change]);
-                    Ok((changes.collect(), memory))
-                })?;
+                    memory.tags.clone_from(tags);
+                }
+                memory.delivery = change.delivery.unwrap_or(memory.delivery);
+                let passages = text.as_ref().map(|(content, passages, _)| {
+                    if change.content.is_some() {
+                        (*content).clone_into(&mut memory.content);
+                        found.write_to(&mut memory.attributes);
+                        memory.set_writer(&self.caller);
+                        // It belongs to the former text.
+                        memory.summary = None;
+                        // A faster writer may have set a later time.
+                        memory.updated_at = memory.updated_at.max(now);
+                    }
+                    // Another writer may have replaced it by one with other tags.
+                    if memory.metadata() == metadata {
+                        return passages.clone();
+                    }
+                    let indexed = indexed::of_text(content, &memory.metadata(), &marks, now)
+                        .into_iter()
+                        .zip(passages);
+                    indexed
+                        .map(|(text, passage)| Passage {
+                            vector: passage.vector.clone(),
+                            ..text
+                        })
+                        .collect()
+                });
+                let (change, memory) = put_next(memory, passages);
+                let changes = kept(&stored, &memory).into_iter().chain([change]);
+                Ok((changes.collect(), memory))
+            })?;
         let Some(memory) = revised else {
             return Ok(None);
         };
@@ -143,48 +140,42 @@ impl Memories<'_> {
     /// Makes the changes in the file of a note; returns `None` if it is not a note any more.
     fn revise_note(
         &self,
-        caller: &Caller,
         before: &Memory,
         change: &Refile,
         shared: Option<bool>,
     ) -> Result<Option<(Memory, Embedding)>> {
         let body = change.content.as_deref().map(note_body);
         let (embedding, embedded) = match &body {
-            Some(body) => self
-                .notes
-                .embed_ahead(caller, before.title.as_deref(), body),
+            Some(body) => self.notes.embed_ahead(before.title.as_deref(), body),
             None => (Embedding::Done, Embedded::default()),
         };
-        let revised = self.notes.change(
-            caller,
-            &before.id,
-            Forgotten::Hide,
-            &embedded,
-            |memory, note| {
-                share(&mut memory.clone(), shared)?;
-                if let Some(body) = &body {
-                    if memory.content != before.content && memory.content != *body {
-                        return Err(changed_meanwhile());
+        let revised =
+            self.notes
+                .change(&before.id, Forgotten::Hide, &embedded, |memory, note| {
+                    share(&mut memory.clone(), shared)?;
+                    if let Some(body) = &body {
+                        if memory.content != before.content && memory.content != *body {
+                            return Err(changed_meanwhile());
+                        }
+                        note.body.clone_from(body);
+                        note.updated_at = Some(self.notes.note_time());
                     }
-                    note.body.clone_from(body);
-                    note.updated_at = Some(self.notes.note_time());
-                }
-                if let Some(collection) = &change.collection {
-                    // No line of a file is ever removed.
-                    note.collection = Some(collection.clone().unwrap_or_else(|| GLOBAL.to_owned()));
-                }
-                if let Some(section) = &change.section {
-                    note.section = Some(section.clone());
-                }
-                if let Some(tags) = &change.tags {
-                    note.tags.clone_from(tags);
-                }
-                if let Some(delivery) = change.delivery {
-                    note.always_load = delivery == Delivery::Bootstrap;
-                }
-                Ok(true)
-            },
-        )?;
+                    if let Some(collection) = &change.collection {
+                        // No line of a file is ever removed.
+                        note.collection =
+                            Some(collection.clone().unwrap_or_else(|| GLOBAL.to_owned()));
+                    }
+                    if let Some(section) = &change.section {
+                        note.section = Some(section.clone());
+                    }
+                    if let Some(tags) = &change.tags {
+                        note.tags.clone_from(tags);
+                    }
+                    if let Some(delivery) = change.delivery {
+                        note.always_load = delivery == Delivery::Bootstrap;
+                    }
+                    Ok(true)
+                })?;
         Ok(revised.map(|note| (note, embedding)))
     }
 
@@ -194,14 +185,14 @@ impl Memories<'_> {
     /// `invalid_argument` for making a common memory private; `not_found` if the caller can read no
     /// such memory, `forbidden` if it may only read it; `unavailable` if the store cannot be
     /// written.
-    pub fn set_shared(&self, caller: &Caller, id: &MemoryId, shared: bool) -> Result<Memory> {
+    pub fn set_shared(&self, id: &MemoryId, shared: bool) -> Result<Memory> {
         // The file of a note does not record this.
         self.locks.change(id, || {
-            let mut memory = self.access.writable(caller, id)?;
+            let mut memory = self.access.writable(id)?;
             share(&mut memory, Some(shared))?;
             let (change, memory) = put_next(memory, None);
-            self.access.commit(caller, vec![change])?;
-            self.access.without_hidden(caller, memory)
+            self.access.commit(vec![change])?;
+            self.access.without_hidden(memory)
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Former versions of a memory.
 
-use loci_core::{Caller, Change, Memory, MemoryId, Result, Version};
+use loci_core::{Change, Memory, MemoryId, Result, Version};
 
 use crate::Memories;
 
@@ -10,8 +10,8 @@ impl Memories<'_> {
     ///
     /// # Errors
     /// As for [`show`](crate::Memories::show).
-    pub fn versions(&self, caller: &Caller, id: &MemoryId) -> Result<Vec<Version>> {
-        let memory = self.access.readable(caller, id)?;
+    pub fn versions(&self, id: &MemoryId) -> Result<Vec<Version>> {
+        let memory = self.access.readable(id)?;
         self.store.versions(&memory.space, &memory.id)
     }
 }

@@ -1,8 +1,8 @@
 //! Writing a note: first the file, then its index.
 
 use loci_core::{
-    Caller, Change, Created, Error, ErrorCode, FileRead, Memory, MemoryId, Note, NoteContent,
-    NoteFile, RecordVerb, Result, Space,
+    Change, Created, Error, ErrorCode, FileRead, Memory, MemoryId, Note, NoteContent, NoteFile,
+    RecordVerb, Result, Space,
 };
 use sha2::{Digest, Sha256};
 use uuid::{Builder, Uuid};
@@ -56,9 +56,9 @@ impl Notes<'_> {
     /// `tags`, `idempotency_key`); `conflict` if the key was used for another request; `forbidden`
     /// outside the default space; `unavailable` if there is no folder of notes, it is away, or it
     /// or the store cannot be written.
-    pub fn append(&self, caller: &Caller, request: AppendNote<'_>) -> Result<Appended> {
-        let since = self.store.version(&caller.space)?;
-        if caller.space != Space::default() {
+    pub fn append(&self, request: AppendNote<'_>) -> Result<Appended> {
+        let since = self.store.version(&self.caller.space)?;
+        if self.caller.space != Space::default() {
             let message = format!("notes are kept in the space `{}` alone", Space::default());
             return Err(Error::new(ErrorCode::Forbidden, message));
         }
@@ -75,13 +75,13 @@ impl Notes<'_> {
         let kept = || {
             keyed
                 .as_ref()
-                .map_or(Ok(None), |keyed| self.idempotency.kept(caller, keyed))
+                .map_or(Ok(None), |keyed| self.idempotency.kept(keyed))
         };
         if let Some(before) = kept()? {
             return Ok(Appended::Before(before.answer));
         }
         // Before taking the lock, for which others wait.
-        let (embedding, embedded) = self.embed_ahead(caller, note.title.as_deref(), &note.body);
+        let (embedding, embedded) = self.embed_ahead(note.title.as_deref(), &note.body);
 
         let _lock = self.lock(folder)?;
         // Another caller may have been faster.
@@ -91,7 +91,7 @@ impl Notes<'_> {
         let is_other_folder = self.is_other_folder(folder)?;
         let now = self.note_time();
         (note.created_at, note.updated_at) = (Some(now), Some(now));
-        let (path, read) = self.create_note(folder, caller, note, keyed.as_ref())?;
+        let (path, read) = self.create_note(folder, note, keyed.as_ref())?;
         let mut changes = Vec::new();
         if is_other_folder {
             let identity = folder.files.identity().ok().flatten();
@@ -106,13 +106,12 @@ impl Notes<'_> {
         let keep = |note: &Memory| {
             Some(
                 self.idempotency
-                    .keep(caller, keyed.as_ref()?, answer?(note), Vec::new()),
+                    .keep(keyed.as_ref()?, answer?(note), Vec::new()),
             )
         };
-        let (note, failure) = self.index_written(caller, since, &written, &embedded, keep);
-        caller
-            .trail
-            .note(RecordVerb::Stored, note.id.as_str(), Some(false));
+        let (note, failure) = self.index_written(since, &written, &embedded, keep);
+        self.caller
+            .note_record(RecordVerb::Stored, note.id.as_str(), Some(false));
         let note = Box::new(note);
         Ok(match failure {
             None => Appended::New(note, embedding),
@@ -147,7 +146,6 @@ impl Notes<'_> {
     /// error if the index cannot be written now.
     fn index_written(
         &self,
-        caller: &Caller,
         since: u64,
         written: &Written<'_>,
         embedded: &Embedded,
@@ -168,11 +166,11 @@ impl Notes<'_> {
             note.by_admin = false;
             if is_named {
                 if note.owner.is_none() {
-                    note.owner.clone_from(&caller.principal.subject);
-                    note.actor.clone_from(&caller.principal.actor);
-                    caller.origin.clone_into(&mut note.origin);
+                    note.owner.clone_from(&self.caller.principal.subject);
+                    note.actor.clone_from(&self.caller.principal.actor);
+                    self.caller.origin.clone_into(&mut note.origin);
                 }
-                note.set_writer(caller);
+                note.set_writer(&self.caller);
                 changes.extend(not_wiped(&note, since));
                 changes.extend(keep(&note));
             }
@@ -234,11 +232,10 @@ impl Notes<'_> {
     fn create_note(
         &self,
         folder: &FolderState,
-        caller: &Caller,
         mut note: Note,
         keyed: Option<&KeyedRequest<'_>>,
     ) -> Result<(String, FileRead)> {
-        note.id = Some(self.note_id(caller, keyed));
+        note.id = Some(self.note_id(keyed));
         match folder.files.create(&note, keyed.is_some())? {
             Created::New(path, read) => Ok((path, read)),
             Created::Before(path, read) => {
@@ -255,7 +252,7 @@ impl Notes<'_> {
                                    key of its own for each";
                     return Err(Error::new(ErrorCode::Conflict, message));
                 }
-                note.id = Some(self.note_id(caller, None));
+                note.id = Some(self.note_id(None));
                 match folder.files.create(&note, false)? {
                     Created::New(path, read) | Created::Before(path, read) => Ok((path, read)),
                 }
@@ -267,16 +264,16 @@ impl Notes<'_> {
     /// 9562](https://www.rfc-editor.org/rfc/rfc9562#name-uuid-version-7)). Under a key, its random
     /// bits are always the same, so that a file created under the key is recognised; the time is
     /// not.
-    fn note_id(&self, caller: &Caller, keyed: Option<&KeyedRequest<'_>>) -> MemoryId {
+    fn note_id(&self, keyed: Option<&KeyedRequest<'_>>) -> MemoryId {
         let Some(keyed) = keyed else {
             return MemoryId::new(Uuid::now_v7().to_string());
         };
-        let subject = caller.principal.subject.as_deref();
+        let subject = self.caller.principal.subject.as_deref();
         let mut hasher = Sha256::new()
             .chain_update("a note under a key")
             .chain_update([u8::from(subject.is_some())]);
         for part in [
-            caller.space.as_str(),
+            self.caller.space.as_str(),
             subject.unwrap_or_default(),
             keyed.operation,
             keyed.key,

@@ -1,8 +1,8 @@
 //! Changes of notes through their files.
 
 use loci_core::{
-    Caller, Change, ContentHash, Error, ErrorCode, FileProblemKind, FileRead, Filter, Forgotten,
-    Memory, MemoryId, Note, NoteFile, RecordVerb, Result, Space,
+    Change, ContentHash, Error, ErrorCode, FileProblemKind, FileRead, Filter, Forgotten, Memory,
+    MemoryId, Note, NoteFile, RecordVerb, Result, Space,
 };
 
 use super::{Embedded, Extent, FolderState, Reading};
@@ -68,23 +68,22 @@ impl Notes<'_> {
     /// `unavailable` if the store cannot be written.
     pub(crate) fn change_in_store<T>(
         &self,
-        caller: &Caller,
         id: &MemoryId,
         forgotten: Forgotten,
         mut change: impl FnMut(Memory) -> Result<(Vec<Change>, T)>,
     ) -> Result<Option<T>> {
         self.locks.change(id, || {
-            let memory = self.access.writable_among(caller, id, forgotten)?;
+            let memory = self.access.writable_among(id, forgotten)?;
             if self.is_note(&memory)? {
                 return Ok(None);
             }
             let (changes, done) = change(memory)?;
             if !changes.is_empty() {
-                let changes = not_note(&caller.space, id)
+                let changes = not_note(&self.caller.space, id)
                     .into_iter()
                     .chain(changes)
                     .collect();
-                self.access.commit(caller, changes)?;
+                self.access.commit(changes)?;
             }
             Ok(Some(done))
         })
@@ -100,28 +99,26 @@ impl Notes<'_> {
     /// or the folder cannot be written, or the folder is away.
     pub(crate) fn change(
         &self,
-        caller: &Caller,
         id: &MemoryId,
         forgotten: Forgotten,
         embedded: &Embedded,
         mut change: impl FnMut(&Memory, &mut Note) -> Result<bool>,
     ) -> Result<Option<Memory>> {
-        if !self.is_note(&self.access.writable_among(caller, id, forgotten)?)? {
+        if !self.is_note(&self.access.writable_among(id, forgotten)?)? {
             return Ok(None);
         }
         let folder = self.folder.ok_or_else(|| self.no_folder())?;
         let _lock = self.lock(folder)?;
         for _ in 0..ATTEMPTS_MAX {
-            let memory = self.access.writable_among(caller, id, forgotten)?;
-            let Some(row) = self.store.note_file_of(&caller.space, id)? else {
+            let memory = self.access.writable_among(id, forgotten)?;
+            let Some(row) = self.store.note_file_of(&self.caller.space, id)? else {
                 return Ok(None);
             };
             let path = row.path.clone();
             // The process that was about to create the file has ended; the reconciliation below
             // finds out whether the file exists.
             if !row.is_expected()
-                && let Some(changed) =
-                    self.try_change(caller, memory, row, embedded, &mut change)?
+                && let Some(changed) = self.try_change(memory, row, embedded, &mut change)?
             {
                 return Ok(Some(changed));
             }
@@ -136,7 +133,7 @@ impl Notes<'_> {
             }
             if self
                 .store
-                .note_file_of(&caller.space, id)?
+                .note_file_of(&self.caller.space, id)?
                 .is_some_and(|row| row.is_expected())
             {
                 return Err(Error::unavailable(
@@ -150,7 +147,6 @@ impl Notes<'_> {
     /// Attempts the change once; returns `None` if the file is not in its known state.
     fn try_change(
         &self,
-        caller: &Caller,
         memory: Memory,
         row: NoteFile,
         embedded: &Embedded,
@@ -187,9 +183,8 @@ impl Notes<'_> {
             return Ok(None);
         };
         // The file is the truth, even if it cannot be indexed now.
-        caller
-            .trail
-            .note(RecordVerb::Changed, memory.id.as_str(), Some(false));
+        self.caller
+            .note_record(RecordVerb::Changed, memory.id.as_str(), Some(false));
         // The next reconciliation resolves the links of a changed text.
         let is_linked = written
             .content
@@ -226,12 +221,11 @@ impl Notes<'_> {
     /// that were forgotten before the error stay so.
     pub(crate) fn forget_notes(
         &self,
-        caller: &Caller,
         filter: &Filter,
         only: Option<&MemoryId>,
     ) -> Result<(usize, Vec<(MemoryId, Error)>)> {
         let (mut forgotten, mut remaining) = (0, Vec::new());
-        if caller.space != Space::default() {
+        if self.caller.space != Space::default() {
             return Ok((forgotten, remaining));
         }
         let filter = Filter {
@@ -243,7 +237,7 @@ impl Notes<'_> {
             .into_iter()
             .filter(|id| only.is_none_or(|only| only == id))
         {
-            match self.forget(caller, &id) {
+            match self.forget(&id) {
                 Ok(note) => forgotten += usize::from(note.is_some()),
                 // Its file was removed meanwhile.
                 Err(error) if error.code == ErrorCode::NotFound => {}

@@ -301,19 +301,14 @@ impl Notes<'_> {
     }
 
     /// Embeds a text before it is written as a note.
-    pub(crate) fn embed_ahead(
-        &self,
-        caller: &Caller,
-        title: Option<&str>,
-        content: &str,
-    ) -> (Embedding, Embedded) {
+    pub(crate) fn embed_ahead(&self, title: Option<&str>, content: &str) -> (Embedding, Embedded) {
         let mut passages = indexed::of_text(content, &[], &[], self.clock.now());
         let (embedding, _) = self.models.embed_at_once(title, content, &mut passages);
         let vectors = passages
             .into_iter()
             .filter_map(|passage| passage.vector)
             .collect();
-        let (title, writer) = (title.map(str::to_owned), Some(caller.clone()));
+        let (title, writer) = (title.map(str::to_owned), Some(self.caller.caller.clone()));
         (
             embedding,
             Embedded {

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use loci_core::{
-    Caller, CandidateQuery, CollectionFilter, Filter, Memory, MemoryId, ModelId, Nearest,
-    QueryVector, Result, Scope, Superseded,
+    CandidateQuery, CollectionFilter, Filter, Memory, MemoryId, ModelId, Nearest, QueryVector,
+    Result, Scope, Superseded,
 };
 use loci_search::dates;
 use loci_search::query::Query;
@@ -57,12 +57,11 @@ impl Search<'_> {
     /// it supersedes.
     pub(crate) fn compared(
         &self,
-        caller: &Caller,
         memory: &Memory,
         collections: CollectionFilter,
         vectors: &[QueryVector],
     ) -> Result<Compared> {
-        let mut filter = self.access.filter(caller, collections);
+        let mut filter = self.access.filter(collections);
         filter.superseded = Superseded::Hide;
         let near = self.near_in_words_or_meaning(&filter, &memory.content, vectors)?;
         let model: Option<&ModelId> = vectors.first().map(|vector| &vector.model);
@@ -111,11 +110,11 @@ impl Search<'_> {
     /// Returns the oldest other memory that the caller may read with the same title and text,
     /// except for white space, in the same collection. `None`, with a warning in the log, if the
     /// store cannot be read.
-    pub fn duplicate_of(&self, caller: &Caller, memory: &Memory) -> Option<MemoryId> {
-        if !caller.principal.scopes.allow(Scope::Read) {
+    pub fn duplicate_of(&self, memory: &Memory) -> Option<MemoryId> {
+        if !self.caller.principal.scopes.allow(Scope::Read) {
             return None;
         }
-        let found = self.same_texts(caller, memory);
+        let found = self.same_texts(memory);
         let same = found
             .inspect_err(|error| tracing::warn!(%error, "a memory is not compared with others"))
             .ok()?;
@@ -124,12 +123,11 @@ impl Search<'_> {
             .map(|memory| memory.id)
     }
 
-    fn same_texts(&self, caller: &Caller, memory: &Memory) -> Result<Vec<Memory>> {
+    fn same_texts(&self, memory: &Memory) -> Result<Vec<Memory>> {
         let collection = memory.location.collection.clone();
-        let mut filter = self.access.filter(
-            caller,
-            collection.map_or(CollectionFilter::Global, CollectionFilter::Only),
-        );
+        let mut filter = self
+            .access
+            .filter(collection.map_or(CollectionFilter::Global, CollectionFilter::Only));
         filter.superseded = Superseded::Hide;
         let near = self.near_in_words_or_meaning(&filter, &memory.content, &[])?;
         let mut same = Vec::new();

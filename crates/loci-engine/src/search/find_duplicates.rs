@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use loci_core::{
-    Caller, CandidateQuery, Filter, Memory, MemoryId, QueryVector, RecordVerb, Result, Superseded,
+    CandidateQuery, Filter, Memory, MemoryId, QueryVector, RecordVerb, Result, Superseded,
 };
 use loci_search::query::Query;
 use loci_search::{dates, document, passages::passages};
@@ -40,14 +40,9 @@ impl Search<'_> {
     /// # Errors
     /// `invalid_argument` or `too_large` for the text (argument `content`); `unavailable` if the
     /// store cannot be read.
-    pub fn find_duplicates(
-        &self,
-        caller: &Caller,
-        content: &str,
-        query: &SimilarQuery,
-    ) -> Result<Duplicates> {
+    pub fn find_duplicates(&self, content: &str, query: &SimilarQuery) -> Result<Duplicates> {
         check::content("content", content)?;
-        let mut filter = self.access.filter(caller, query.collections.clone());
+        let mut filter = self.access.filter(query.collections.clone());
         filter.superseded = Superseded::Hide;
         self.await_search(self.begin_search())?;
         let (mut similar, has_words) = self.same_by_words(&filter, content)?;
@@ -100,7 +95,7 @@ impl Search<'_> {
         }
         keep_nearest(&mut similar, query);
         for found in &similar {
-            caller.note(RecordVerb::Returned, &found.memory);
+            self.caller.note(RecordVerb::Returned, &found.memory);
         }
         Ok(Duplicates {
             similar,

@@ -165,9 +165,9 @@ impl Search<'_> {
     /// # Errors
     /// `invalid_argument` for a blank query or a cursor of another search or caller; `too_large`
     /// for an over-long query; `unavailable` if the store cannot be read.
-    pub fn page(&self, caller: &Caller, request: &PageRequest<'_>) -> Result<HitPage> {
+    pub fn page(&self, request: &PageRequest<'_>) -> Result<HitPage> {
         check::query("query", request.query)?;
-        let cursors = Cursors::of(self.store.secret()?, caller, request);
+        let cursors = Cursors::of(self.store.secret()?, &self.caller, request);
         let mut returned = match request.cursor {
             Some(cursor) => cursors.read(cursor).ok_or_else(|| {
                 let problem =
@@ -198,13 +198,13 @@ impl Search<'_> {
         };
         let recall = Recall::new(request.query, limit, &|signals| signals.relevance);
         // One more shows whether there is another page.
-        let (hits, ranking) = self.first_hits(caller, &recall, limit + 1, Some(&paging))?;
+        let (hits, ranking) = self.first_hits(&recall, limit + 1, Some(&paging))?;
         let has_more = hits.len() > limit || !ranking.is_read();
         let is_quoted = ranking.is_quoted;
         let mut notices: Vec<String> = ranking.degraded().into_iter().collect();
         let (mut hits, is_cut) = self.fitting(hits, request, limit)?;
         self.access
-            .return_found(caller, hits.iter_mut().map(|hit| &mut hit.memory))?;
+            .return_found(hits.iter_mut().map(|hit| &mut hit.memory))?;
         let has_more = has_more || is_cut;
 
         // A result represents all memories with its text.
@@ -320,22 +320,21 @@ mod tests {
         let local = Caller::local();
         for number in 0..5 {
             engine
+                .system(&local)
                 .memories()
-                .remember(&local, Remember::new(format!("tea {number}"), "fact"))
+                .remember(Remember::new(format!("tea {number}"), "fact"))
                 .unwrap();
         }
         let cursors = Cursors::of(engine.store.secret().unwrap(), &local, &REQUEST);
         for (left, expected, is_told) in [(2, 2, true), (5, 5, false), (6, 5, false)] {
             let cursor = cursors.write(&returned(limits::PAGED_RESULTS_MAX - left));
             let page = engine
+                .system(&local)
                 .search()
-                .page(
-                    &local,
-                    &PageRequest {
-                        cursor: Some(&cursor),
-                        ..REQUEST
-                    },
-                )
+                .page(&PageRequest {
+                    cursor: Some(&cursor),
+                    ..REQUEST
+                })
                 .unwrap();
             assert_eq!(
                 (page.hits.len(), page.next_cursor),
@@ -371,15 +370,13 @@ mod tests {
                 tags: Vec::new(),
             }];
             engine
+                .system(&local)
                 .conversations()
-                .store_messages(
-                    &local,
-                    Conversation {
-                        thread: "c".to_owned(),
-                        messages,
-                        mint: &mint,
-                    },
-                )
+                .store_messages(Conversation {
+                    thread: "c".to_owned(),
+                    messages,
+                    mint: &mint,
+                })
                 .unwrap();
         }
         let search = |tiers: &[Tier], before: &[MemoryId]| {
@@ -396,8 +393,9 @@ mod tests {
                 forgotten,
             };
             let hits = engine
+                .system(&local)
                 .search()
-                .first_hits(&local, &recall, 100, Some(&paging))
+                .first_hits(&recall, 100, Some(&paging))
                 .unwrap()
                 .0;
             hits.into_iter().map(|hit| hit.memory).collect::<Vec<_>>()

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use loci_core::{Caller, CollectionFilter, Memory, QueryVector, Result, SOURCE_FILE, Superseded};
+use loci_core::{CollectionFilter, Memory, QueryVector, Result, SOURCE_FILE, Superseded};
 use loci_search::{document, passages::passages};
 
 use super::compare::is_same_text;
@@ -57,12 +57,7 @@ impl Search<'_> {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read, or is not ready to search.
-    pub fn find_pairs(
-        &self,
-        caller: &Caller,
-        memories: &[Memory],
-        duplicate_from: f32,
-    ) -> Result<Pairs> {
+    pub fn find_pairs(&self, memories: &[Memory], duplicate_from: f32) -> Result<Pairs> {
         let ready_by = self.begin_search();
         let (vectors, degraded) = self.vectors_of_openings(memories)?;
         self.await_search(ready_by)?;
@@ -71,7 +66,7 @@ impl Search<'_> {
             if newer.superseded_by.is_some() {
                 continue;
             }
-            let found = self.pairs_of(caller, newer, vector.as_slice(), duplicate_from)?;
+            let found = self.pairs_of(newer, vector.as_slice(), duplicate_from)?;
             pairs.extend(found.into_iter().map(|pair| Pair { index, ..pair }));
         }
         Ok(Pairs { pairs, degraded })
@@ -118,16 +113,14 @@ impl Search<'_> {
 
     fn pairs_of(
         &self,
-        caller: &Caller,
         newer: &Memory,
         vectors: &[QueryVector],
         duplicate_from: f32,
     ) -> Result<Vec<Pair>> {
         let collection = newer.location.collection.clone();
-        let mut filter = self.access.filter(
-            caller,
-            collection.map_or(CollectionFilter::Global, CollectionFilter::Only),
-        );
+        let mut filter = self
+            .access
+            .filter(collection.map_or(CollectionFilter::Global, CollectionFilter::Only));
         filter.superseded = Superseded::Hide;
         let near = self.near_in_words_or_meaning(&filter, &newer.content, vectors)?;
         let model = vectors.first().map(|vector| &vector.model);

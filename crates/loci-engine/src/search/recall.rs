@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::vec;
 
 use loci_core::{
-    Access, Caller, Candidate, CandidateQuery, Candidates, CollectionFilter, Filter, Memory,
-    MemoryId, QueryVector, Result, Superseded, Tier,
+    Access, Candidate, CandidateQuery, Candidates, CollectionFilter, Filter, Memory, MemoryId,
+    QueryVector, Result, Superseded, Tier,
 };
 use loci_search::dates;
 use loci_search::fusion::{Fused, fuse, reciprocal_rank};
@@ -219,8 +219,8 @@ impl Search<'_> {
     /// # Errors
     /// `invalid_argument` or `too_large` for a blank or over-long query; `unavailable` if the store
     /// cannot be read. A model that does not answer degrades the search and does not fail it.
-    pub fn recall(&self, caller: &Caller, request: &Recall<'_>) -> Result<Recalled> {
-        self.recall_as(caller, request, None)
+    pub fn recall(&self, request: &Recall<'_>) -> Result<Recalled> {
+        self.recall_as(request, None)
     }
 
     /// Returns the candidates in the caller's ranking for so many results, without the results of
@@ -231,20 +231,19 @@ impl Search<'_> {
     /// As for [`recall`](crate::Search::recall).
     pub(crate) fn rank(
         &self,
-        caller: &Caller,
         request: &Recall<'_>,
         limit: usize,
         paging: Option<&Paging<'_>>,
     ) -> Result<Ranking> {
-        let ranking = self.rank_once(caller, request, limit, paging)?;
+        let ranking = self.rank_once(request, limit, paging)?;
         // While the engine switches models, the active model may change between the embedding of
         // the question and the search.
         let is_behind = ranking.lacking.as_ref().is_some_and(|lacking| {
             self.models
-                .active_model_changed(&caller.space, &lacking.question)
+                .active_model_changed(&self.caller.space, &lacking.question)
         });
         if is_behind {
-            self.rank_once(caller, request, limit, paging)
+            self.rank_once(request, limit, paging)
         } else {
             Ok(ranking)
         }
@@ -252,13 +251,12 @@ impl Search<'_> {
 
     fn rank_once(
         &self,
-        caller: &Caller,
         request: &Recall<'_>,
         limit: usize,
         paging: Option<&Paging<'_>>,
     ) -> Result<Ranking> {
         check::query("query", request.query)?;
-        let mut filter = self.recall_filter(caller, request)?;
+        let mut filter = self.recall_filter(request)?;
         filter.forgotten = paging.map_or(filter.forgotten, |paging| paging.forgotten);
 
         let ready_by = self.begin_search();
@@ -289,7 +287,7 @@ impl Search<'_> {
                 candidates.passages_without_vector, candidates.passages
             ));
         }
-        let (accesses, unwritten) = self.accesses(caller, request, &candidates.hits)?;
+        let (accesses, unwritten) = self.accesses(request, &candidates.hits)?;
         // A scale that begins at the last candidate would differ from page to page.
         let depth = if paging.is_some() { usize::MAX } else { wanted };
         let fused = self.fused(&candidates, &query, &marks, reading, depth);
@@ -314,7 +312,7 @@ impl Search<'_> {
             _ => cut_at(&candidates.hits, wanted),
         };
         Ok(Ranking {
-            lacking: lacking.map(|question| self.lacking(caller, question, &ranked)),
+            lacking: lacking.map(|question| self.lacking(question, &ranked)),
             filter,
             ranked: ranked.into_iter(),
             returned,
@@ -327,16 +325,17 @@ impl Search<'_> {
 
     /// Counts the candidates without a vector of the question's model; the background embeds these
     /// before others.
-    fn lacking(&self, caller: &Caller, question: &QueryVector, ranked: &[Ranked]) -> Lacking {
+    fn lacking(&self, question: &QueryVector, ranked: &[Ranked]) -> Lacking {
         let lacks: Vec<&MemoryId> = ranked
             .iter()
             .filter(|one| one.signals.cosine.is_none())
             .map(|one| &one.id)
             .collect();
-        self.rounds
-            .of(&question.model)
-            .wanted
-            .put(lacks.iter().map(|id| (caller.space.clone(), (*id).clone())));
+        self.rounds.of(&question.model).wanted.put(
+            lacks
+                .iter()
+                .map(|id| (self.caller.space.clone(), (*id).clone())),
+        );
         Lacking {
             question: question.clone(),
             candidates: ranked.len(),
@@ -393,9 +392,9 @@ impl Search<'_> {
     ///
     /// # Errors
     /// As for [`recall`](crate::Search::recall).
-    pub fn fusion_input(&self, caller: &Caller, request: &Recall<'_>) -> Result<FusionInput> {
+    pub fn fusion_input(&self, request: &Recall<'_>) -> Result<FusionInput> {
         check::query("query", request.query)?;
-        let filter = self.recall_filter(caller, request)?;
+        let filter = self.recall_filter(request)?;
         let (vector, reading, _) = self.query_vector(request.query)?;
         let query = Query::parse(request.query, dates::day(filter.live_at.microseconds()));
         let marks = Marks::of(&query);
@@ -419,8 +418,8 @@ impl Search<'_> {
     }
 
     /// Returns the filter for memories that may answer the question.
-    fn recall_filter(&self, caller: &Caller, request: &Recall<'_>) -> Result<Filter> {
-        let mut filter = self.access.filter(caller, request.collections.clone());
+    fn recall_filter(&self, request: &Recall<'_>) -> Result<Filter> {
+        let mut filter = self.access.filter(request.collections.clone());
         (filter.tiers, filter.thread) = (request.tiers.clone(), request.thread.clone());
         filter.sections.clone_from(&request.sections);
         filter.kinds.clone_from(&request.kinds);
@@ -435,18 +434,19 @@ impl Search<'_> {
     /// accesses, and the accesses that are not in the store yet.
     fn accesses(
         &self,
-        caller: &Caller,
         request: &Recall<'_>,
         candidates: &[Candidate],
     ) -> Result<(Vec<u64>, HashMap<MemoryId, Access>)> {
         let ids = candidates.iter().map(|candidate| &candidate.id);
         // Read before the store, here and for the hits, so that a flush in between hides no access.
-        let unwritten = self.audit.unwritten_accesses(&caller.space, ids.clone());
+        let unwritten = self
+            .audit
+            .unwritten_accesses(&self.caller.space, ids.clone());
         if !request.counts_access {
             return Ok((Vec::new(), unwritten));
         }
         let ids: Vec<MemoryId> = ids.cloned().collect();
-        let mut counts = self.store.accesses(&caller.space, &ids)?;
+        let mut counts = self.store.accesses(&self.caller.space, &ids)?;
         for (count, id) in counts.iter_mut().zip(&ids) {
             *count += unwritten.get(id).map_or(0, |access| access.count);
         }

@@ -1,6 +1,6 @@
 //! Search with a token budget.
 
-use loci_core::{Caller, Result, limits};
+use loci_core::{Result, limits};
 use loci_search::analysis::query_terms;
 
 use crate::Search;
@@ -13,25 +13,19 @@ impl Search<'_> {
     ///
     /// # Errors
     /// As for [`recall`](crate::Search::recall).
-    pub fn recall_within(
-        &self,
-        caller: &Caller,
-        request: &Recall<'_>,
-        tokens: Option<usize>,
-    ) -> Result<Recalled> {
-        self.recall_as(caller, request, Some(self.budgets.reply_budget(tokens)))
+    pub fn recall_within(&self, request: &Recall<'_>, tokens: Option<usize>) -> Result<Recalled> {
+        self.recall_as(request, Some(self.budgets.reply_budget(tokens)))
     }
 
     pub(crate) fn recall_as(
         &self,
-        caller: &Caller,
         request: &Recall<'_>,
         mut budget: Option<ReplyBudget<'_>>,
     ) -> Result<Recalled> {
         let limit = request
             .limit
             .clamp(1, limits::RECALL_RESULTS_MAX.max(self.policy.results_max));
-        let (found, ranking) = self.first_hits(caller, request, limit, None)?;
+        let (found, ranking) = self.first_hits(request, limit, None)?;
         let terms = budget
             .as_ref()
             .map_or_else(Vec::new, |_| query_terms(request.query));
@@ -52,12 +46,12 @@ impl Search<'_> {
             hits.push(hit);
         }
         self.access
-            .return_found(caller, hits.iter_mut().map(|hit| &mut hit.memory))?;
+            .return_found(hits.iter_mut().map(|hit| &mut hit.memory))?;
         let left_out = all - hits.len() + ranking.len().min(limit - all);
         if request.counts_access {
             for hit in &mut hits {
                 hit.memory.access.count = hit.signals.access_count;
-                self.audit.count_access(&caller.space, &hit.memory.id);
+                self.audit.count_access(&self.caller.space, &hit.memory.id);
             }
         }
         Ok(Recalled {

@@ -1,6 +1,6 @@
 //! Deduplication of search results: the best memory represents all with the same text.
 
-use loci_core::{Caller, Memory, MemoryId, Result};
+use loci_core::{Memory, MemoryId, Result};
 
 use crate::Search;
 use crate::search::order::{CANDIDATES_MIN, CANDIDATES_PER_RESULT, Paging, Ranked};
@@ -55,14 +55,13 @@ impl Search<'_> {
     /// As for [`recall`](crate::Search::recall).
     pub(crate) fn first_hits(
         &self,
-        caller: &Caller,
         request: &Recall<'_>,
         limit: usize,
         paging: Option<&Paging<'_>>,
     ) -> Result<(Vec<Hit>, Ranking)> {
         let mut depth = limit;
         loop {
-            let mut ranking = self.rank(caller, request, depth, paging)?;
+            let mut ranking = self.rank(request, depth, paging)?;
             let mut hits = Vec::with_capacity(limit);
             let mut is_full = false;
             while !is_full && !ranking.is_read() {

@@ -6,8 +6,8 @@ mod plan;
 use std::collections::{BTreeMap, HashSet};
 
 use loci_core::{
-    Batch, Caller, Change, CollectionFilter, Error, Filter, Forgotten, MemoryId, Result,
-    SourceFile, Timestamp, Visibility,
+    Batch, Change, CollectionFilter, Error, Filter, Forgotten, MemoryId, Result, SourceFile,
+    Timestamp, Visibility,
 };
 
 use crate::Sources;
@@ -167,13 +167,8 @@ impl Sources<'_> {
     /// `conflict` if another process read the file meanwhile (read its state again), or the
     /// caller's data was wiped; `invalid_argument` or `too_large` for a part beyond the limits;
     /// `unavailable` if the store cannot be written.
-    pub fn file_source(
-        &self,
-        caller: &Caller,
-        id_of: SourceId<'_>,
-        read: ReadSource,
-    ) -> Result<SourceFiled> {
-        let outcome = self.file_sources(caller, id_of, vec![read])?.pop();
+    pub fn file_source(&self, id_of: SourceId<'_>, read: ReadSource) -> Result<SourceFiled> {
+        let outcome = self.file_sources(id_of, vec![read])?.pop();
         outcome.unwrap_or_else(|| Err(Error::internal("a file was filed without an outcome")))
     }
 
@@ -185,11 +180,10 @@ impl Sources<'_> {
     /// `unavailable` if the store cannot be written; the files filed until then stay.
     pub fn file_sources(
         &self,
-        caller: &Caller,
         id_of: SourceId<'_>,
         reads: Vec<ReadSource>,
     ) -> Result<Vec<Result<SourceFiled>>> {
-        Filing::new(self, caller, id_of)?.file(&reads)
+        Filing::new(self, id_of)?.file(&reads)
     }
 
     /// Returns the result that [`file_source`](crate::Sources::file_source) would have. Writes
@@ -198,24 +192,19 @@ impl Sources<'_> {
     /// # Errors
     /// `invalid_argument` or `too_large` for a part beyond the limits; `unavailable` if the store
     /// cannot be read.
-    pub fn preview_source(
-        &self,
-        caller: &Caller,
-        id_of: SourceId<'_>,
-        read: &ReadSource,
-    ) -> Result<SourceFiled> {
+    pub fn preview_source(&self, id_of: SourceId<'_>, read: &ReadSource) -> Result<SourceFiled> {
         read.check(self.machine)?;
-        Ok(Filing::new(self, caller, id_of)?.plan(read, 0)?.filed(read))
+        Ok(Filing::new(self, id_of)?.plan(read, 0)?.filed(read))
     }
 
     /// Returns those of the ids that memories have which the caller may read, forgotten ones too.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn known_ids(&self, caller: &Caller, ids: &[MemoryId]) -> Result<HashSet<MemoryId>> {
+    pub fn known_ids(&self, ids: &[MemoryId]) -> Result<HashSet<MemoryId>> {
         let filter = Filter {
             forgotten: Forgotten::Show,
-            ..self.access.filter(caller, CollectionFilter::Any)
+            ..self.access.filter(CollectionFilter::Any)
         };
         let known = self.store.locations_of(&filter, ids)?;
         Ok(known.into_iter().map(|(id, _)| id).collect())
@@ -227,18 +216,13 @@ impl Sources<'_> {
     /// # Errors
     /// `conflict` if another process read the file meanwhile; `unavailable` if the store cannot be
     /// written.
-    pub fn note_source(
-        &self,
-        caller: &Caller,
-        before: &SourceFile,
-        file: SourceFile,
-    ) -> Result<()> {
+    pub fn note_source(&self, before: &SourceFile, file: SourceFile) -> Result<()> {
         let put = Change::PutSourceFile {
             file: Box::new(file),
             expect: Some(Box::new(before.clone())),
         };
         self.store.commit(Batch {
-            space: caller.space.clone(),
+            space: self.caller.space.clone(),
             changes: vec![put],
         })
     }
@@ -247,14 +231,9 @@ impl Sources<'_> {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn source_file(
-        &self,
-        caller: &Caller,
-        collection: Option<&str>,
-        path: &str,
-    ) -> Result<Option<SourceFile>> {
+    pub fn source_file(&self, collection: Option<&str>, path: &str) -> Result<Option<SourceFile>> {
         self.store
-            .source_file(&caller.space, self.machine, collection, path)
+            .source_file(&self.caller.space, self.machine, collection, path)
     }
 
     /// Returns the state of a file in every collection, the global one first, then in the order of
@@ -262,29 +241,26 @@ impl Sources<'_> {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn sources_at(&self, caller: &Caller, path: &str) -> Result<Vec<SourceFile>> {
-        self.store.sources_at(&caller.space, self.machine, path)
+    pub fn sources_at(&self, path: &str) -> Result<Vec<SourceFile>> {
+        self.store
+            .sources_at(&self.caller.space, self.machine, path)
     }
 
     /// Returns all files that were read into a collection, by path.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn source_files(
-        &self,
-        caller: &Caller,
-        collection: Option<&str>,
-    ) -> Result<Vec<SourceFile>> {
+    pub fn source_files(&self, collection: Option<&str>) -> Result<Vec<SourceFile>> {
         self.store
-            .source_files(&caller.space, self.machine, collection)
+            .source_files(&self.caller.space, self.machine, collection)
     }
 
     /// Returns at most `limit` files that have more to read.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn pending_sources(&self, caller: &Caller, limit: usize) -> Result<Vec<SourceFile>> {
+    pub fn pending_sources(&self, limit: usize) -> Result<Vec<SourceFile>> {
         self.store
-            .pending_sources(&caller.space, self.machine, limit)
+            .pending_sources(&self.caller.space, self.machine, limit)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use loci_core::{
-    Caller, Citation, CitationKind, ContentHash, Memory, MemoryId, Result, SourceFile, SourceState,
+    Citation, CitationKind, ContentHash, Memory, MemoryId, Result, SourceFile, SourceState,
 };
 
 use super::sync::{Key, is_plain, look, source};
@@ -62,7 +62,7 @@ impl Sources<'_> {
     ///
     /// # Errors
     /// `unavailable` if the store or the rules of a project cannot be read.
-    pub fn find_stale(&self, caller: &Caller, memories: &[Memory]) -> Result<Vec<StaleMemory>> {
+    pub fn find_stale(&self, memories: &[Memory]) -> Result<Vec<StaleMemory>> {
         let Some(tree) = self.source_tree else {
             return Ok(Vec::new());
         };
@@ -72,10 +72,10 @@ impl Sources<'_> {
         let mut folders = BTreeMap::new();
         for memory in memories {
             files.extend(self.files_of(memory));
-            files.extend(self.files_below(caller, memory, &mut folders)?);
+            files.extend(self.files_below(memory, &mut folders)?);
         }
         for (memory, path, pin) in files {
-            let known = self.sources_at(caller, &path)?;
+            let known = self.sources_at(&path)?;
             let collection = &memory.location.collection;
             let same = known.iter().find(|file| file.collection == *collection);
             let Some(file) = same.or(known.first()) else {
@@ -142,7 +142,6 @@ impl Sources<'_> {
     /// `folders` keeps the folders of collections.
     fn files_below<'a>(
         &self,
-        caller: &Caller,
         memory: &'a Memory,
         folders: &mut BTreeMap<Option<String>, BTreeSet<String>>,
     ) -> Result<Vec<Named<'a>>> {
@@ -155,12 +154,12 @@ impl Sources<'_> {
         }
         let collection = &memory.location.collection;
         let own = match source(memory).filter(|_| memory.source_machine() == self.machine) {
-            Some(path) => self.sources_at(caller, path)?,
+            Some(path) => self.sources_at(path)?,
             None => Vec::new(),
         };
         let roots = if own.is_empty() {
             if !folders.contains_key(collection) {
-                let files = self.source_files(caller, collection.as_deref())?;
+                let files = self.source_files(collection.as_deref())?;
                 let roots = files.into_iter().map(|file| file.root);
                 folders.insert(collection.clone(), roots.take(FILES_MAX).collect());
             }
@@ -177,7 +176,7 @@ impl Sources<'_> {
                     .components()
                     .collect();
                 let path = path.to_string_lossy().into_owned();
-                if !self.sources_at(caller, &path)?.is_empty() {
+                if !self.sources_at(&path)?.is_empty() {
                     known.push(path);
                 }
             }

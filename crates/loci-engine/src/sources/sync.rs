@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
 use loci_core::{
-    Caller, Change, CollectionFilter, Error, Filter, Memory, MemoryId, RecordVerb, Result, Scope,
+    Change, CollectionFilter, Error, Filter, Memory, MemoryId, RecordVerb, Result, Scope,
     SourceState, SourceTree,
 };
 use loci_search::passages::passages;
@@ -78,7 +78,7 @@ impl Sources<'_> {
     /// unmounted drive would otherwise empty a collection), if its rules cannot be read, if there
     /// is no source tree, or if the store cannot be written: memories removed until then stay
     /// removed.
-    pub fn sync(&self, caller: &Caller, request: &Sync) -> Result<Synced> {
+    pub fn sync(&self, request: &Sync) -> Result<Synced> {
         let tree = self.source_tree;
         let tree = tree
             .ok_or_else(|| Error::unavailable("nothing here looks after files on this machine"))?;
@@ -93,7 +93,7 @@ impl Sources<'_> {
         let root = root.and_then(|root| Path::new(root).components().as_path().to_str());
         let filter = Filter {
             collections: request.collections.clone(),
-            ..self.access.places_filter(caller)
+            ..self.access.places_filter()
         };
         let mut synced = Synced::default();
         let mut files = self.sourced(&filter, root, &mut synced)?;
@@ -131,10 +131,10 @@ impl Sources<'_> {
                 }
             }
         }
-        if request.apply && caller.principal.scopes.allow(Scope::Write) {
+        if request.apply && self.caller.principal.scopes.allow(Scope::Write) {
             for stale in stale {
                 let ids = files.get(stale.key).map_or(&[][..], Vec::as_slice);
-                let removed = self.remove_source(caller, &filter, tree, &stale, ids)?;
+                let removed = self.remove_source(&filter, tree, &stale, ids)?;
                 let (memories, passages) =
                     removed.ok_or_else(|| is_away(stale.root, synced.removed_memories))?;
                 synced.removed_memories += memories;
@@ -240,7 +240,6 @@ impl Sources<'_> {
     /// is missing by now, or another one.
     fn remove_source(
         &self,
-        caller: &Caller,
         filter: &Filter,
         tree: &dyn SourceTree,
         stale: &Stale<'_>,
@@ -250,7 +249,7 @@ impl Sources<'_> {
         self.locks.change(stale.key, || {
             // The state is read before the file is checked, so that a process that reads the file
             // later causes a conflict.
-            let row = self.source_file(caller, collection.as_deref(), path)?;
+            let row = self.source_file(collection.as_deref(), path)?;
             let looked = look(tree, stale.root, std::slice::from_ref(stale.key))?;
             let Some((_, states)) = looked.filter(|(folder, _)| *folder == stale.folder) else {
                 return Ok(None);
@@ -263,13 +262,13 @@ impl Sources<'_> {
                 let is_of_file = memory.source_machine() == self.machine
                     && memory.location.collection == *collection
                     && source(memory) == Some(path);
-                is_of_file && caller.may_write(memory)
+                is_of_file && self.caller.may_write(memory)
             });
             if memories.is_empty() && (row.is_none() || !ids.is_empty()) {
                 return Ok(Some((0, 0)));
             }
             for memory in &memories {
-                caller.note(RecordVerb::Read, memory);
+                self.caller.note(RecordVerb::Read, memory);
             }
             let delete = |memory: &Memory| Change::Delete {
                 id: memory.id.clone(),
@@ -279,7 +278,7 @@ impl Sources<'_> {
                 expect: Box::new(row),
             });
             let changes = memories.iter().map(delete).chain(forget).collect();
-            self.access.commit(caller, changes)?;
+            self.access.commit(changes)?;
             let passages: usize = memories
                 .iter()
                 .map(|memory| passages(&memory.content).len())

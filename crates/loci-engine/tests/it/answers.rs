@@ -6,8 +6,9 @@ use super::*;
 
 fn ask(engine: &Engine, caller: &Caller, query: &str, cosine_min: Option<f32>) -> Option<String> {
     engine
+        .system(caller)
         .conversations()
-        .cached_answer(caller, query, cosine_min)
+        .cached_answer(query, cosine_min)
         .unwrap()
         .0
         .map(|answer| answer.entry.response)
@@ -22,17 +23,14 @@ fn an_answer_serves_questions_that_are_near_enough() {
         None
     );
     engine
+        .system(&ann)
         .conversations()
-        .cache_answer(
-            &ann,
-            mint(),
-            "when is the deadline of the project",
-            "in March",
-        )
+        .cache_answer(mint(), "when is the deadline of the project", "in March")
         .unwrap();
     engine
+        .system(&ann)
         .conversations()
-        .cache_answer(&ann, mint(), "who keeps the keys", "Bob")
+        .cache_answer(mint(), "who keeps the keys", "Bob")
         .unwrap();
     let rows = [
         (
@@ -62,8 +60,9 @@ fn an_answer_serves_questions_that_are_near_enough() {
         );
     }
     let (answer, degraded) = engine
+        .system(&ann)
         .conversations()
-        .cached_answer(&ann, "who keeps the keys", None)
+        .cached_answer("who keeps the keys", None)
         .unwrap();
     assert_eq!(
         (answer.map(|answer| answer.cosine), degraded),
@@ -86,8 +85,9 @@ fn an_installation_sets_the_threshold_and_the_time() {
     });
     let ann = caller("ann", &WRITER);
     engine
+        .system(&ann)
         .conversations()
-        .cache_answer(&ann, mint(), "red green blue", "colours")
+        .cache_answer(mint(), "red green blue", "colours")
         .unwrap();
     assert!(ask(&engine, &ann, "red green shoes", None).is_some());
     clock.advance(10);
@@ -105,13 +105,15 @@ fn without_a_model_the_same_words_are_found() {
         let engine = bench_with(Arc::new(FailingEmbedder::default()), mode).engine;
         let ann = caller("ann", &WRITER);
         engine
+            .system(&ann)
             .conversations()
-            .cache_answer(&ann, mint(), "red green blue", "colours")
+            .cache_answer(mint(), "red green blue", "colours")
             .unwrap();
         for (query, is_hit) in [("red green blue", true), ("blue green red", false)] {
             let (answer, degraded) = engine
+                .system(&ann)
                 .conversations()
-                .cached_answer(&ann, query, Some(0.5))
+                .cached_answer(query, Some(0.5))
                 .unwrap();
             assert_eq!(
                 (answer.is_some(), degraded.is_some()),
@@ -134,8 +136,9 @@ fn long_questions_are_found_by_the_same_words_alone() {
         )
     };
     engine
+        .system(&ann)
         .conversations()
-        .cache_answer(&ann, mint(), &long("It adds a lock."), "good")
+        .cache_answer(mint(), &long("It adds a lock."), "good")
         .unwrap();
     assert_eq!(
         ask(&engine, &ann, &long("It adds a lock."), None).as_deref(),
@@ -172,29 +175,37 @@ fn answers_are_forgotten_by_a_pattern() {
             "wer wohnt in Köln 50667",
         ] {
             engine
+                .system(&ann)
                 .conversations()
-                .cache_answer(&ann, mint(), query, "an answer")
+                .cache_answer(mint(), query, "an answer")
                 .unwrap();
             engine
+                .system(&bob)
                 .conversations()
-                .cache_answer(&bob, mint(), query, "an answer")
+                .cache_answer(mint(), query, "an answer")
                 .unwrap();
         }
         assert_eq!(
-            engine.conversations().forget_answers(&ann, pattern),
+            engine.system(&ann).conversations().forget_answers(pattern),
             Ok(expected),
             "{pattern:?}"
         );
         assert_eq!(
-            engine.conversations().forget_answers(&ann, None),
+            engine.system(&ann).conversations().forget_answers(None),
             Ok(3 - expected),
             "{pattern:?}"
         );
         assert_eq!(
-            engine.conversations().forget_answers(&anonymous(), None),
+            engine
+                .system(&anonymous())
+                .conversations()
+                .forget_answers(None),
             Ok(0)
         );
-        assert_eq!(engine.conversations().forget_answers(&bob, None), Ok(3));
+        assert_eq!(
+            engine.system(&bob).conversations().forget_answers(None),
+            Ok(3)
+        );
     }
 }
 
@@ -212,8 +223,9 @@ fn answers_have_limits() {
     ];
     for (query, response, code, beginning) in rows {
         let error = engine
+            .system(&ann)
             .conversations()
-            .cache_answer(&ann, mint(), query, response)
+            .cache_answer(mint(), query, response)
             .unwrap_err();
         assert_eq!(
             (error.code, error.message.starts_with(beginning)),
@@ -224,16 +236,18 @@ fn answers_have_limits() {
     }
     assert_eq!(
         engine
+            .system(&anonymous())
             .conversations()
-            .cache_answer(&anonymous(), mint(), "q", "r")
+            .cache_answer(mint(), "q", "r")
             .unwrap_err()
             .code,
         ErrorCode::Forbidden
     );
     assert_eq!(
         engine
+            .system(&ann)
             .conversations()
-            .cached_answer(&ann, " ", None)
+            .cached_answer(" ", None)
             .unwrap_err()
             .code,
         ErrorCode::InvalidArgument
@@ -242,16 +256,18 @@ fn answers_have_limits() {
     let long_pattern = "x".repeat(limits::PATTERN_BYTES_MAX + 1);
     for pattern in [" ", &long_pattern, r"(\w{100}){100}"] {
         let error = engine
+            .system(&ann)
             .conversations()
-            .forget_answers(&ann, Some(pattern))
+            .forget_answers(Some(pattern))
             .unwrap_err();
         assert_eq!(error.code, ErrorCode::InvalidArgument);
         assert!(error.message.starts_with("`pattern` "), "{}", error.message);
     }
     assert_eq!(
         engine
+            .system(&ann)
             .conversations()
-            .forget_answers(&ann, Some(&long_pattern[1..])),
+            .forget_answers(Some(&long_pattern[1..])),
         Ok(0)
     );
 }

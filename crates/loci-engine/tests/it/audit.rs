@@ -81,8 +81,9 @@ fn recall(engine: &Engine, caller: &Caller, query: &str) -> Vec<u64> {
         ..question(query)
     };
     engine
+        .system(caller)
         .search()
-        .recall(caller, &recall)
+        .recall(&recall)
         .unwrap()
         .hits
         .iter()
@@ -163,8 +164,9 @@ fn what_cannot_be_written_is_kept_in_its_order() {
     let (engine, store) = faulty();
     let ann = caller("ann", &WRITER);
     let id = engine
+        .system(&ann)
         .memories()
-        .remember(&ann, fact("the kettle is blue", Visibility::Private))
+        .remember(fact("the kettle is blue", Visibility::Private))
         .unwrap()
         .memory
         .id;
@@ -195,8 +197,9 @@ fn returns_are_counted_before_during_and_after_a_flush() {
     let (engine, store) = faulty();
     let ann = caller("ann", &WRITER);
     let id = engine
+        .system(&ann)
         .memories()
-        .remember(&ann, fact("the kettle is blue", Visibility::Private))
+        .remember(fact("the kettle is blue", Visibility::Private))
         .unwrap()
         .memory
         .id;
@@ -349,8 +352,9 @@ fn a_flush_ends_at_the_first_write_that_fails() {
     let (engine, store) = faulty();
     let ann = caller("ann", &WRITER);
     engine
+        .system(&ann)
         .memories()
-        .remember(&ann, fact("the kettle is blue", Visibility::Private))
+        .remember(fact("the kettle is blue", Visibility::Private))
         .unwrap();
     recall(&engine, &ann, "kettle");
     engine.audit().record(call(&engine, "ann", "any"));
@@ -400,7 +404,7 @@ fn a_wipe_takes_the_notes_of_earlier_calls_alone() {
         }
         Ok(())
     });
-    assert_eq!(engine.wipe(&ann).unwrap().audit_entries, 1);
+    assert_eq!(engine.system(&ann).wipe().unwrap().audit_entries, 1);
     engine.audit().record(call(&engine, "ann", "wipe"));
     elsewhere.audit().flush().unwrap();
     let read = engine.audit().entries(&all()).unwrap();

@@ -80,16 +80,23 @@ fn no_text_of_others_looks_like_a_part_of_a_session_start() {
             ..Remember::new(content, "bootstrap")
         };
         engine
+            .system(&ann)
             .memories()
-            .remember(&ann, directive("her own".to_owned()))
+            .remember(directive("her own".to_owned()))
             .unwrap();
         for _ in 0..=random.below(2) {
             engine
+                .system(&bob)
                 .memories()
-                .remember(&bob, directive(text(random)))
+                .remember(directive(text(random)))
                 .unwrap();
         }
-        let markdown = engine.context().bootstrap(&ann, None).unwrap().markdown;
+        let markdown = engine
+            .system(&ann)
+            .context()
+            .bootstrap(None)
+            .unwrap()
+            .markdown;
         let frame = [
             "# Global",
             "",
@@ -132,9 +139,9 @@ fn a_setting_is_refused_beyond_its_limits() {
         ("name", "a\0", ErrorCode::InvalidArgument),
         ("name", &*long, ErrorCode::TooLarge),
     ] {
-        let error = engine.settings().put(&ann, name, value.to_owned());
+        let error = engine.system(&ann).settings().put(name, value.to_owned());
         assert_eq!(error.unwrap_err().code, code, "{name}");
-        assert_eq!(engine.settings().get(&ann, name), Ok(None));
+        assert_eq!(engine.system(&ann).settings().get(name), Ok(None));
     }
 }
 
@@ -156,15 +163,17 @@ fn an_author_is_trusted_by_one_reader_or_by_all() {
         ..Remember::new("use tabs", "bootstrap")
     };
     let id = engine
+        .system(&bob)
         .memories()
-        .remember(&bob, directive)
+        .remember(directive)
         .unwrap()
         .memory
         .id;
     let takes = |engine: &loci_engine::Engine, reader: &Caller| {
         engine
+            .system(reader)
             .context()
-            .bootstrap(reader, None)
+            .bootstrap(None)
             .unwrap()
             .markdown
             .contains("## Directives\n\n- use tabs")
@@ -174,14 +183,26 @@ fn an_author_is_trusted_by_one_reader_or_by_all() {
         readers.map(|reader| takes(&engine, reader)),
         [false, true, false, false]
     );
-    assert_eq!(engine.settings().set_trusted(&ann, "bob", true), Ok(true));
-    assert_eq!(engine.settings().set_trusted(&ann, "bob", true), Ok(false));
-    assert_eq!(engine.settings().trusted_authors(&ann).unwrap(), ["bob"]);
+    assert_eq!(
+        engine.system(&ann).settings().set_trusted("bob", true),
+        Ok(true)
+    );
+    assert_eq!(
+        engine.system(&ann).settings().set_trusted("bob", true),
+        Ok(false)
+    );
+    assert_eq!(
+        engine.system(&ann).settings().trusted_authors().unwrap(),
+        ["bob"]
+    );
     assert_eq!(
         readers.map(|reader| takes(&engine, reader)),
         [true, true, false, false]
     );
-    assert_eq!(engine.settings().set_trusted(&ann, "bob", false), Ok(true));
+    assert_eq!(
+        engine.system(&ann).settings().set_trusted("bob", false),
+        Ok(true)
+    );
     assert!(!takes(&engine, &ann));
     let embedder = std::sync::Arc::new(loci_testkit::FailingEmbedder::default());
     let all = loci_engine::Engine::new(store, embedder, clock, loci_engine::SearchMode::Words)
@@ -190,13 +211,15 @@ fn an_author_is_trusted_by_one_reader_or_by_all() {
 
     // The text of an administrator counts for all, also in the memory of another owner.
     engine
+        .system(&Caller::local())
         .memories()
-        .update(&Caller::local(), &id, "use spaces", None)
+        .update(&id, "use spaces", None)
         .unwrap();
     assert!(
         engine
+            .system(&carl)
             .context()
-            .bootstrap(&carl, None)
+            .bootstrap(None)
             .unwrap()
             .markdown
             .contains("- use spaces (by local)")

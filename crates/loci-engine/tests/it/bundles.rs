@@ -45,14 +45,12 @@ fn names(names: &[&str]) -> Vec<String> {
 fn bundle(engine: &Engine, phases: &[&str], budget_tokens: usize) -> Bundle {
     let phases = names(phases);
     engine
+        .system(&Caller::local())
         .context()
-        .bundle(
-            &Caller::local(),
-            &BundleRequest {
-                phases: &phases,
-                budget_tokens,
-            },
-        )
+        .bundle(&BundleRequest {
+            phases: &phases,
+            budget_tokens,
+        })
         .unwrap()
 }
 
@@ -103,7 +101,12 @@ fn what_every_session_needs_comes_first_and_then_what_fits_the_phases() {
     let local = Caller::local();
     let remember = |request: Remember| {
         clock.advance(1);
-        engine.memories().remember(&local, request).unwrap().memory
+        engine
+            .system(&local)
+            .memories()
+            .remember(request)
+            .unwrap()
+            .memory
     };
     // A memory for every session of one project is one of many here.
     let wing = Remember {
@@ -170,8 +173,9 @@ fn a_name_that_is_not_known_is_its_own_query() {
     let engine = engine();
     for content in ["the parser of dates", "tea at four"] {
         engine
+            .system(&Caller::local())
             .memories()
-            .remember(&Caller::local(), fact(content, Visibility::Common))
+            .remember(fact(content, Visibility::Common))
             .unwrap();
     }
     let found = bundle(&engine, &["parser of dates"], 4_096);
@@ -194,19 +198,21 @@ fn tags_of_the_phase_count() {
             ..fact(content, Visibility::Common)
         };
         let id = engine
+            .system(&local)
             .memories()
-            .remember(&local, request)
+            .remember(request)
             .unwrap()
             .memory
             .id;
         // The best one determines the scale.
         engine
+            .system(&local)
             .memories()
-            .remember(&local, fact("kettle stove", Visibility::Common))
+            .remember(fact("kettle stove", Visibility::Common))
             .unwrap();
         let found = bundle(&engine, &["work"], 4_096).included;
         let score = found.iter().find(|bundled| bundled.id == id).unwrap().score;
-        engine.memories().forget(&local, &id).unwrap();
+        engine.system(&local).memories().forget(&id).unwrap();
         score
     };
     // A tag is also an indexed word, so the other text is as long.
@@ -222,18 +228,17 @@ fn forgotten_and_private_memories_are_left_out() {
     let engine = engine().with_phases(phases());
     let ann = caller("ann", &WRITER);
     engine
+        .system(&ann)
         .memories()
-        .remember(&ann, fact("ann's kettle", Visibility::Private))
+        .remember(fact("ann's kettle", Visibility::Private))
         .unwrap();
     engine
+        .system(&ann)
         .memories()
-        .remember(
-            &ann,
-            Remember {
-                delivery: Delivery::Bootstrap,
-                ..fact("ann's rule", Visibility::Private)
-            },
-        )
+        .remember(Remember {
+            delivery: Delivery::Bootstrap,
+            ..fact("ann's rule", Visibility::Private)
+        })
         .unwrap();
     let phases = names(&["work"]);
     let request = BundleRequest {
@@ -250,15 +255,17 @@ fn forgotten_and_private_memories_are_left_out() {
     };
     assert_eq!(
         engine
+            .system(&caller("bob", &WRITER))
             .context()
-            .bundle(&caller("bob", &WRITER), &request)
+            .bundle(&request)
             .unwrap(),
         nothing
     );
     assert_eq!(
         engine
+            .system(&ann)
             .context()
-            .bundle(&ann, &request)
+            .bundle(&request)
             .unwrap()
             .included
             .len(),
@@ -284,8 +291,9 @@ fn phases_have_limits() {
             budget_tokens: 10,
         };
         let error = engine
+            .system(&Caller::local())
             .context()
-            .bundle(&Caller::local(), &request)
+            .bundle(&request)
             .unwrap_err();
         assert_eq!(error.code, ErrorCode::InvalidArgument);
         assert!(error.message.starts_with(argument), "{error}");
@@ -296,8 +304,9 @@ fn phases_have_limits() {
     };
     assert_eq!(
         engine
+            .system(&Caller::local())
             .context()
-            .bundle(&Caller::local(), &request)
+            .bundle(&request)
             .unwrap()
             .markdown,
         ""
@@ -312,17 +321,20 @@ fn what_does_not_fit_is_left_out_whole() {
         .with_token_counter(Arc::new(Pieces));
     let local = Caller::local();
     engine
+        .system(&local)
         .memories()
-        .remember(&local, fact("kettle stove", Visibility::Common))
+        .remember(fact("kettle stove", Visibility::Common))
         .unwrap();
     engine
+        .system(&local)
         .memories()
-        .remember(&local, fact("kettle and pan and cup", Visibility::Common))
+        .remember(fact("kettle and pan and cup", Visibility::Common))
         .unwrap();
     let large = format!("kettle stove {}", "kettle stove ".repeat(2_000));
     engine
+        .system(&local)
         .memories()
-        .remember(&local, fact(&large, Visibility::Common))
+        .remember(fact(&large, Visibility::Common))
         .unwrap();
     let all = bundle(&engine, &["work"], 1_000_000);
     assert_eq!((all.dropped, all.included.len()), (0, 3));
@@ -362,15 +374,16 @@ fn what_says_nothing_of_the_phase_is_no_part_of_it() {
         "Bees swarm in May.",
     ] {
         engine
+            .system(&local)
             .memories()
-            .remember(&local, fact(content, Visibility::Common))
+            .remember(fact(content, Visibility::Common))
             .unwrap();
     }
     let tagged = Remember {
         tags: names(&["cooking"]),
         ..fact("Wash your hands.", Visibility::Common)
     };
-    engine.memories().remember(&local, tagged).unwrap();
+    engine.system(&local).memories().remember(tagged).unwrap();
     let found = bundle(&engine, &["work"], 4_096);
     assert_eq!(
         titles(&found),
@@ -393,18 +406,17 @@ fn a_long_note_is_there_with_its_best_passages() {
     let answer = "The kettle belongs on the stove.\nIts handle points to the wall.";
     paragraphs[120] = answer.to_owned();
     engine
+        .system(&local)
         .memories()
-        .remember(&local, fact(&paragraphs.join("\n\n"), Visibility::Common))
+        .remember(fact(&paragraphs.join("\n\n"), Visibility::Common))
         .unwrap();
     engine
+        .system(&local)
         .memories()
-        .remember(
-            &local,
-            fact(
-                "A stove is no place for a kettle without water.",
-                Visibility::Common,
-            ),
-        )
+        .remember(fact(
+            "A stove is no place for a kettle without water.",
+            Visibility::Common,
+        ))
         .unwrap();
     let found = bundle(&engine, &["work"], 600);
     let mut kinds: Vec<(&str, bool)> = found
@@ -465,8 +477,9 @@ fn what_did_not_fit_is_named_best_first() {
             "It is red. ".repeat(number)
         );
         engine
+            .system(&local)
             .memories()
-            .remember(&local, fact(content.trim_end(), Visibility::Common))
+            .remember(fact(content.trim_end(), Visibility::Common))
             .unwrap();
     }
     let all = bundle(&engine, &["work"], 1_000_000);
@@ -556,8 +569,9 @@ fn a_bundle_never_has_more_tokens_than_its_budget() {
                 fact(&text, Visibility::Common)
             };
             let memory = engine
+                .system(&Caller::local())
                 .memories()
-                .remember(&Caller::local(), request)
+                .remember(request)
                 .unwrap()
                 .memory;
             memories.insert(memory.id.clone(), memory);
@@ -640,11 +654,9 @@ fn a_bundle_of_many_notes_fills_its_budget() {
     let engine = engine().with_token_counter(Arc::new(Pieces));
     for number in 0..300 {
         engine
+            .system(&Caller::local())
             .memories()
-            .remember(
-                &Caller::local(),
-                always(&format!("Rule {number}:\nkettles go on the stove.")),
-            )
+            .remember(always(&format!("Rule {number}:\nkettles go on the stove.")))
             .unwrap();
     }
     let whole = bundle(&engine, &["work"], 1_000_000);
@@ -670,8 +682,9 @@ fn a_bundle_of_many_notes_fills_its_budget() {
 fn a_missing_model_is_told_once() {
     let engine = engine_with(Arc::new(FailingEmbedder::default()));
     engine
+        .system(&Caller::local())
         .memories()
-        .remember(&Caller::local(), fact("how to release", Visibility::Common))
+        .remember(fact("how to release", Visibility::Common))
         .unwrap();
     let notice = bundle(&engine, &["work", "release", "review"], 4_096)
         .degraded
@@ -690,14 +703,16 @@ fn a_memory_without_a_vector_matters_by_its_words() {
     for number in 0..30 {
         let content = format!("The visitor of room {number} gets a green badge at the front desk.");
         engine
+            .system(&Caller::local())
             .memories()
-            .remember(&Caller::local(), fact(&content, Visibility::Common))
+            .remember(fact(&content, Visibility::Common))
             .unwrap();
     }
     let runbook = "Publish from main alone; a rollback takes the tag back.";
     engine
+        .system(&Caller::local())
         .memories()
-        .remember(&Caller::local(), fact(runbook, Visibility::Common))
+        .remember(fact(runbook, Visibility::Common))
         .unwrap();
     let found = bundle(&engine, &["release"], 4_096);
     assert_eq!(
@@ -736,8 +751,9 @@ fn a_title_stands_before_its_text() {
         ("Be brief", "Be brief"),
     ] {
         let memory = engine
+            .system(&Caller::local())
             .memories()
-            .remember(&Caller::local(), always(content))
+            .remember(always(content))
             .unwrap()
             .memory;
         let expect = Expect::Revision(memory.revision);
@@ -759,8 +775,9 @@ fn a_title_stands_before_its_text() {
             .unwrap();
     }
     let start = engine
+        .system(&Caller::local())
         .context()
-        .bootstrap(&Caller::local(), None)
+        .bootstrap(None)
         .unwrap()
         .markdown;
     for item in [

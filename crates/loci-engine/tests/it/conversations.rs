@@ -153,7 +153,7 @@ fn a_conversation_is_no_collection() {
             );
         }
         assert_eq!(
-            engine.listings().collections(&ann).unwrap(),
+            engine.system(&ann).listings().collections().unwrap(),
             Vec::<String>::new()
         );
     }
@@ -247,14 +247,12 @@ fn messages_expire_and_what_was_made_from_them_does_not() {
     let said = say(&engine, &ann, "c1", vec![human(LONG)]).unwrap();
     let both = || {
         engine
+            .system(&ann)
             .search()
-            .recall(
-                &ann,
-                &Recall {
-                    tiers: vec![Tier::ShortTerm],
-                    ..question("sister")
-                },
-            )
+            .recall(&Recall {
+                tiers: vec![Tier::ShortTerm],
+                ..question("sister")
+            })
             .unwrap()
             .hits
     };
@@ -276,21 +274,20 @@ fn messages_are_absent_where_nobody_asks_for_them() {
         .ids
         .remove(0);
     for error in [
-        engine.memories().show(&ann, &id).unwrap_err(),
-        engine.memories().forget(&ann, &id).unwrap_err(),
+        engine.system(&ann).memories().show(&id).unwrap_err(),
+        engine.system(&ann).memories().forget(&id).unwrap_err(),
         engine
+            .system(&ann)
             .memories()
-            .update(&ann, &id, "something else", None)
+            .update(&id, "something else", None)
             .unwrap_err(),
         engine
+            .system(&ann)
             .memories()
-            .remember(
-                &ann,
-                Remember {
-                    supersedes: Some(id.clone()),
-                    ..fact("x", Visibility::Common)
-                },
-            )
+            .remember(Remember {
+                supersedes: Some(id.clone()),
+                ..fact("x", Visibility::Common)
+            })
             .unwrap_err(),
     ] {
         assert_eq!(error.code, ErrorCode::NotFound);
@@ -298,16 +295,25 @@ fn messages_are_absent_where_nobody_asks_for_them() {
     assert!(listed(&engine, &ann).is_empty());
     assert!(
         engine
+            .system(&ann)
             .listings()
-            .count_by_location(&ann)
+            .count_by_location()
             .unwrap()
             .is_empty()
     );
-    assert!(engine.listings().collections(&ann).unwrap().is_empty());
     assert!(
         engine
+            .system(&ann)
+            .listings()
+            .collections()
+            .unwrap()
+            .is_empty()
+    );
+    assert!(
+        engine
+            .system(&ann)
             .context()
-            .bootstrap(&ann, Some("c1"))
+            .bootstrap(Some("c1"))
             .unwrap()
             .markdown
             .is_empty()
@@ -315,14 +321,12 @@ fn messages_are_absent_where_nobody_asks_for_them() {
     assert!(found(&engine, &ann, LONG).is_empty());
     let compare_in = Some(CollectionFilter::Any);
     let remembered = engine
+        .system(&ann)
         .memories()
-        .remember(
-            &ann,
-            Remember {
-                compare_in,
-                ..fact(LONG, Visibility::Private)
-            },
-        )
+        .remember(Remember {
+            compare_in,
+            ..fact(LONG, Visibility::Private)
+        })
         .unwrap();
     assert_eq!(
         (remembered.duplicate_of, remembered.contradicted),

@@ -9,7 +9,7 @@ use super::syncing::Tree;
 use super::*;
 
 fn remembered(engine: &Engine, caller: &Caller, request: Remember) -> Memory {
-    let stored = engine.memories().remember(caller, request);
+    let stored = engine.system(caller).memories().remember(request);
     stored.unwrap().memory
 }
 
@@ -18,15 +18,19 @@ fn said(engine: &Engine, caller: &Caller, text: &str) -> Memory {
 }
 
 fn shown(engine: &Engine, caller: &Caller, id: &MemoryId) -> Memory {
-    let shown = engine.memories().show_among(caller, id, Forgotten::Show);
+    let shown = engine
+        .system(caller)
+        .memories()
+        .show_among(id, Forgotten::Show);
     shown.unwrap()
 }
 
 /// Returns the pairs of the memories with older ones.
 fn pairs(engine: &Engine, memories: &[Memory]) -> Vec<(PairRelation, MemoryId, MemoryId)> {
     let found = engine
+        .system(&caller("ann", &WRITER))
         .search()
-        .find_pairs(&caller("ann", &WRITER), memories, 0.9)
+        .find_pairs(memories, 0.9)
         .unwrap();
     let pair = |pair: loci_engine::Pair| {
         assert_eq!(pair.newer.id, memories[pair.index].id);
@@ -57,7 +61,11 @@ fn pairs_are_found_from_the_newer_one_and_in_one_collection() {
         ];
         assert_eq!(pairs(&engine, &all), expected, "{mode:?}");
         // A pair that is decided is not found again.
-        engine.memories().settle(&ann, &new.id, &old.id).unwrap();
+        engine
+            .system(&ann)
+            .memories()
+            .settle(&new.id, &old.id)
+            .unwrap();
         let all = all.map(|memory| shown(&engine, &ann, &memory.id));
         assert_eq!(pairs(&engine, &all), expected[2..], "{mode:?}");
     }
@@ -82,7 +90,11 @@ fn without_a_model_pairs_are_found_by_words() {
     let ann = caller("ann", &WRITER);
     said(&engine, &ann, "The API listens on port 8080.");
     let new = said(&engine, &ann, "The API listens on port 9090.");
-    let found = engine.search().find_pairs(&ann, &[new], 0.9).unwrap();
+    let found = engine
+        .system(&ann)
+        .search()
+        .find_pairs(&[new], 0.9)
+        .unwrap();
     assert_eq!(found.pairs.len(), 1);
     assert!(found.degraded.is_some());
 }
@@ -92,8 +104,11 @@ fn a_decision_is_taken_back() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
     let [old, new] = ["one", "two"].map(|text| said(&engine, &ann, text));
-    let memories = engine.memories();
-    let settled = memories.settle(&ann, &new.id, &old.id).unwrap();
+    let settled = engine
+        .system(&ann)
+        .memories()
+        .settle(&new.id, &old.id)
+        .unwrap();
     assert_eq!(settled, Settled::Superseded { weight: 1.0 });
     let faded = shown(&engine, &ann, &old.id);
     assert_eq!(
@@ -101,11 +116,23 @@ fn a_decision_is_taken_back() {
         (Some(new.id.clone()), 0.1)
     );
     // The other way round, it would be a circle.
-    let circle = memories.settle(&ann, &old.id, &new.id).unwrap();
+    let circle = engine
+        .system(&ann)
+        .memories()
+        .settle(&old.id, &new.id)
+        .unwrap();
     assert_eq!(circle, Settled::Forgotten);
     assert!(shown(&engine, &ann, &new.id).forgotten_at.is_some());
-    memories.unsettle(&ann, &old.id, &new.id, &circle).unwrap();
-    memories.unsettle(&ann, &new.id, &old.id, &settled).unwrap();
+    engine
+        .system(&ann)
+        .memories()
+        .unsettle(&old.id, &new.id, &circle)
+        .unwrap();
+    engine
+        .system(&ann)
+        .memories()
+        .unsettle(&new.id, &old.id, &settled)
+        .unwrap();
     for before in [&old, &new] {
         let after = shown(&engine, &ann, &before.id);
         assert_eq!(
@@ -118,7 +145,11 @@ fn a_decision_is_taken_back() {
     }
     // A fact that is retracted already stays so.
     let revision = shown(&engine, &ann, &old.id).revision;
-    memories.unsettle(&ann, &new.id, &old.id, &settled).unwrap();
+    engine
+        .system(&ann)
+        .memories()
+        .unsettle(&new.id, &old.id, &settled)
+        .unwrap();
     assert_eq!(shown(&engine, &ann, &old.id).revision, revision);
 }
 
@@ -134,7 +165,7 @@ fn a_decision_needs_the_right_to_make_it() {
     let bobs = remembered(&engine, &bob, shared("of Bob"));
     let hidden = said(&engine, &ann, "hidden");
     let settle = |caller, kept: &Memory, other: &Memory| {
-        engine.memories().settle(caller, &kept.id, &other.id)
+        engine.system(caller).memories().settle(&kept.id, &other.id)
     };
     assert_eq!(
         settle(&ann, &anns, &bobs).unwrap_err().code,
@@ -217,7 +248,11 @@ fn memories_whose_files_are_gone_are_found() {
         cite_in(Some("another"), "gone.rs", None),
     ];
     let memories: Vec<Memory> = of_files.iter().chain(&cited).cloned().collect();
-    let found = mine.engine.sources().find_stale(&mine.ann, &memories);
+    let found = mine
+        .engine
+        .system(&mine.ann)
+        .sources()
+        .find_stale(&memories);
     let mut found: Vec<_> = found
         .unwrap()
         .into_iter()
@@ -245,7 +280,7 @@ fn memories_whose_files_are_gone_are_found() {
     // Without a look at the disk, nothing is known.
     let blind = Mine::new().engine;
     assert_eq!(
-        blind.sources().find_stale(&mine.ann, &memories),
+        blind.system(&mine.ann).sources().find_stale(&memories),
         Ok(Vec::new())
     );
 }

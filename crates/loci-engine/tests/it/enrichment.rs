@@ -233,14 +233,12 @@ fn the_three_nearest_are_linked_nearest_first_and_the_nearest_gains() {
     });
     // Not Ann's, though she may read it.
     engine
+        .system(&caller("bob", &WRITER))
         .memories()
-        .remember(
-            &caller("bob", &WRITER),
-            Remember {
-                weight: 0.5,
-                ..fact(TEA, Visibility::Common)
-            },
-        )
+        .remember(Remember {
+            weight: 0.5,
+            ..fact(TEA, Visibility::Common)
+        })
         .unwrap();
     let new = shop.say(&[TEA]).pop().unwrap();
     enrich_all(&engine);
@@ -276,8 +274,9 @@ fn a_weight_that_a_person_set_stays() {
         ..fact(TEA, Visibility::Common)
     };
     let known = engine
+        .system(&shop.ann)
         .memories()
-        .remember(&shop.ann, request)
+        .remember(request)
         .unwrap()
         .memory;
     let new = shop.say(&[TEA]).pop().unwrap();
@@ -300,7 +299,11 @@ fn what_is_superseded_before_it_is_judged_stays_light() {
         supersedes: Some(known.clone()),
         ..fact("I drink coffee now", Visibility::Common)
     };
-    engine.memories().remember(&shop.ann, successor).unwrap();
+    engine
+        .system(&shop.ann)
+        .memories()
+        .remember(successor)
+        .unwrap();
     enrich_all(&engine);
     let judged = shop.get(&known);
     assert_eq!(
@@ -554,9 +557,9 @@ fn a_text_that_changes_meanwhile_is_read_again() {
             let time = times.fetch_add(1, Ordering::SeqCst);
             if time < 10 {
                 engine
+                    .system(&ann)
                     .memories()
                     .update(
-                        &ann,
                         &memory,
                         &format!("We decided to drink coffee {time} times"),
                         None,
@@ -675,14 +678,12 @@ fn a_wipe_of_a_memory_in_work_leaves_nothing() {
         let shop = Shop::new();
         let engine = shop.engine();
         engine
+            .system(&shop.ann)
             .memories()
-            .remember(
-                &shop.ann,
-                Remember {
-                    weight: 0.5,
-                    ..fact(TEA, Visibility::Common)
-                },
-            )
+            .remember(Remember {
+                weight: 0.5,
+                ..fact(TEA, Visibility::Common)
+            })
             .unwrap();
         shop.say(&[TEA]);
         let (inner, ann, wiped) = (
@@ -741,8 +742,9 @@ fn jobs_wait_without_using_up_their_attempts_while_the_model_is_away() {
     let links: usize = ids.iter().map(|id| shop.get(id).links.len()).sum();
     assert_eq!((links, shop.jobs()), (1, done()));
     let recalled = engine
+        .system(&shop.ann)
         .search()
-        .recall(&shop.ann, &question("lemon"))
+        .recall(&question("lemon"))
         .unwrap();
     assert!(recalled.degraded.is_none() && recalled.hits[0].signals.cosine.is_some());
 }
@@ -1102,7 +1104,11 @@ fn new_words_of_a_summary_are_found() {
     let id = shop.say(&[TEA]).pop().unwrap();
     assert_eq!(enrich_all(&engine), 1);
     for query in ["beverage", "lemon"] {
-        let recalled = engine.search().recall(&shop.ann, &question(query)).unwrap();
+        let recalled = engine
+            .system(&shop.ann)
+            .search()
+            .recall(&question(query))
+            .unwrap();
         let hit = &recalled.hits[0];
         assert_eq!(
             (
@@ -1139,8 +1145,9 @@ fn a_long_text_is_judged_and_keeps_its_passages() {
     assert!(memory.summary.unwrap().len() < 1_000);
     assert_eq!(
         engine
+            .system(&shop.ann)
             .search()
-            .recall(&shop.ann, &question("lemon"))
+            .recall(&question("lemon"))
             .unwrap()
             .degraded,
         None
@@ -1179,7 +1186,11 @@ fn words_alone_are_judged_without_the_model() {
 fn a_deleted_memory_needs_no_judgement() {
     let shop = Shop::new();
     let id = shop.say(&[TEA]).pop().unwrap();
-    shop.engine().memories().forget(&shop.ann, &id).unwrap();
+    shop.engine()
+        .system(&shop.ann)
+        .memories()
+        .forget(&id)
+        .unwrap();
     assert_eq!(
         (shop.engine().background().enrich(), shop.jobs()),
         (Ok(false), done())

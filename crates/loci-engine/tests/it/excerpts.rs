@@ -84,8 +84,9 @@ fn megabytes_are_shown_in_part_and_never_counted_whole() {
             &filler, FILLER
         );
         engine
+            .system(&local)
             .memories()
-            .remember(&local, fact(&content, Visibility::Common))
+            .remember(fact(&content, Visibility::Common))
             .unwrap();
     }
     let request = Recall {
@@ -93,8 +94,9 @@ fn megabytes_are_shown_in_part_and_never_counted_whole() {
         ..question("which honey is sold?")
     };
     let recalled = engine
+        .system(&local)
         .search()
-        .recall_within(&local, &request, None)
+        .recall_within(&request, None)
         .unwrap();
     assert_eq!((recalled.hits.len(), recalled.left_out), (12, 0));
     let shown: usize = recalled
@@ -114,19 +116,21 @@ fn megabytes_are_shown_in_part_and_never_counted_whole() {
     );
 
     let listed = engine
+        .system(&local)
         .listings()
-        .list_within(&local, everything(1_000), None)
+        .list_within(everything(1_000), None)
         .unwrap();
     assert_eq!((listed.shown.len(), listed.left_out), (12, 0));
     let few = engine
+        .system(&local)
         .listings()
-        .list_within(&local, everything(1_000), Some(1_000))
+        .list_within(everything(1_000), Some(1_000))
         .unwrap();
     assert_eq!((few.shown.len() + few.left_out, few.shown.len()), (12, 3));
     let rest = engine
+        .system(&local)
         .listings()
         .list_within(
-            &local,
             List {
                 offset: 3,
                 ..everything(1_000)
@@ -151,8 +155,9 @@ fn the_first_result_is_always_shown() {
     for number in 0..40 {
         let content = format!("The honey of hive {number}.\n\n{}", FILLER.repeat(number));
         engine
+            .system(&local)
             .memories()
-            .remember(&local, fact(&content, Visibility::Common))
+            .remember(fact(&content, Visibility::Common))
             .unwrap();
     }
     let mut before = 0;
@@ -162,8 +167,9 @@ fn the_first_result_is_always_shown() {
             ..question("honey")
         };
         let recalled = engine
+            .system(&local)
             .search()
-            .recall_within(&local, &request, Some(tokens))
+            .recall_within(&request, Some(tokens))
             .unwrap();
         let hits = recalled.hits.len();
         assert!(
@@ -180,14 +186,12 @@ fn the_first_result_is_always_shown() {
     }
     assert_eq!(before, 40);
     let whole = engine
+        .system(&local)
         .search()
-        .recall(
-            &local,
-            &Recall {
-                limit: 40,
-                ..question("honey")
-            },
-        )
+        .recall(&Recall {
+            limit: 40,
+            ..question("honey")
+        })
         .unwrap();
     assert!(whole.left_out == 0 && whole.hits.iter().all(|hit| hit.length.is_none()));
 }
@@ -204,11 +208,9 @@ fn pages_are_the_text_word_for_word() {
     ];
     for text in texts {
         let memory = engine
+            .system(&Caller::local())
             .memories()
-            .remember(
-                &Caller::local(),
-                fact(&format!("-{text}"), Visibility::Common),
-            )
+            .remember(fact(&format!("-{text}"), Visibility::Common))
             .unwrap()
             .memory;
         for tokens in [1, 500, 25_000] {
@@ -270,11 +272,9 @@ fn a_result_of_a_file_is_the_part_that_answers() {
     mine.file(read).unwrap();
     // The same text, filed by hand, is shown whole if there is room.
     mine.engine
+        .system(&mine.ann)
         .memories()
-        .remember(
-            &mine.ann,
-            fact(&format!("{content}by hand"), Visibility::Common),
-        )
+        .remember(fact(&format!("{content}by hand"), Visibility::Common))
         .unwrap();
     let request = Recall {
         limit: 2,
@@ -282,8 +282,9 @@ fn a_result_of_a_file_is_the_part_that_answers() {
     };
     let hits = mine
         .engine
+        .system(&mine.ann)
         .search()
-        .recall_within(&mine.ann, &request, None)
+        .recall_within(&request, None)
         .unwrap()
         .hits;
     let (of_file, by_hand): (Vec<_>, Vec<_>) =
@@ -316,8 +317,9 @@ fn a_result_of_a_file_is_the_part_that_answers() {
     // A read by id returns the whole text.
     let whole = mine
         .engine
+        .system(&mine.ann)
         .memories()
-        .show(&mine.ann, &of_file[0].memory.id)
+        .show(&of_file[0].memory.id)
         .unwrap();
     assert_eq!(whole.content, content);
 }

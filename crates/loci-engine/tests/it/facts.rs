@@ -47,7 +47,12 @@ fn relate(
 }
 
 fn added(engine: &Engine, request: NewFact) -> Fact {
-    match engine.graph().add_fact(&Caller::local(), request).unwrap() {
+    match engine
+        .system(&Caller::local())
+        .graph()
+        .add_fact(request)
+        .unwrap()
+    {
         AddedFact::New(fact) => fact,
         AddedFact::Before(fact) => panic!("{fact:?} was there before"),
     }
@@ -55,8 +60,9 @@ fn added(engine: &Engine, request: NewFact) -> Fact {
 
 fn about(engine: &Engine, entity: &str, as_of: Option<Period>) -> Vec<Fact> {
     engine
+        .system(&Caller::local())
         .graph()
-        .facts_about(&Caller::local(), entity, Direction::Both, as_of, 0)
+        .facts_about(entity, Direction::Both, as_of, 0)
         .unwrap()
         .facts
 }
@@ -85,7 +91,11 @@ fn names_are_one_however_they_are_spelled_and_shown_as_at_first() {
         None,
     );
     assert_eq!(
-        engine.graph().add_fact(&Caller::local(), again).unwrap(),
+        engine
+            .system(&Caller::local())
+            .graph()
+            .add_fact(again)
+            .unwrap(),
         AddedFact::Before(first.clone())
     );
     // A predicate and an entity with the same name are independent.
@@ -160,8 +170,9 @@ fn what_is_no_fact_is_refused() {
     ];
     for (request, argument, code) in rows {
         let error = engine
+            .system(&Caller::local())
             .graph()
-            .add_fact(&Caller::local(), request)
+            .add_fact(request)
             .unwrap_err();
         assert_eq!(
             (error.code, &error.message[..argument.len()]),
@@ -171,12 +182,14 @@ fn what_is_no_fact_is_refused() {
     for entity in ["", "\u{7}", "--"] {
         let errors = [
             engine
+                .system(&Caller::local())
                 .graph()
-                .facts_about(&Caller::local(), entity, Direction::Both, None, 0)
+                .facts_about(entity, Direction::Both, None, 0)
                 .unwrap_err(),
             engine
+                .system(&Caller::local())
                 .graph()
-                .timeline(&Caller::local(), Some(entity), 0)
+                .timeline(Some(entity), 0)
                 .unwrap_err(),
         ];
         for error in errors {
@@ -186,13 +199,19 @@ fn what_is_no_fact_is_refused() {
             );
         }
         let error = engine
+            .system(&Caller::local())
             .graph()
-            .end_facts(&Caller::local(), ["Max", "loves", entity], None)
+            .end_facts(["Max", "loves", entity], None)
             .unwrap_err();
         assert!(error.message.starts_with("`object`"), "{error}");
     }
     assert_eq!(
-        engine.graph().fact_counts(&Caller::local()).unwrap().facts,
+        engine
+            .system(&Caller::local())
+            .graph()
+            .fact_counts()
+            .unwrap()
+            .facts,
         0
     );
     // With the longest texts, within one day, and a blank source.
@@ -253,15 +272,17 @@ fn an_ended_fact_is_over_at_once_and_ended_once() {
     let fact = added(&engine, relate(MAX_LOVES, None, None));
     let counts = || {
         engine
+            .system(&local)
             .graph()
-            .fact_counts(&local)
+            .fact_counts()
             .map(|counts| (counts.facts, counts.open))
             .unwrap()
     };
     assert_eq!(counts(), (1, 1));
     let (ended, end) = engine
+        .system(&local)
         .graph()
-        .end_facts(&local, ["MAX", "Loves", "tea"], None)
+        .end_facts(["MAX", "Loves", "tea"], None)
         .unwrap();
     assert_eq!(
         end,
@@ -281,13 +302,15 @@ fn an_ended_fact_is_over_at_once_and_ended_once() {
     assert_eq!(about(&engine, "Max", None), ended);
     clock.advance(1);
     let error = engine
+        .system(&local)
         .graph()
-        .end_facts(&local, MAX_LOVES, None)
+        .end_facts(MAX_LOVES, None)
         .unwrap_err();
     assert_eq!(error.code, ErrorCode::NotFound);
     let error = engine
+        .system(&local)
         .graph()
-        .end_facts(&local, ["Max", "loves", "Coffee"], None)
+        .end_facts(["Max", "loves", "Coffee"], None)
         .unwrap_err();
     assert_eq!(error.code, ErrorCode::NotFound);
     // A past fact may begin again, and both are reported.
@@ -298,19 +321,22 @@ fn an_ended_fact_is_over_at_once_and_ended_once() {
     assert_eq!(ids(&about(&engine, "Max", None)), [&fact.id, &again.id]);
     // With an end in the future it stays current, until an earlier end is set.
     engine
+        .system(&local)
         .graph()
-        .end_facts(&local, MAX_LOVES, Some(day(105)))
+        .end_facts(MAX_LOVES, Some(day(105)))
         .unwrap();
     assert_eq!(counts(), (2, 1));
     let (ended, _) = engine
+        .system(&local)
         .graph()
-        .end_facts(&local, MAX_LOVES, Some(day(104)))
+        .end_facts(MAX_LOVES, Some(day(104)))
         .unwrap();
     assert_eq!(ids(&ended), [&again.id]);
     assert_eq!(
         engine
+            .system(&local)
             .graph()
-            .end_facts(&local, MAX_LOVES, Some(day(104)))
+            .end_facts(MAX_LOVES, Some(day(104)))
             .unwrap_err()
             .code,
         ErrorCode::NotFound
@@ -332,8 +358,9 @@ fn a_fact_is_noted_once_with_one_beginning_and_end() {
     for (from, to) in rows {
         let fact = added(&engine, relate(MAX_LOVES, from, to));
         let again = engine
+            .system(&Caller::local())
             .graph()
-            .add_fact(&Caller::local(), relate(["max", "LOVES", "tea"], from, to))
+            .add_fact(relate(["max", "LOVES", "tea"], from, to))
             .unwrap();
         assert_eq!(again, AddedFact::Before(fact));
     }
@@ -351,8 +378,9 @@ fn a_fact_that_ended_before_is_told_from_none() {
     added(&engine, relate(MAX_LOVES, None, Some(day(3))));
     let of = |triple| {
         engine
+            .system(&local)
             .graph()
-            .end_facts(&local, triple, Some(day(5)))
+            .end_facts(triple, Some(day(5)))
             .unwrap_err()
     };
     let (over, none) = (of(MAX_LOVES), of(["Max", "loves", "Coffee"]));
@@ -374,8 +402,9 @@ fn a_fact_that_begins_later_is_not_ended() {
     let later = added(&engine, relate(MAX_LOVES, Some(day(12)), Some(day(15))));
     for ended in [None, Some(day(9)), Some(moment(10 * DAY - 1))] {
         let error = engine
+            .system(&local)
             .graph()
-            .end_facts(&local, MAX_LOVES, ended)
+            .end_facts(MAX_LOVES, ended)
             .unwrap_err();
         assert_eq!(
             (error.code, &error.message[..7]),
@@ -383,8 +412,9 @@ fn a_fact_that_begins_later_is_not_ended() {
         );
     }
     let (ended, _) = engine
+        .system(&local)
         .graph()
-        .end_facts(&local, MAX_LOVES, Some(moment(10 * DAY)))
+        .end_facts(MAX_LOVES, Some(moment(10 * DAY)))
         .unwrap();
     assert_eq!(ended.len(), 1);
     assert_eq!(about(&engine, "tea", Some(day(13))), [later]);
@@ -394,7 +424,7 @@ fn a_fact_that_begins_later_is_not_ended() {
 #[test]
 fn a_retracted_fact_never_held() {
     let engine = engine();
-    let (local, graph) = (Caller::local(), engine.graph());
+    let local = Caller::local();
     let facts = [
         added(&engine, relate(MAX_LOVES, None, None)),
         added(
@@ -409,21 +439,49 @@ fn a_retracted_fact_never_held() {
     for fact in &facts {
         let triple =
             [&fact.subject, &fact.predicate, &fact.object].map(|name| name.spelling.as_str());
-        assert_eq!(graph.fact(&local, triple, &fact.id).as_ref(), Ok(fact));
-        graph.retract_fact(&local, fact).unwrap();
         assert_eq!(
-            graph.fact(&local, triple, &fact.id).unwrap_err().code,
+            engine
+                .system(&local)
+                .graph()
+                .fact(triple, &fact.id)
+                .as_ref(),
+            Ok(fact)
+        );
+        engine.system(&local).graph().retract_fact(fact).unwrap();
+        assert_eq!(
+            engine
+                .system(&local)
+                .graph()
+                .fact(triple, &fact.id)
+                .unwrap_err()
+                .code,
             ErrorCode::NotFound
         );
-        let again = graph.retract_fact(&local, fact).unwrap_err();
+        let again = engine
+            .system(&local)
+            .graph()
+            .retract_fact(fact)
+            .unwrap_err();
         assert_eq!(again.code, ErrorCode::Conflict);
-        let ended = graph.end_facts(&local, triple, Some(day(5))).unwrap_err();
+        let ended = engine
+            .system(&local)
+            .graph()
+            .end_facts(triple, Some(day(5)))
+            .unwrap_err();
         assert!(ended.message.contains("is open"), "{ended}");
     }
     for as_of in [None, Some(day(1)), Some(day(-9_000))] {
         assert_eq!(about(&engine, "Max", as_of), []);
     }
-    assert_eq!(graph.timeline(&local, None, 0).unwrap().facts, []);
+    assert_eq!(
+        engine
+            .system(&local)
+            .graph()
+            .timeline(None, 0)
+            .unwrap()
+            .facts,
+        []
+    );
     let again = added(&engine, facts[1].clone().into());
     assert_eq!(about(&engine, "Max", None), [again]);
 }
@@ -431,25 +489,32 @@ fn a_retracted_fact_never_held() {
 #[test]
 fn a_wrong_fact_gives_way_to_the_right_one() {
     let Bench { engine, clock, .. } = bench();
-    let (local, graph) = (Caller::local(), engine.graph());
+    let local = Caller::local();
     let wrong = added(
         &engine,
         relate(["Max", "is in", "Rome"], Some(day(1)), None),
     );
     let known = added(&engine, relate(["Max", "is in", "Bonn"], None, None));
     assert_eq!(
-        graph.correct_fact(&local, &wrong, wrong.clone().into()),
+        engine
+            .system(&local)
+            .graph()
+            .correct_fact(&wrong, wrong.clone().into()),
         Ok(wrong.clone())
     );
     // The right one may not be there already, and then nothing changes.
-    let taken = graph
-        .correct_fact(&local, &wrong, known.clone().into())
+    let taken = engine
+        .system(&local)
+        .graph()
+        .correct_fact(&wrong, known.clone().into())
         .unwrap_err();
     assert_eq!(taken.code, ErrorCode::Conflict);
     let reversed = relate(["Max", "is in", "Rom"], Some(day(2)), Some(day(1)));
     assert_eq!(
-        graph
-            .correct_fact(&local, &wrong, reversed)
+        engine
+            .system(&local)
+            .graph()
+            .correct_fact(&wrong, reversed)
             .unwrap_err()
             .argument
             .as_deref(),
@@ -457,9 +522,10 @@ fn a_wrong_fact_gives_way_to_the_right_one() {
     );
     assert_eq!(about(&engine, "Max", None), [known.clone(), wrong.clone()]);
     clock.advance(1);
-    let right = graph
+    let right = engine
+        .system(&local)
+        .graph()
         .correct_fact(
-            &local,
             &wrong,
             relate(["MAX", "is in", "Rom"], Some(day(1)), Some(day(3))),
         )
@@ -467,8 +533,10 @@ fn a_wrong_fact_gives_way_to_the_right_one() {
     assert_eq!(right.subject.spelling, "Max", "the first spelling stays");
     assert_eq!(about(&engine, "Max", None), [known.clone(), right.clone()]);
     // Back again, with an open end.
-    let back = graph
-        .correct_fact(&local, &right, wrong.clone().into())
+    let back = engine
+        .system(&local)
+        .graph()
+        .correct_fact(&right, wrong.clone().into())
         .unwrap();
     assert_eq!((&back.object, back.valid_to), (&wrong.object, None));
     assert_eq!(about(&engine, "Max", None), [known, back]);
@@ -477,17 +545,34 @@ fn a_wrong_fact_gives_way_to_the_right_one() {
 #[test]
 fn one_fact_is_ended_again_and_again() {
     let engine = engine();
-    let (local, graph) = (Caller::local(), engine.graph());
+    let local = Caller::local();
     let fact = added(&engine, relate(MAX_LOVES, Some(day(3)), None));
-    let early = graph.end_fact(&local, &fact, day(2)).unwrap_err();
+    let early = engine
+        .system(&local)
+        .graph()
+        .end_fact(&fact, day(2))
+        .unwrap_err();
     assert_eq!(early.argument.as_deref(), Some("ended"));
-    let ended = graph.end_fact(&local, &fact, day(9)).unwrap();
+    let ended = engine
+        .system(&local)
+        .graph()
+        .end_fact(&fact, day(9))
+        .unwrap();
     assert_eq!(about(&engine, "Max", None), std::slice::from_ref(&ended));
     assert_eq!(
-        graph.end_fact(&local, &fact, day(9)).unwrap_err().code,
+        engine
+            .system(&local)
+            .graph()
+            .end_fact(&fact, day(9))
+            .unwrap_err()
+            .code,
         ErrorCode::Conflict
     );
-    let later = graph.end_fact(&local, &ended, day(12)).unwrap();
+    let later = engine
+        .system(&local)
+        .graph()
+        .end_fact(&ended, day(12))
+        .unwrap();
     assert_eq!(about(&engine, "Max", Some(day(11))), [later]);
 }
 
@@ -504,8 +589,9 @@ fn a_fact_is_shown_to_readers_alone() {
         },
     );
     let error = engine
+        .system(&blind)
         .graph()
-        .fact(&blind, MAX_LOVES, &fact.id)
+        .fact(MAX_LOVES, &fact.id)
         .unwrap_err();
     assert_eq!(error.code, ErrorCode::NotFound);
 }
@@ -518,24 +604,39 @@ fn spaces_have_graphs_of_their_own() {
         ..Caller::local()
     };
     added(&engine, relate(MAX_LOVES, None, None));
-    assert_eq!(engine.graph().timeline(&there, None, 0).unwrap().facts, []);
     assert_eq!(
         engine
+            .system(&there)
             .graph()
-            .end_facts(&there, MAX_LOVES, None)
+            .timeline(None, 0)
+            .unwrap()
+            .facts,
+        []
+    );
+    assert_eq!(
+        engine
+            .system(&there)
+            .graph()
+            .end_facts(MAX_LOVES, None)
             .unwrap_err()
             .code,
         ErrorCode::NotFound
     );
     assert!(matches!(
         engine
+            .system(&there)
             .graph()
-            .add_fact(&there, relate(["max", "LOVES", "tea"], None, None))
+            .add_fact(relate(["max", "LOVES", "tea"], None, None))
             .unwrap(),
         AddedFact::New(_)
     ));
     assert_eq!(
-        engine.graph().fact_counts(&there).unwrap().predicates,
+        engine
+            .system(&there)
+            .graph()
+            .fact_counts()
+            .unwrap()
+            .predicates,
         ["LOVES"]
     );
 }
@@ -545,7 +646,11 @@ fn more_facts_than_a_reply_holds_are_cut() {
     let engine = engine();
     let numbers = 0..=limits::FACTS_MAX;
     for number in numbers {
-        let Facts { facts, is_cut } = engine.graph().timeline(&Caller::local(), None, 0).unwrap();
+        let Facts { facts, is_cut } = engine
+            .system(&Caller::local())
+            .graph()
+            .timeline(None, 0)
+            .unwrap();
         assert_eq!((facts.len(), is_cut), (number, false));
         added(
             &engine,
@@ -553,18 +658,21 @@ fn more_facts_than_a_reply_holds_are_cut() {
         );
     }
     let Facts { facts, is_cut } = engine
+        .system(&Caller::local())
         .graph()
-        .timeline(&Caller::local(), Some("max"), 0)
+        .timeline(Some("max"), 0)
         .unwrap();
     assert_eq!((facts.len(), is_cut), (limits::FACTS_MAX, true));
     for offset in [1, limits::FACTS_MAX, limits::FACTS_MAX + 1, usize::MAX] {
         let rest = engine
+            .system(&Caller::local())
             .graph()
-            .timeline(&Caller::local(), None, offset)
+            .timeline(None, offset)
             .unwrap();
         let about = engine
+            .system(&Caller::local())
             .graph()
-            .facts_about(&Caller::local(), "max", Direction::Outgoing, None, offset)
+            .facts_about("max", Direction::Outgoing, None, offset)
             .unwrap();
         let expected = (limits::FACTS_MAX + 1).saturating_sub(offset);
         assert_eq!(
@@ -581,8 +689,9 @@ fn more_facts_than_a_reply_holds_are_cut() {
     }
     assert!(
         !engine
+            .system(&Caller::local())
             .graph()
-            .timeline(&Caller::local(), Some("7"), 0)
+            .timeline(Some("7"), 0)
             .unwrap()
             .is_cut
     );
@@ -613,8 +722,9 @@ fn a_race_adds_one_fact_and_ends_it_once() {
     };
     race(|other| drop(added(other, relate(["max", "LOVES", "tea"], None, None))));
     let AddedFact::Before(fact) = engine
+        .system(&Caller::local())
         .graph()
-        .add_fact(&Caller::local(), relate(MAX_LOVES, None, None))
+        .add_fact(relate(MAX_LOVES, None, None))
         .unwrap()
     else {
         panic!("it was added twice");
@@ -627,15 +737,20 @@ fn a_race_adds_one_fact_and_ends_it_once() {
             relate(["max", "lived in", "rome"], Some(day(1)), Some(day(2))),
         );
     });
-    let AddedFact::Before(fact) = engine.graph().add_fact(&Caller::local(), closed()).unwrap()
+    let AddedFact::Before(fact) = engine
+        .system(&Caller::local())
+        .graph()
+        .add_fact(closed())
+        .unwrap()
     else {
         panic!("what is over was added twice");
     };
     assert_eq!(fact.object.spelling, "rome");
     assert_eq!(
         engine
+            .system(&Caller::local())
             .graph()
-            .timeline(&Caller::local(), None, 0)
+            .timeline(None, 0)
             .unwrap()
             .facts
             .len(),
@@ -644,23 +759,26 @@ fn a_race_adds_one_fact_and_ends_it_once() {
     race(|other| {
         drop(
             other
+                .system(&Caller::local())
                 .graph()
-                .end_facts(&Caller::local(), MAX_LOVES, None)
+                .end_facts(MAX_LOVES, None)
                 .unwrap(),
         );
     });
     assert_eq!(
         engine
+            .system(&Caller::local())
             .graph()
-            .end_facts(&Caller::local(), MAX_LOVES, None)
+            .end_facts(MAX_LOVES, None)
             .unwrap_err()
             .code,
         ErrorCode::NotFound
     );
     assert_eq!(
         engine
+            .system(&Caller::local())
             .graph()
-            .timeline(&Caller::local(), None, 0)
+            .timeline(None, 0)
             .unwrap()
             .facts
             .len(),
@@ -686,11 +804,9 @@ fn the_same_fact_is_found_among_more_than_a_reply_has() {
         })
         .unwrap();
     let again = engine
+        .system(&Caller::local())
         .graph()
-        .add_fact(
-            &Caller::local(),
-            relate(MAX_LOVES, Some(day(0)), Some(day(9))),
-        )
+        .add_fact(relate(MAX_LOVES, Some(day(0)), Some(day(9))))
         .unwrap();
     assert_eq!(again, AddedFact::Before(first));
 }
@@ -703,8 +819,9 @@ fn many_at_once_add_one_fact() {
             let engine = engine.clone();
             std::thread::spawn(move || {
                 engine
+                    .system(&Caller::local())
                     .graph()
-                    .add_fact(&Caller::local(), relate(MAX_LOVES, None, None))
+                    .add_fact(relate(MAX_LOVES, None, None))
                     .unwrap()
             })
         })
@@ -722,8 +839,9 @@ fn many_at_once_add_one_fact() {
     );
     assert_eq!(
         engine
+            .system(&Caller::local())
             .graph()
-            .timeline(&Caller::local(), None, 0)
+            .timeline(None, 0)
             .unwrap()
             .facts
             .len(),
@@ -819,10 +937,12 @@ impl Model {
             first: at(first),
             last: at(last),
         };
-        let related = self.bench.engine.graph().add_fact(
-            &Caller::local(),
-            relate(spelled, from.map(period), to.map(period)),
-        );
+        let related = self
+            .bench
+            .engine
+            .system(&Caller::local())
+            .graph()
+            .add_fact(relate(spelled, from.map(period), to.map(period)));
         if from.zip(to).is_some_and(|(from, to)| to.1 < from.0) {
             assert_eq!(related.unwrap_err().code, ErrorCode::InvalidArgument);
             return;
@@ -873,8 +993,9 @@ impl Model {
         let outcome = self
             .bench
             .engine
+            .system(&Caller::local())
             .graph()
-            .end_facts(&Caller::local(), spelled, period);
+            .end_facts(spelled, period);
         let now = self.bench.clock.now().microseconds();
         let end = ended.unwrap_or((now / DAY * DAY, now));
         let is_open = |noted: &&mut Noted| {
@@ -975,8 +1096,9 @@ impl Model {
             last: at(last),
         });
         let found = engine
+            .system(&Caller::local())
             .graph()
-            .facts_about(&Caller::local(), spelled, direction, period, 0)
+            .facts_about(spelled, direction, period, 0)
             .unwrap();
         self.assert_facts(
             found,
@@ -984,12 +1106,17 @@ impl Model {
         );
         let concerns = |noted: &&Noted| [noted.names[0], noted.names[2]].contains(&name);
         let told = engine
+            .system(&Caller::local())
             .graph()
-            .timeline(&Caller::local(), Some(spelled), 0)
+            .timeline(Some(spelled), 0)
             .unwrap();
         self.assert_facts(told, self.noted.iter().filter(concerns).collect());
         self.assert_facts(
-            engine.graph().timeline(&Caller::local(), None, 0).unwrap(),
+            engine
+                .system(&Caller::local())
+                .graph()
+                .timeline(None, 0)
+                .unwrap(),
             self.noted.iter().collect(),
         );
     }
@@ -998,8 +1125,9 @@ impl Model {
         let counts = self
             .bench
             .engine
+            .system(&Caller::local())
             .graph()
-            .fact_counts(&Caller::local())
+            .fact_counts()
             .unwrap();
         let now = self.bench.clock.now().microseconds();
         let open = self

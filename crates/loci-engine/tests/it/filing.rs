@@ -25,10 +25,12 @@ fn file(engine: &Engine, caller: &Caller, name: &str, request: Remember) -> Resu
             format!("{name}-{number}")
         })
     };
-    Ok(match engine.memories().file(caller, &id_of, request)? {
-        Filed::New(remembered) => (remembered.memory.id.to_string(), true),
-        Filed::Before(memory) => (memory.id.to_string(), false),
-    })
+    Ok(
+        match engine.system(caller).memories().file(&id_of, request)? {
+            Filed::New(remembered) => (remembered.memory.id.to_string(), true),
+            Filed::Before(memory) => (memory.id.to_string(), false),
+        },
+    )
 }
 
 #[test]
@@ -66,13 +68,15 @@ fn a_text_is_filed_once_in_a_place() {
     );
     // A memory that has another text by now.
     engine
+        .system(&bob)
         .memories()
-        .update(&bob, &MemoryId::new("tea"), "tea at six", None)
+        .update(&MemoryId::new("tea"), "tea at six", None)
         .unwrap();
     assert_eq!(filed(&ann, tea()), ("tea-3".to_owned(), true));
     engine
+        .system(&ann)
         .memories()
-        .forget_softly(&ann, &MemoryId::new("tea-3"))
+        .forget_softly(&MemoryId::new("tea-3"))
         .unwrap();
     assert_eq!(filed(&ann, tea()), ("tea-4".to_owned(), true));
     let private = |owner| {
@@ -107,15 +111,20 @@ fn a_text_is_filed_once_in_a_place() {
         id: Some(MemoryId::new("tea-4")),
         ..Discard::default()
     };
-    assert_eq!(engine.memories().discard(&ann, &discarded), Ok(1));
+    assert_eq!(engine.system(&ann).memories().discard(&discarded), Ok(1));
     assert_eq!(filed(&ann, tea()), ("tea-9".to_owned(), true));
     let bad = engine
+        .system(&ann)
         .memories()
-        .file(&ann, &|_| mint(), drawer(" ", "home", "hall"))
+        .file(&|_| mint(), drawer(" ", "home", "hall"))
         .unwrap_err();
     assert_eq!(bad.code, ErrorCode::InvalidArgument);
     let only = |_| MemoryId::new("tea");
-    let taken = engine.memories().file(&ann, &only, tea()).unwrap_err();
+    let taken = engine
+        .system(&ann)
+        .memories()
+        .file(&only, tea())
+        .unwrap_err();
     assert_eq!(taken.code, ErrorCode::Conflict);
     assert!(!taken.message.contains("four"), "{taken}");
 }
@@ -132,16 +141,18 @@ fn a_text_is_filed_whatever_became_of_its_ids() {
         let (id, is_new) = file(&engine, &ann, "tea", tea()).unwrap();
         assert!(is_new && !ids.contains(&id), "{number}: {id}");
         engine
+            .system(&ann)
             .memories()
-            .update(&ann, &MemoryId::new(&id), "tea at five", None)
+            .update(&MemoryId::new(&id), "tea at five", None)
             .unwrap();
         ids.push(id);
     }
     assert_eq!((ids[0].as_str(), ids[15].as_str()), ("tea", "tea-15"));
     for freed in ["tea-9", "tea-3", "tea"] {
         engine
+            .system(&ann)
             .memories()
-            .forget(&ann, &MemoryId::new(freed))
+            .forget(&MemoryId::new(freed))
             .unwrap();
         if freed == "tea-9" {
             assert_eq!(
@@ -246,7 +257,12 @@ fn text_and_place_change_in_one_step() {
         summary,
         ..drawer("tea at four", "home", "kitchen")
     };
-    let before = engine.memories().remember(&ann, request).unwrap().memory;
+    let before = engine
+        .system(&ann)
+        .memories()
+        .remember(request)
+        .unwrap()
+        .memory;
     let vectors = || {
         store
             .vectors(
@@ -260,11 +276,15 @@ fn text_and_place_change_in_one_step() {
         clock.advance(1);
         let version = store.version(&Space::default()).unwrap();
         let memory = engine
+            .system(&ann)
             .memories()
-            .refile(&ann, &before.id, change)
+            .refile(&before.id, change)
             .unwrap()
             .memory;
-        assert_eq!(engine.memories().show(&ann, &before.id).unwrap(), memory);
+        assert_eq!(
+            engine.system(&ann).memories().show(&before.id).unwrap(),
+            memory
+        );
         (memory, store.version(&Space::default()).unwrap() > version)
     };
     let text = |text: &str| Some(text.to_owned());
@@ -375,15 +395,21 @@ fn text_and_place_change_in_one_step() {
     for (caller, id, change, code) in refused {
         assert_eq!(
             engine
+                .system(caller)
                 .memories()
-                .refile(caller, &MemoryId::new(id), change)
+                .refile(&MemoryId::new(id), change)
                 .unwrap_err()
                 .code,
             code
         );
     }
     assert_eq!(
-        engine.memories().show(&ann, &before.id).unwrap().revision,
+        engine
+            .system(&ann)
+            .memories()
+            .show(&before.id)
+            .unwrap()
+            .revision,
         4
     );
 }
@@ -397,7 +423,13 @@ fn what_is_kept_apart_stays_in_its_place() {
         tier: Tier::Unlisted,
         ..drawer("a quiet day", "wing_ada", "diary")
     };
-    let id = engine.memories().remember(&ann, request).unwrap().memory.id;
+    let id = engine
+        .system(&ann)
+        .memories()
+        .remember(request)
+        .unwrap()
+        .memory
+        .id;
     let text = |text: &str| Some(text.to_owned());
     let none = Refile::default();
     for (argument, change) in [
@@ -418,7 +450,11 @@ fn what_is_kept_apart_stays_in_its_place() {
             },
         ),
     ] {
-        let error = engine.memories().refile(&ann, &id, change).unwrap_err();
+        let error = engine
+            .system(&ann)
+            .memories()
+            .refile(&id, change)
+            .unwrap_err();
         assert!(
             error.code == ErrorCode::InvalidArgument && error.message.starts_with(argument),
             "{error}"
@@ -430,7 +466,7 @@ fn what_is_kept_apart_stays_in_its_place() {
         section: text("diary"),
         ..Refile::default()
     };
-    let refiled = engine.memories().refile(&ann, &id, same).unwrap();
+    let refiled = engine.system(&ann).memories().refile(&id, same).unwrap();
     assert_eq!(
         refiled.changed,
         Refile {
@@ -448,15 +484,13 @@ fn the_beginnings_of_long_texts_are_gone_through() {
     let ann = caller("ann", &WRITER);
     for number in 0..30 {
         engine
+            .system(&ann)
             .memories()
-            .remember(
-                &ann,
-                drawer(
-                    &format!("{number:02} {}", "ä".repeat(200_000)),
-                    "home",
-                    "hall",
-                ),
-            )
+            .remember(drawer(
+                &format!("{number:02} {}", "ä".repeat(200_000)),
+                "home",
+                "hall",
+            ))
             .unwrap();
     }
     let all = Browse {
@@ -470,7 +504,7 @@ fn the_beginnings_of_long_texts_are_gone_through() {
         characters_max: Some(4),
         ..Browse::default()
     };
-    let browsed = engine.listings().browse(&ann, all.clone()).unwrap();
+    let browsed = engine.system(&ann).listings().browse(all.clone()).unwrap();
     let expected: Vec<String> = (1..29)
         .rev()
         .map(|number| format!("{number:02} ä"))
@@ -482,14 +516,12 @@ fn the_beginnings_of_long_texts_are_gone_through() {
         .collect();
     assert_eq!((shown, browsed.total), (expected, 30));
     let whole = engine
+        .system(&ann)
         .listings()
-        .browse(
-            &ann,
-            Browse {
-                characters_max: None,
-                ..all
-            },
-        )
+        .browse(Browse {
+            characters_max: None,
+            ..all
+        })
         .unwrap()
         .memories;
     assert!(
@@ -522,20 +554,20 @@ fn a_change_of_another_process_stays() {
     let (engine, other) = (engine_of(store.clone()), engine_of(store.inner.clone()));
     let ann = caller("ann", &WRITER);
     let id = engine
+        .system(&ann)
         .memories()
-        .remember(&ann, drawer("tea", "home", "kitchen"))
+        .remember(drawer("tea", "home", "kitchen"))
         .unwrap()
         .memory
         .id;
     let (is_first, by, of) = (AtomicBool::new(true), ann.clone(), id.clone());
     store.before(move |method| {
         if method == "commit" && is_first.swap(false, Ordering::SeqCst) {
-            other.memories().update(&by, &of, "coffee", None)?;
+            other.system(&by).memories().update(&of, "coffee", None)?;
         }
         Ok(())
     });
-    let moved = engine.memories().refile(
-        &ann,
+    let moved = engine.system(&ann).memories().refile(
         &id,
         Refile {
             section: Some("garden".to_owned()),
@@ -569,7 +601,7 @@ fn a_note_is_filed_in_its_file() {
         tags: Vec::new(),
         keyed: None,
     };
-    let Appended::New(note, _) = engine.notes().append(&ann, note).unwrap() else {
+    let Appended::New(note, _) = engine.system(&ann).notes().append(note).unwrap() else {
         panic!("it is new")
     };
     let place = |wing: Option<&str>, section: &str| Location {
@@ -578,8 +610,9 @@ fn a_note_is_filed_in_its_file() {
     };
     let refile = |change| {
         engine
+            .system(&ann)
             .memories()
-            .refile(&ann, &note.id, change)
+            .refile(&note.id, change)
             .unwrap()
             .memory
     };
@@ -623,11 +656,11 @@ fn a_note_is_filed_in_its_file() {
         (&both.location, both.content.as_str(), both.updated_at),
         (&place(None, "hives"), "wax", clock.now())
     );
-    engine.notes().reconcile().unwrap();
+    engine.system(&Caller::local()).notes().reconcile().unwrap();
     let status = store.note_file_of(&Space::default(), &note.id).unwrap();
     assert_eq!(
         (
-            engine.memories().show(&ann, &note.id).unwrap(),
+            engine.system(&ann).memories().show(&note.id).unwrap(),
             status.is_some()
         ),
         (both, true)
@@ -646,20 +679,19 @@ fn what_was_filed_is_gone_through_in_its_order() {
         clock.advance(1);
         let room = if number % 2 == 0 { "even" } else { "odd" };
         engine
+            .system(&ann)
             .memories()
-            .remember(&ann, drawer(&number.to_string(), "home", room))
+            .remember(drawer(&number.to_string(), "home", room))
             .unwrap();
     }
     for (caller, content) in [(&ann, "mine"), (&other, "theirs")] {
         engine
+            .system(caller)
             .memories()
-            .remember(
-                caller,
-                Remember {
-                    tier: Tier::Unlisted,
-                    ..drawer(content, "home", "diary")
-                },
-            )
+            .remember(Remember {
+                tier: Tier::Unlisted,
+                ..drawer(content, "home", "diary")
+            })
             .unwrap();
     }
     let secret = Remember {
@@ -667,20 +699,23 @@ fn what_was_filed_is_gone_through_in_its_order() {
         ..drawer("secret", "home", "even")
     };
     engine
+        .system(&caller("bob", &WRITER))
         .memories()
-        .remember(&caller("bob", &WRITER), secret)
+        .remember(secret)
         .unwrap();
     // A changed memory keeps its position.
     let first = engine
+        .system(&ann)
         .memories()
-        .remember(&ann, drawer("elsewhere", "work", "even"))
+        .remember(drawer("elsewhere", "work", "even"))
         .unwrap()
         .memory
         .id;
     clock.advance(1);
     engine
+        .system(&ann)
         .memories()
-        .update(&ann, &first, "changed", None)
+        .update(&first, "changed", None)
         .unwrap();
     let all = Browse {
         collections: CollectionFilter::Only("home".to_owned()),
@@ -795,7 +830,11 @@ fn what_was_filed_is_gone_through_in_its_order() {
         ),
     ];
     for (request, contents, total) in rows {
-        let browsed = engine.listings().browse(&ann, request.clone()).unwrap();
+        let browsed = engine
+            .system(&ann)
+            .listings()
+            .browse(request.clone())
+            .unwrap();
         let shown: Vec<&str> = browsed
             .memories
             .iter()
@@ -822,11 +861,9 @@ fn every_page_is_a_part_of_the_whole_listing() {
     ));
     for number in 0..60 {
         engine
+            .system(&Caller::local())
             .memories()
-            .remember(
-                &Caller::local(),
-                drawer(&number.to_string(), "home", "room"),
-            )
+            .remember(drawer(&number.to_string(), "home", "room"))
             .unwrap();
     }
     let page = |order, offset, limit| {
@@ -841,7 +878,11 @@ fn every_page_is_a_part_of_the_whole_listing() {
             characters_max: Some(9),
             ..Browse::default()
         };
-        let browsed = engine.listings().browse(&Caller::local(), request).unwrap();
+        let browsed = engine
+            .system(&Caller::local())
+            .listings()
+            .browse(request)
+            .unwrap();
         let number = |memory: &Memory| memory.content.parse::<usize>().unwrap();
         (
             browsed.memories.iter().map(number).collect::<Vec<_>>(),
@@ -875,8 +916,9 @@ fn every_page_is_a_part_of_the_whole_listing() {
     store.before(move |method| {
         if method == "filed" && is_first.swap(false, Ordering::SeqCst) {
             other
+                .system(&Caller::local())
                 .memories()
-                .remember(&Caller::local(), drawer("60", "home", "room"))
+                .remember(drawer("60", "home", "room"))
                 .unwrap();
         }
         Ok(())

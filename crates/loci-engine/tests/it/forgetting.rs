@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use loci_core::{Clock, RecordVerb, Store};
-use loci_engine::{AppendNote, Appended, Conditions, SOURCE_FILE};
+use loci_core::{AuditQuery, Clock, RecordVerb, Store};
+use loci_engine::{AppendNote, Appended, CallInfo, Conditions, Effect, SOURCE_FILE};
 
 use super::reconciling::{Vault, vault};
 use super::*;
@@ -32,7 +32,7 @@ fn append(vault: &Vault, title: &str) -> MemoryId {
         tags: Vec::new(),
         keyed: None,
     };
-    match vault.engine.notes().append(&ann(), note).unwrap() {
+    match vault.engine.system(&ann()).notes().append(note).unwrap() {
         Appended::New(note, _) => note.id,
         other => panic!("{other:?}"),
     }
@@ -41,35 +41,59 @@ fn append(vault: &Vault, title: &str) -> MemoryId {
 #[test]
 fn a_memory_comes_back_with_all_it_had() {
     let bench = bench();
-    let memories = bench.engine.memories();
-    let id = memories
-        .remember(&ann(), fact("ann keeps bees", Visibility::Private))
+    let id = bench
+        .engine
+        .system(&ann())
+        .memories()
+        .remember(fact("ann keeps bees", Visibility::Private))
         .unwrap()
         .memory
         .id;
-    let before = memories.show(&ann(), &id).unwrap();
-    let untouched = memories.unforget(&ann(), &id).unwrap();
+    let before = bench.engine.system(&ann()).memories().show(&id).unwrap();
+    let untouched = bench
+        .engine
+        .system(&ann())
+        .memories()
+        .unforget(&id)
+        .unwrap();
     assert_eq!(
         (untouched.is_changed, untouched.memory),
         (false, before.clone())
     );
-    memories.forget_softly(&ann(), &id).unwrap();
+    bench
+        .engine
+        .system(&ann())
+        .memories()
+        .forget_softly(&id)
+        .unwrap();
     assert!(found(&bench.engine, &ann(), "bees").is_empty());
-    let caller = ann();
-    let back = memories.unforget(&caller, &id).unwrap();
+    let info = CallInfo::new("test", "unforget", "memory:write", Effect::Write, &[]);
+    let back = bench
+        .engine
+        .call(ann(), info, |call| call.memories().unforget(&id));
+    let back = back.unwrap();
     assert!(back.is_changed);
     let expected = Memory {
         revision: before.revision + 2,
         ..before
     };
-    assert_eq!(memories.show(&ann(), &id).unwrap(), expected);
+    assert_eq!(
+        bench.engine.system(&ann()).memories().show(&id).unwrap(),
+        expected
+    );
     assert_eq!(
         found(&bench.engine, &ann(), "bees"),
         std::slice::from_ref(&id)
     );
-    let (noted, _) = caller.trail.take();
+    let query = AuditQuery {
+        limit: 1,
+        ..AuditQuery::default()
+    };
+    let logged = bench.engine.audit().entries(&query).unwrap();
     assert!(
-        noted
+        logged[0]
+            .1
+            .records
             .iter()
             .any(|record| record.id == id.as_str() && record.verb == RecordVerb::Changed)
     );
@@ -78,7 +102,6 @@ fn a_memory_comes_back_with_all_it_had() {
 #[test]
 fn a_message_comes_back_with_what_was_made_from_it() {
     let bench = bench();
-    let memories = bench.engine.memories();
     let said = say(
         &bench.engine,
         &ann(),
@@ -89,8 +112,11 @@ fn a_message_comes_back_with_what_was_made_from_it() {
     let source = said.ids[0].clone();
     let made = Memory {
         source: Some(source.clone()),
-        ..memories
-            .remember(&ann(), fact("harbour hours", Visibility::Private))
+        ..bench
+            .engine
+            .system(&ann())
+            .memories()
+            .remember(fact("harbour hours", Visibility::Private))
             .unwrap()
             .memory
     };
@@ -115,39 +141,68 @@ fn a_message_comes_back_with_what_was_made_from_it() {
             memory.forgotten_at.is_some()
         })
     };
-    memories.forget_softly(&ann(), &made.id).unwrap();
+    bench
+        .engine
+        .system(&ann())
+        .memories()
+        .forget_softly(&made.id)
+        .unwrap();
     assert_eq!(are_forgotten(), [true, true]);
-    memories.unforget(&ann(), &made.id).unwrap();
+    bench
+        .engine
+        .system(&ann())
+        .memories()
+        .unforget(&made.id)
+        .unwrap();
     assert_eq!(are_forgotten(), [false, false]);
     let which = Conditions {
         sections: vec!["fact".to_owned()],
         ..Conditions::default()
     };
-    assert_eq!(memories.forget_where(&ann(), &which).unwrap().memories, 1);
+    assert_eq!(
+        bench
+            .engine
+            .system(&ann())
+            .memories()
+            .forget_where(&which)
+            .unwrap()
+            .memories,
+        1
+    );
     assert_eq!(are_forgotten(), [true, true]);
-    assert_eq!(memories.unforget_where(&ann(), &which).unwrap().memories, 1);
+    assert_eq!(
+        bench
+            .engine
+            .system(&ann())
+            .memories()
+            .unforget_where(&which)
+            .unwrap()
+            .memories,
+        1
+    );
     assert_eq!(are_forgotten(), [false, false]);
 }
 
 #[test]
 fn what_cannot_come_back_is_refused() {
     let engine = engine();
-    let memories = engine.memories();
     let remember = |text: &str, visibility| {
-        memories
-            .remember(&ann(), fact(text, visibility))
+        engine
+            .system(&ann())
+            .memories()
+            .remember(fact(text, visibility))
             .unwrap()
             .memory
             .id
     };
     let deleted = remember("gone", Visibility::Shared);
-    memories.forget(&ann(), &deleted).unwrap();
+    engine.system(&ann()).memories().forget(&deleted).unwrap();
     let (shared, private) = (
         remember("shared", Visibility::Shared),
         remember("private", Visibility::Private),
     );
     for id in [&shared, &private] {
-        memories.forget_softly(&ann(), id).unwrap();
+        engine.system(&ann()).memories().forget_softly(id).unwrap();
     }
     let bob = caller("bob", &WRITER);
     let reader = caller("ann", &[Scope::Read]);
@@ -158,7 +213,7 @@ fn what_cannot_come_back_is_refused() {
         (&bob, &shared, ErrorCode::Forbidden),
         (&reader, &private, ErrorCode::Forbidden),
     ] {
-        let error = memories.unforget(caller, id).unwrap_err();
+        let error = engine.system(caller).memories().unforget(id).unwrap_err();
         assert_eq!(error.code, code, "{id}");
         let says_so = error.message.contains("deleted for good");
         assert_eq!(says_so, code == ErrorCode::NotFound, "{}", error.message);
@@ -170,17 +225,34 @@ fn what_cannot_come_back_is_refused() {
 fn a_note_comes_back_in_its_file() {
     let vault = vault();
     let id = append(&vault, "One");
-    let memories = vault.engine.memories();
-    memories.forget_softly(&ann(), &id).unwrap();
+    vault
+        .engine
+        .system(&ann())
+        .memories()
+        .forget_softly(&id)
+        .unwrap();
     assert!(vault.folder.text("one.md").contains("status: deleted"));
-    let back = memories.unforget(&ann(), &id).unwrap();
+    let back = vault
+        .engine
+        .system(&ann())
+        .memories()
+        .unforget(&id)
+        .unwrap();
     assert_eq!((back.is_changed, back.memory.forgotten_at), (true, None));
     let text = vault.folder.text("one.md");
     assert!(
         !text.contains("status: deleted") && text.contains("honey"),
         "{text}"
     );
-    assert!(!memories.unforget(&ann(), &id).unwrap().is_changed);
+    assert!(
+        !vault
+            .engine
+            .system(&ann())
+            .memories()
+            .unforget(&id)
+            .unwrap()
+            .is_changed
+    );
     assert_eq!(vault.folder.text("one.md"), text);
     vault.reconcile();
     assert_eq!(vault.memory("one.md").forgotten_at, None);
@@ -253,7 +325,6 @@ fn conditions_select_what_is_forgotten_and_what_comes_back() {
     ];
     for (name, which, expected) in rows {
         let bench = bench();
-        let memories = bench.engine.memories();
         let remember = |content: &str, project: Option<&str>, kind, tags: &[&str], file: &str| {
             let request = Remember {
                 collection: project.map(str::to_owned),
@@ -262,7 +333,14 @@ fn conditions_select_what_is_forgotten_and_what_comes_back() {
                 visibility: Visibility::Common,
                 ..Remember::new(content, kind)
             };
-            let id = memories.remember(&ann(), request).unwrap().memory.id;
+            let id = bench
+                .engine
+                .system(&ann())
+                .memories()
+                .remember(request)
+                .unwrap()
+                .memory
+                .id;
             bench.clock.advance(10);
             id
         };
@@ -271,14 +349,29 @@ fn conditions_select_what_is_forgotten_and_what_comes_back() {
         remember("c", Some("acme"), "fact", &["z"], "/p/docs2/a.md");
         remember("d", None, "fact", &[], "/q");
         let long_forgotten = remember("e", Some("acme"), "rule", &["x", "y"], "/p/docs/a.md");
-        memories.forget_softly(&ann(), &long_forgotten).unwrap();
+        bench
+            .engine
+            .system(&ann())
+            .memories()
+            .forget_softly(&long_forgotten)
+            .unwrap();
         bench.clock.advance(10);
 
-        let matching = memories.matching(&ann(), &which, 1).unwrap();
+        let matching = bench
+            .engine
+            .system(&ann())
+            .memories()
+            .matching(&which, 1)
+            .unwrap();
         assert_eq!(matching.memories, expected.len() as u64, "{name}");
         assert_eq!(matching.first.len(), 1, "{name}");
         let all = texts(listed(&bench.engine, &ann()));
-        let marked = memories.forget_where(&ann(), &which).unwrap();
+        let marked = bench
+            .engine
+            .system(&ann())
+            .memories()
+            .forget_where(&which)
+            .unwrap();
         assert_eq!(marked.memories, expected.len() as u64, "{name}");
         let left: Vec<String> = all
             .iter()
@@ -286,14 +379,33 @@ fn conditions_select_what_is_forgotten_and_what_comes_back() {
             .cloned()
             .collect();
         assert_eq!(texts(listed(&bench.engine, &ann())), left, "{name}");
-        assert_eq!(memories.forget_where(&ann(), &which).unwrap().memories, 0);
+        assert_eq!(
+            bench
+                .engine
+                .system(&ann())
+                .memories()
+                .forget_where(&which)
+                .unwrap()
+                .memories,
+            0
+        );
         let undone = Conditions {
             forgotten_from: Some(marked.begun_at),
             ..which
         };
-        let matching = memories.matching_forgotten(&ann(), &undone, 10).unwrap();
+        let matching = bench
+            .engine
+            .system(&ann())
+            .memories()
+            .matching_forgotten(&undone, 10)
+            .unwrap();
         assert_eq!(texts(matching.first), expected, "{name}");
-        let back = memories.unforget_where(&ann(), &undone).unwrap();
+        let back = bench
+            .engine
+            .system(&ann())
+            .memories()
+            .unforget_where(&undone)
+            .unwrap();
         assert_eq!(back.memories, expected.len() as u64, "{name}");
         assert_eq!(texts(listed(&bench.engine, &ann())), all, "{name}");
     }
@@ -302,16 +414,27 @@ fn conditions_select_what_is_forgotten_and_what_comes_back() {
 #[test]
 fn nothing_is_forgotten_without_a_condition_or_for_a_wrong_one() {
     let engine = engine();
-    let memories = engine.memories();
     let wrong = Conditions {
         tags: vec![String::new()],
         ..Conditions::default()
     };
     for which in [Conditions::default(), wrong] {
         for error in [
-            memories.matching(&ann(), &which, 10).unwrap_err(),
-            memories.forget_where(&ann(), &which).unwrap_err(),
-            memories.unforget_where(&ann(), &which).unwrap_err(),
+            engine
+                .system(&ann())
+                .memories()
+                .matching(&which, 10)
+                .unwrap_err(),
+            engine
+                .system(&ann())
+                .memories()
+                .forget_where(&which)
+                .unwrap_err(),
+            engine
+                .system(&ann())
+                .memories()
+                .unforget_where(&which)
+                .unwrap_err(),
         ] {
             assert_eq!(error.code, ErrorCode::InvalidArgument);
         }
@@ -321,7 +444,6 @@ fn nothing_is_forgotten_without_a_condition_or_for_a_wrong_one() {
 #[test]
 fn what_belongs_to_others_stays() {
     let engine = engine();
-    let memories = engine.memories();
     let bob = caller("bob", &WRITER);
     for (caller, text, visibility) in [
         (&ann(), "ann's", Visibility::Private),
@@ -333,12 +455,20 @@ fn what_belongs_to_others_stays() {
             collection: Some("acme".to_owned()),
             ..fact(text, visibility)
         };
-        memories.remember(caller, request).unwrap();
+        engine.system(caller).memories().remember(request).unwrap();
     }
     let which = in_project("acme");
-    let matching = memories.matching(&ann(), &which, 10).unwrap();
+    let matching = engine
+        .system(&ann())
+        .memories()
+        .matching(&which, 10)
+        .unwrap();
     assert_eq!((matching.memories, matching.of_others), (2, 1));
-    let marked = memories.forget_where(&ann(), &which).unwrap();
+    let marked = engine
+        .system(&ann())
+        .memories()
+        .forget_where(&which)
+        .unwrap();
     assert_eq!((marked.memories, marked.of_others), (2, 1));
     assert_eq!(
         texts(listed(&engine, &bob)),
@@ -346,7 +476,11 @@ fn what_belongs_to_others_stays() {
     );
     let may_only_write = caller("carl", &[Scope::Write]);
     assert_eq!(
-        memories.matching(&may_only_write, &which, 10).unwrap(),
+        engine
+            .system(&may_only_write)
+            .memories()
+            .matching(&which, 10)
+            .unwrap(),
         loci_engine::Matching::default()
     );
 }
@@ -354,10 +488,12 @@ fn what_belongs_to_others_stays() {
 #[test]
 fn notes_and_memories_are_forgotten_together_and_a_broken_note_stays() {
     let vault = vault();
-    let memories = vault.engine.memories();
     let (one, two) = (append(&vault, "One"), append(&vault, "Two"));
-    memories
-        .remember(&ann(), fact("bees", Visibility::Common))
+    vault
+        .engine
+        .system(&ann())
+        .memories()
+        .remember(fact("bees", Visibility::Common))
         .unwrap();
     vault.folder.replace("two.md", "title", "broken\ntitle");
     vault.reconcile();
@@ -366,7 +502,12 @@ fn notes_and_memories_are_forgotten_together_and_a_broken_note_stays() {
         ..Conditions::default()
     };
     let before = vault.clock.now();
-    let marked = memories.forget_where(&ann(), &which).unwrap();
+    let marked = vault
+        .engine
+        .system(&ann())
+        .memories()
+        .forget_where(&which)
+        .unwrap();
     let kept: Vec<&MemoryId> = marked.kept.iter().map(|(id, _)| id).collect();
     assert_eq!((marked.memories, kept), (2, vec![&two]));
     assert!(vault.folder.text("one.md").contains("status: deleted"));
@@ -376,7 +517,13 @@ fn notes_and_memories_are_forgotten_together_and_a_broken_note_stays() {
         ..which
     };
     assert_eq!(
-        memories.unforget_where(&ann(), &undone).unwrap().memories,
+        vault
+            .engine
+            .system(&ann())
+            .memories()
+            .unforget_where(&undone)
+            .unwrap()
+            .memories,
         2
     );
     assert_eq!(vault.stored(&one).unwrap().forgotten_at, None);
@@ -387,21 +534,40 @@ fn notes_and_memories_are_forgotten_together_and_a_broken_note_stays() {
 fn many_are_forgotten_part_by_part() {
     const MEMORIES: usize = 600;
     let bench = bench();
-    let memories = bench.engine.memories();
     for number in 0..MEMORIES {
         let request = Remember {
             collection: Some("acme".to_owned()),
             ..fact(&format!("text {number}"), Visibility::Common)
         };
-        memories.remember(&ann(), request).unwrap();
+        bench
+            .engine
+            .system(&ann())
+            .memories()
+            .remember(request)
+            .unwrap();
     }
     let which = in_project("acme");
-    let marked = memories.forget_where(&ann(), &which).unwrap();
+    let marked = bench
+        .engine
+        .system(&ann())
+        .memories()
+        .forget_where(&which)
+        .unwrap();
     assert_eq!(marked.memories, MEMORIES as u64);
     assert!(listed(&bench.engine, &ann()).is_empty());
-    let marked = memories.unforget_where(&ann(), &which).unwrap();
+    let marked = bench
+        .engine
+        .system(&ann())
+        .memories()
+        .unforget_where(&which)
+        .unwrap();
     assert_eq!(marked.memories, MEMORIES as u64);
-    let counts = bench.engine.listings().count_by_location(&ann()).unwrap();
+    let counts = bench
+        .engine
+        .system(&ann())
+        .listings()
+        .count_by_location()
+        .unwrap();
     let total: u64 = counts.iter().map(|count| count.memories).sum();
     assert_eq!(total, MEMORIES as u64);
 }

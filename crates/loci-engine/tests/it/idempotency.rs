@@ -41,17 +41,22 @@ fn an_answer_serves_the_same_request_under_its_key_until_its_time_is_over() {
     let begun = clock.now();
     assert_eq!(
         engine
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed("k", "one"), says("first")),
+            .once(keyed("k", "one"), says("first")),
         Ok("first".to_owned())
     );
     assert_eq!(
-        engine.idempotency().once(&ann, keyed("k", "one"), never),
+        engine
+            .system(&ann)
+            .idempotency()
+            .once(keyed("k", "one"), never),
         Ok("first".to_owned())
     );
     let error = engine
+        .system(&ann)
         .idempotency()
-        .once(&ann, keyed("k", "two"), never)
+        .once(keyed("k", "two"), never)
         .unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
     assert!(error.message.starts_with("`idempotency_key`"));
@@ -61,14 +66,18 @@ fn an_answer_serves_the_same_request_under_its_key_until_its_time_is_over() {
         begun.plus_seconds(ttl).microseconds() - 1,
     ));
     assert_eq!(
-        engine.idempotency().once(&ann, keyed("k", "one"), never),
+        engine
+            .system(&ann)
+            .idempotency()
+            .once(keyed("k", "one"), never),
         Ok("first".to_owned())
     );
     clock.set(begun.plus_seconds(ttl));
     assert_eq!(
         engine
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed("k", "two"), says("second")),
+            .once(keyed("k", "two"), says("second")),
         Ok("second".to_owned())
     );
 }
@@ -79,8 +88,9 @@ fn keys_are_apart_by_caller_space_operation_and_name() {
     let ann = caller("ann", &WRITER);
     assert_eq!(
         engine
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed("k", "r"), says("anns")),
+            .once(keyed("k", "r"), says("anns")),
         Ok("anns".to_owned())
     );
     let elsewhere = Caller {
@@ -104,22 +114,28 @@ fn keys_are_apart_by_caller_space_operation_and_name() {
     for (caller, keyed, answer) in &others {
         assert_eq!(
             engine
+                .system(caller)
                 .idempotency()
-                .once(caller, *keyed, says(answer))
+                .once(*keyed, says(answer))
                 .as_deref(),
             Ok(*answer)
         );
     }
     for (caller, keyed, answer) in &others {
         assert_eq!(
-            engine.idempotency().once(caller, *keyed, never).as_deref(),
+            engine
+                .system(caller)
+                .idempotency()
+                .once(*keyed, never)
+                .as_deref(),
             Ok(*answer)
         );
     }
     assert_eq!(
         engine
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed("k", "r"), never)
+            .once(keyed("k", "r"), never)
             .as_deref(),
         Ok("anns")
     );
@@ -143,21 +159,24 @@ fn an_answer_is_for_all_tokens_of_its_owner() {
     for (place, first) in callers.iter().enumerate() {
         let key = place.to_string();
         engine
+            .system(first)
             .idempotency()
-            .once(first, keyed(&key, "r"), says("answer"))
+            .once(keyed(&key, "r"), says("answer"))
             .unwrap();
         for other in &callers {
             assert_eq!(
                 engine
+                    .system(other)
                     .idempotency()
-                    .once(other, keyed(&key, "r"), never)
+                    .once(keyed(&key, "r"), never)
                     .as_deref(),
                 Ok("answer")
             );
             assert_eq!(
                 engine
+                    .system(other)
                     .idempotency()
-                    .once(other, keyed(&key, "s"), never)
+                    .once(keyed(&key, "s"), never)
                     .unwrap_err()
                     .code,
                 ErrorCode::Conflict
@@ -169,8 +188,9 @@ fn an_answer_is_for_all_tokens_of_its_owner() {
 /// Returns a memory, and an answer that contains its text.
 fn holding(engine: &Engine, owner: &Caller, visibility: Visibility) -> (MemoryId, Answer) {
     let id = engine
+        .system(owner)
         .memories()
-        .remember(owner, fact("the bees swarm in May", visibility))
+        .remember(fact("the bees swarm in May", visibility))
         .unwrap()
         .memory
         .id;
@@ -194,27 +214,33 @@ fn an_answer_with_what_this_token_may_not_read_is_not_given() {
     let (root, ann) = (caller("ann", &[Scope::Admin]), caller("ann", &WRITER));
     let (_, bobs) = holding(&engine, &caller("bob", &WRITER), Visibility::Private);
     let first = engine
+        .system(&root)
         .idempotency()
-        .once(&root, keyed("k", "r"), || Ok(bobs.clone()));
+        .once(keyed("k", "r"), || Ok(bobs.clone()));
     assert_eq!(first.as_deref(), Ok("the bees swarm in May"));
     for again in ["fresh", "fresher"] {
         assert_eq!(
             engine
+                .system(&ann)
                 .idempotency()
-                .once(&ann, keyed("k", "r"), says(again))
+                .once(keyed("k", "r"), says(again))
                 .as_deref(),
             Ok(again)
         );
     }
     assert_eq!(
-        engine.idempotency().once(&root, keyed("k", "r"), never),
+        engine
+            .system(&root)
+            .idempotency()
+            .once(keyed("k", "r"), never),
         first,
         "to others it is what it was"
     );
     assert_eq!(
         engine
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed("k", "s"), never)
+            .once(keyed("k", "s"), never)
             .unwrap_err()
             .code,
         ErrorCode::Conflict
@@ -228,14 +254,16 @@ fn an_answer_with_what_this_token_may_not_read_is_not_given() {
     );
     let slower = || {
         other
+            .system(&root)
             .idempotency()
-            .once(&root, keyed("l", "r"), || Ok(bobs))
+            .once(keyed("l", "r"), || Ok(bobs))
             .map(|_| whole("slower"))
     };
     assert_eq!(
         engine
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed("l", "r"), slower)
+            .once(keyed("l", "r"), slower)
             .as_deref(),
         Ok("slower")
     );
@@ -249,51 +277,58 @@ fn an_answer_ends_with_the_memories_in_it() {
     let (id, answer) = holding(&engine, &bob, Visibility::Common);
     assert_eq!(
         engine
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed("k", "r"), || Ok(answer))
+            .once(keyed("k", "r"), || Ok(answer))
             .as_deref(),
         Ok("the bees swarm in May")
     );
     engine
+        .system(&bob)
         .memories()
-        .update(&bob, &id, "the wasps swarm in May", None)
+        .update(&id, "the wasps swarm in May", None)
         .unwrap();
     assert_eq!(
         engine
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed("k", "r"), says("the wasps"))
+            .once(keyed("k", "r"), says("the wasps"))
             .as_deref(),
         Ok("the wasps")
     );
-    engine.memories().forget(&bob, &id).unwrap();
+    engine.system(&bob).memories().forget(&id).unwrap();
     assert_eq!(
         engine
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed("k", "s"), says("fresh"))
+            .once(keyed("k", "s"), says("fresh"))
             .as_deref(),
         Ok("fresh")
     );
     assert_eq!(
         engine
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed("k", "s"), never)
+            .once(keyed("k", "s"), never)
             .as_deref(),
         Ok("fresh")
     );
 
     let (id, answer) = holding(&engine, &bob, Visibility::Common);
-    let meanwhile = || engine.memories().forget(&bob, &id).map(|()| answer);
+    let meanwhile = || engine.system(&bob).memories().forget(&id).map(|()| answer);
     assert_eq!(
         engine
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed("l", "r"), meanwhile)
+            .once(keyed("l", "r"), meanwhile)
             .as_deref(),
         Ok("the bees swarm in May")
     );
     assert_eq!(
         engine
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed("l", "r"), says("fresh"))
+            .once(keyed("l", "r"), says("fresh"))
             .as_deref(),
         Ok("fresh")
     );
@@ -310,51 +345,58 @@ fn an_answer_is_for_its_session_and_for_what_the_store_holds() {
     let (one, two) = (in_session("one"), in_session("two"));
     assert_eq!(
         engine
+            .system(&one)
             .idempotency()
-            .once(&one, keyed("k", "r"), says("first"))
+            .once(keyed("k", "r"), says("first"))
             .as_deref(),
         Ok("first")
     );
     assert_eq!(
         engine
+            .system(&one)
             .idempotency()
-            .once(&one, keyed("k", "r"), never)
+            .once(keyed("k", "r"), never)
             .as_deref(),
         Ok("first")
     );
     // Another session may use the key for another request.
     assert_eq!(
         engine
+            .system(&two)
             .idempotency()
-            .once(&two, keyed("k", "s"), says("second"))
+            .once(keyed("k", "s"), says("second"))
             .as_deref(),
         Ok("second")
     );
     assert_eq!(
         engine
+            .system(&one)
             .idempotency()
-            .once(&one, keyed("k", "s"), never)
+            .once(keyed("k", "s"), never)
             .unwrap_err()
             .code,
         ErrorCode::Conflict
     );
     engine
+        .system(&two)
         .memories()
-        .remember(&two, fact("the bees swarm in May", Visibility::Private))
+        .remember(fact("the bees swarm in May", Visibility::Private))
         .unwrap();
     for again in ["third", "fourth"] {
         assert_eq!(
             engine
+                .system(&one)
                 .idempotency()
-                .once(&one, keyed("k", "r"), says(again))
+                .once(keyed("k", "r"), says(again))
                 .as_deref(),
             Ok(again)
         );
     }
     assert_eq!(
         engine
+            .system(&one)
             .idempotency()
-            .once(&one, keyed("k", "s"), never)
+            .once(keyed("k", "s"), never)
             .unwrap_err()
             .code,
         ErrorCode::Conflict
@@ -373,22 +415,25 @@ fn an_answer_that_lacks_something_is_not_kept() {
     };
     assert_eq!(
         engine
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed("k", "r"), partly)
+            .once(keyed("k", "r"), partly)
             .as_deref(),
         Ok("less")
     );
     assert_eq!(
         engine
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed("k", "r"), says("all"))
+            .once(keyed("k", "r"), says("all"))
             .as_deref(),
         Ok("all")
     );
     assert_eq!(
         engine
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed("k", "r"), never)
+            .once(keyed("k", "r"), never)
             .as_deref(),
         Ok("all")
     );
@@ -401,23 +446,26 @@ fn work_that_fails_leaves_nothing_and_keys_have_limits() {
     let fails = || Err(Error::unavailable("the disk is full"));
     assert_eq!(
         engine
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed("k", "r"), fails)
+            .once(keyed("k", "r"), fails)
             .unwrap_err()
             .code,
         ErrorCode::Unavailable
     );
     assert_eq!(
         engine
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed("k", "another"), says("done"))
+            .once(keyed("k", "another"), says("done"))
             .as_deref(),
         Ok("done")
     );
     for key in ["", " ", "a\nb", &"k".repeat(257)] {
         let error = engine
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed(key, "r"), never)
+            .once(keyed(key, "r"), never)
             .unwrap_err();
         assert_eq!(error.code, ErrorCode::InvalidArgument);
         assert!(error.message.starts_with("`idempotency_key`"), "{error}");
@@ -425,8 +473,9 @@ fn work_that_fails_leaves_nothing_and_keys_have_limits() {
     let longest = "é".repeat(256);
     assert_eq!(
         engine
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed(&longest, "r"), says("done"))
+            .once(keyed(&longest, "r"), says("done"))
             .as_deref(),
         Ok("done")
     );
@@ -447,8 +496,9 @@ fn of_several_calls_at_once_one_does_the_work() {
     let answers: Vec<String> = std::thread::scope(|scope| {
         let call = || {
             engine
+                .system(&ann)
                 .idempotency()
-                .once(&ann, keyed("k", "r"), work)
+                .once(keyed("k", "r"), work)
                 .unwrap()
         };
         let calls: Vec<_> = (0..CALLS).map(|_| scope.spawn(call)).collect();
@@ -474,38 +524,44 @@ fn of_two_processes_at_once_both_get_the_answer_of_the_faster_one() {
     );
     let slower = || {
         other
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed("k", "r"), says("faster"))?;
+            .once(keyed("k", "r"), says("faster"))?;
         other
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed("l", "another"), says("faster"))?;
+            .once(keyed("l", "another"), says("faster"))?;
         Ok(whole("slower"))
     };
     assert_eq!(
         engine
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed("k", "r"), slower)
+            .once(keyed("k", "r"), slower)
             .as_deref(),
         Ok("faster")
     );
     assert_eq!(
         engine
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed("k", "r"), never)
+            .once(keyed("k", "r"), never)
             .as_deref(),
         Ok("faster")
     );
     // The faster process made another request.
     let slower = || {
         other
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed("m", "another"), says("faster"))?;
+            .once(keyed("m", "another"), says("faster"))?;
         Ok(whole("slower"))
     };
     assert_eq!(
         engine
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed("m", "r"), slower)
+            .once(keyed("m", "r"), slower)
             .unwrap_err()
             .code,
         ErrorCode::Conflict
@@ -517,14 +573,16 @@ fn a_wipe_takes_answers_and_what_was_under_way() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
     engine
+        .system(&ann)
         .idempotency()
-        .once(&ann, keyed("k", "r"), says("before"))
+        .once(keyed("k", "r"), says("before"))
         .unwrap();
-    let wiped = || engine.wipe(&ann).map(|_| whole("meanwhile"));
+    let wiped = || engine.system(&ann).wipe().map(|_| whole("meanwhile"));
     assert_eq!(
         engine
+            .system(&ann)
             .idempotency()
-            .once(&ann, keyed("l", "r"), wiped)
+            .once(keyed("l", "r"), wiped)
             .unwrap_err()
             .code,
         ErrorCode::Conflict
@@ -532,8 +590,9 @@ fn a_wipe_takes_answers_and_what_was_under_way() {
     for key in ["k", "l"] {
         assert_eq!(
             engine
+                .system(&ann)
                 .idempotency()
-                .once(&ann, keyed(key, "r"), says("after"))
+                .once(keyed(key, "r"), says("after"))
                 .as_deref(),
             Ok("after"),
             "{key}"
@@ -547,22 +606,25 @@ fn the_work_may_change_memories() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
     let id = engine
+        .system(&ann)
         .memories()
-        .remember(&ann, fact("counts to zero", Visibility::Private))
+        .remember(fact("counts to zero", Visibility::Private))
         .unwrap()
         .memory
         .id;
     for number in 0..200 {
         let work = || {
             engine
+                .system(&ann)
                 .memories()
-                .update(&ann, &id, &format!("counts to {number}"), None)
+                .update(&id, &format!("counts to {number}"), None)
                 .map(|_| whole("done"))
         };
         assert_eq!(
             engine
+                .system(&ann)
                 .idempotency()
-                .once(&ann, keyed(&number.to_string(), "r"), work)
+                .once(keyed(&number.to_string(), "r"), work)
                 .as_deref(),
             Ok("done")
         );

@@ -11,8 +11,9 @@ fn engine_with(codes: &[&str]) -> Engine {
     let engine = engine();
     let store = |content: String| {
         engine
+            .system(&Caller::local())
             .memories()
-            .remember(&Caller::local(), Remember::new(content, "fact"))
+            .remember(Remember::new(content, "fact"))
             .unwrap();
     };
     for number in 0..120 {
@@ -31,8 +32,9 @@ const QUESTION: &str =
 
 fn texts(engine: &Engine, ranking: &dyn Fn(&Signals) -> f64) -> Vec<String> {
     let recalled = engine
+        .system(&Caller::local())
         .search()
-        .recall(&Caller::local(), &Recall::new(QUESTION, 10, ranking))
+        .recall(&Recall::new(QUESTION, 10, ranking))
         .unwrap();
     assert!(
         recalled
@@ -89,7 +91,11 @@ fn pages_begin_with_all_that_hold_an_identifier() {
             cursor: cursor.as_deref(),
             budget_tokens: None,
         };
-        let page = engine.search().page(&Caller::local(), &request).unwrap();
+        let page = engine
+            .system(&Caller::local())
+            .search()
+            .page(&request)
+            .unwrap();
         found.extend(page.hits.into_iter().map(|hit| hit.memory.content));
         cursor = page.next_cursor;
     }

@@ -242,15 +242,17 @@ fn what_was_archived_comes_back_as_it_was() {
     let all = everything_there_is();
     let mut brought = ImportReport::default();
     engine
+        .system(&Caller::local())
         .imports()
-        .import_records(&Caller::local(), &all, &mut brought)
+        .import_records(&all, &mut brought)
         .unwrap();
     assert_eq!(counted(&brought), (14, 0, vec![]));
     assert_eq!(archive(&*store), all);
     // A second import finds all of them.
     engine
+        .system(&Caller::local())
         .imports()
-        .import_records(&Caller::local(), &all, &mut brought)
+        .import_records(&all, &mut brought)
         .unwrap();
     assert_eq!(counted(&brought), (14, 14, vec![]));
     assert_eq!(archive(&*store), all);
@@ -267,8 +269,9 @@ fn what_was_archived_comes_back_as_it_was() {
     );
     let ann = caller("ann", &WRITER);
     let (nearest, _) = engine
+        .system(&ann)
         .conversations()
-        .cached_answer(&ann, "why bees swarm", Some(0.1))
+        .cached_answer("why bees swarm", Some(0.1))
         .unwrap();
     assert_eq!(nearest.unwrap().entry.id, MemoryId::new("why"));
     while engine.background().embed_pending().unwrap() > 0 {}
@@ -282,12 +285,9 @@ fn the_collection_global_is_none() {
     let mut named = filed("a", "text");
     named.location.collection = Some("global".to_owned());
     engine
+        .system(&Caller::local())
         .imports()
-        .import_records(
-            &Caller::local(),
-            &[record(named.clone())],
-            &mut ImportReport::default(),
-        )
+        .import_records(&[record(named.clone())], &mut ImportReport::default())
         .unwrap();
     named.location.collection = None;
     assert_eq!(archive(&*store), [record(named)]);
@@ -340,8 +340,9 @@ fn a_conversation_comes_back_as_no_collection() {
     let Bench { engine, store, .. } = bench();
     let records = rows.clone().map(|(memory, _)| record(memory));
     engine
+        .system(&Caller::local())
         .imports()
-        .import_records(&Caller::local(), &records, &mut ImportReport::default())
+        .import_records(&records, &mut ImportReport::default())
         .unwrap();
     for (memory, expected) in rows {
         let found = store.get(&memory.space, &memory.id).unwrap().unwrap();
@@ -383,13 +384,15 @@ fn what_is_there_stays_as_it_is() {
     let there = newer();
     let mut brought = ImportReport::default();
     engine
+        .system(&Caller::local())
         .imports()
-        .import_records(&Caller::local(), &there, &mut brought)
+        .import_records(&there, &mut brought)
         .unwrap();
     let before = archive(&*store);
     engine
+        .system(&Caller::local())
         .imports()
-        .import_records(&Caller::local(), &everything_there_is(), &mut brought)
+        .import_records(&everything_there_is(), &mut brought)
         .unwrap();
     assert_eq!(counted(&brought), (14, 14, vec![]));
     assert_eq!(archive(&*store), before);
@@ -433,8 +436,9 @@ fn a_file_is_the_memory_again_that_it_was() {
             .unwrap();
         let mut brought = ImportReport::default();
         engine
+            .system(&Caller::local())
             .imports()
-            .import_records(&Caller::local(), &archived, &mut brought)
+            .import_records(&archived, &mut brought)
             .unwrap();
         assert_eq!(
             counted(&brought),
@@ -458,8 +462,9 @@ fn a_file_is_the_memory_again_that_it_was() {
                 .is_some()
         );
         engine
+            .system(&Caller::local())
             .imports()
-            .import_records(&Caller::local(), &archived, &mut brought)
+            .import_records(&archived, &mut brought)
             .unwrap();
         assert_eq!(
             brought.stored,
@@ -514,8 +519,9 @@ fn what_cannot_be_stored_is_refused_and_the_rest_goes_on() {
     )))));
     let mut brought = ImportReport::default();
     engine
+        .system(&local)
         .imports()
-        .import_records(&local, &records, &mut brought)
+        .import_records(&records, &mut brought)
         .unwrap();
     assert_eq!(counted(&brought), (45, 1, vec![21, 46, 48]), "{brought:?}");
     let ids = archive(&*store)
@@ -716,8 +722,9 @@ fn what_no_call_may_write_is_refused_and_the_rest_comes_back() {
     records.extend(everything_there_is());
     let mut brought = ImportReport::default();
     engine
+        .system(&Caller::local())
         .imports()
-        .import_records(&Caller::local(), &records, &mut brought)
+        .import_records(&records, &mut brought)
         .unwrap();
     for ((_, error), (named, archived)) in brought.refused.iter().zip(named.iter().zip(&records)) {
         let is_limit = matches!(error.code, ErrorCode::InvalidArgument | ErrorCode::TooLarge);
@@ -748,20 +755,26 @@ fn a_memory_whose_id_is_beyond_the_limits_can_be_named_and_forgotten() {
         let blind = caller("ann", &[Scope::Write]);
         assert_eq!(
             engine
+                .system(&blind)
                 .memories()
-                .memory_id(&blind, "id", id)
+                .memory_id("id", id)
                 .unwrap_err()
                 .code,
             ErrorCode::InvalidArgument,
             "{id:?}"
         );
-        let named = engine.memories().memory_id(&local, "id", id).unwrap();
+        let named = engine
+            .system(&local)
+            .memories()
+            .memory_id("id", id)
+            .unwrap();
         assert_eq!(named.as_str(), id);
-        engine.memories().forget(&local, &named).unwrap();
+        engine.system(&local).memories().forget(&named).unwrap();
         assert_eq!(
             engine
+                .system(&local)
                 .memories()
-                .memory_id(&local, "id", id)
+                .memory_id("id", id)
                 .unwrap_err()
                 .code,
             ErrorCode::InvalidArgument,
@@ -789,15 +802,17 @@ fn nobody_else_brings_anything_back() {
         anonymous(),
     ] {
         let refused = engine
+            .system(&caller)
             .imports()
-            .import_records(&caller, &records, &mut ImportReport::default())
+            .import_records(&records, &mut ImportReport::default())
             .unwrap_err();
         assert_eq!(refused.code, ErrorCode::Forbidden, "{caller:?}");
     }
     let too_many = vec![records[0].clone(); limits::IMPORT_MEMORIES_MAX + 1];
     let refused = engine
+        .system(&Caller::local())
         .imports()
-        .import_records(&Caller::local(), &too_many, &mut ImportReport::default())
+        .import_records(&too_many, &mut ImportReport::default())
         .unwrap_err();
     assert_eq!(
         (refused.code, engine.size().unwrap().memories),
@@ -812,12 +827,9 @@ fn a_wipe_between_is_not_undone() {
     let local = Caller::local();
     let mut brought = ImportReport::default();
     engine
+        .system(&local)
         .imports()
-        .import_records(
-            &local,
-            &[record(owned("ann", filed("before", "x")))],
-            &mut brought,
-        )
+        .import_records(&[record(owned("ann", filed("before", "x")))], &mut brought)
         .unwrap();
     // Of one tool set: records of the others are imported.
     store
@@ -835,8 +847,9 @@ fn a_wipe_between_is_not_undone() {
     records.push(record(of_mememory));
     brought.stored = 0;
     engine
+        .system(&local)
         .imports()
-        .import_records(&local, &records, &mut brought)
+        .import_records(&records, &mut brought)
         .unwrap();
     // Ann's message and memory, tunnel, setting, cached answer and decision, and Bob's.
     assert_eq!(
@@ -848,8 +861,9 @@ fn a_wipe_between_is_not_undone() {
     // A caller that starts a new import after the wipe wants these records.
     let mut anew = ImportReport::default();
     engine
+        .system(&local)
         .imports()
-        .import_records(&local, &records, &mut anew)
+        .import_records(&records, &mut anew)
         .unwrap();
     // With the reply that contained Ann's text, and was deleted at once.
     assert_eq!(counted(&anew), (8, 8, vec![]));
@@ -880,8 +894,9 @@ fn a_store_that_is_away_stops_it_and_a_second_time_goes_on() {
     let all = everything_there_is();
     let mut brought = ImportReport::default();
     let error = engine
+        .system(&Caller::local())
         .imports()
-        .import_records(&Caller::local(), &all, &mut brought)
+        .import_records(&all, &mut brought)
         .unwrap_err();
     assert_eq!(
         (error.code, counted(&brought)),
@@ -890,8 +905,9 @@ fn a_store_that_is_away_stops_it_and_a_second_time_goes_on() {
     is_away.store(false, Ordering::SeqCst);
     let mut again = ImportReport::default();
     engine
+        .system(&Caller::local())
         .imports()
-        .import_records(&Caller::local(), &all, &mut again)
+        .import_records(&all, &mut again)
         .unwrap();
     assert_eq!(counted(&again), (1, 13, vec![]));
     assert_eq!(archive(&*store.inner), all);
@@ -919,18 +935,18 @@ fn what_is_written_meanwhile_stays_as_it_is() {
     let was_written = AtomicBool::new(false);
     store.before(move |method| {
         if method == "commit" && !was_written.swap(true, Ordering::SeqCst) {
-            another.imports().import_records(
-                &Caller::local(),
-                &newer(),
-                &mut ImportReport::default(),
-            )?;
+            another
+                .system(&Caller::local())
+                .imports()
+                .import_records(&newer(), &mut ImportReport::default())?;
         }
         Ok(())
     });
     let mut brought = ImportReport::default();
     engine
+        .system(&Caller::local())
         .imports()
-        .import_records(&Caller::local(), &everything_there_is(), &mut brought)
+        .import_records(&everything_there_is(), &mut brought)
         .unwrap();
     assert_eq!(counted(&brought), (0, 14, vec![]), "{brought:?}");
     assert_eq!(archive(&*store), newer());
@@ -997,8 +1013,9 @@ fn a_fact_that_is_there_twice_comes_in_once() {
         let mut brought = ImportReport::default();
         for part in all.chunks(at_once) {
             engine
+                .system(&Caller::local())
                 .imports()
-                .import_records(&Caller::local(), part, &mut brought)
+                .import_records(part, &mut brought)
                 .unwrap();
         }
         assert_eq!(counted(&brought), (21, 1, vec![]), "{brought:?}");
@@ -1007,8 +1024,9 @@ fn a_fact_that_is_there_twice_comes_in_once() {
     }
     let mut brought = ImportReport::default();
     former
+        .system(&Caller::local())
         .imports()
-        .import_records(&Caller::local(), &all, &mut brought)
+        .import_records(&all, &mut brought)
         .unwrap();
     assert_eq!(counted(&brought), (0, 22, vec![]));
 }
@@ -1050,8 +1068,9 @@ fn a_model_that_is_away_is_asked_once() {
         brought.by_words_alone = by_words_alone;
         for part in questions.chunks(9) {
             engine
+                .system(&Caller::local())
                 .imports()
-                .import_records(&Caller::local(), part, &mut brought)
+                .import_records(part, &mut brought)
                 .unwrap();
         }
         assert_eq!(
@@ -1060,8 +1079,9 @@ fn a_model_that_is_away_is_asked_once() {
         );
         assert!(brought.by_words_alone);
         let (found, _) = engine
+            .system(&caller("ann", &WRITER))
             .conversations()
-            .cached_answer(&caller("ann", &WRITER), "why 7?", None)
+            .cached_answer("why 7?", None)
             .unwrap();
         assert_eq!(found.unwrap().entry.id, MemoryId::new("7"));
     }

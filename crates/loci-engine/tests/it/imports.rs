@@ -43,8 +43,9 @@ fn what_is_private_is_its_owners_alone() {
     ];
     let mut imported = Imported::default();
     let refused = engine
+        .system(&bob)
         .imports()
-        .import(&bob, &imports, &mut imported)
+        .import(&imports, &mut imported)
         .unwrap_err();
     assert_eq!(
         (refused.code, imported),
@@ -55,8 +56,9 @@ fn what_is_private_is_its_owners_alone() {
         "{refused}"
     );
     engine
+        .system(&Caller::local())
         .imports()
-        .import(&Caller::local(), &imports, &mut imported)
+        .import(&imports, &mut imported)
         .unwrap();
     assert_eq!(
         imported,
@@ -77,16 +79,18 @@ fn what_is_private_is_its_owners_alone() {
     );
     assert_eq!(sorted(&bob), [MemoryId::new("plan")]);
     let plan = engine
+        .system(&bob)
         .memories()
-        .show(&bob, &MemoryId::new("plan"))
+        .show(&MemoryId::new("plan"))
         .unwrap();
     assert_eq!(
         (plan.owner.as_deref(), plan.visibility),
         (Some("ann"), Visibility::Shared)
     );
     engine
+        .system(&ann)
         .imports()
-        .import(&ann, &imports, &mut imported)
+        .import(&imports, &mut imported)
         .unwrap();
     assert_eq!(
         imported,
@@ -116,13 +120,15 @@ fn global_is_no_collection() {
         of("Global", import("b", "the plan")),
     ];
     engine
+        .system(&Caller::local())
         .imports()
-        .import(&Caller::local(), &imports, &mut Imported::default())
+        .import(&imports, &mut Imported::default())
         .unwrap();
     let collection = |id: &str| {
         engine
+            .system(&Caller::local())
             .memories()
-            .show(&Caller::local(), &MemoryId::new(id))
+            .show(&MemoryId::new(id))
             .unwrap()
             .location
             .collection
@@ -168,8 +174,9 @@ fn a_wipe_between_is_not_undone() {
         import("diary", "the diary of ann"),
     )];
     let error = importing
+        .system(&Caller::local())
         .imports()
-        .import(&Caller::local(), &imports, &mut imported)
+        .import(&imports, &mut imported)
         .unwrap_err();
     assert_eq!(
         (error.code, imported),
@@ -190,12 +197,9 @@ fn what_is_stored_before_a_failure_is_counted() {
         let engine = Engine::new(store.clone(), embedder, clock, SearchMode::Words);
         let local = Caller::local();
         engine
+            .system(&local)
             .imports()
-            .import(
-                &local,
-                &[import("there", "before")],
-                &mut Imported::default(),
-            )
+            .import(&[import("there", "before")], &mut Imported::default())
             .unwrap();
         let left = AtomicU64::new(commits);
         store.before(move |method| match method {
@@ -213,8 +217,9 @@ fn what_is_stored_before_a_failure_is_counted() {
         let imports = ["there", "one", "two", "three"].map(|id| import(id, "now"));
         let mut imported = Imported::default();
         let error = engine
+            .system(&local)
             .imports()
-            .import(&local, &imports, &mut imported)
+            .import(&imports, &mut imported)
             .unwrap_err();
         assert_eq!(
             (error.code, imported),
@@ -239,12 +244,14 @@ fn a_memory_that_was_cut_otherwise_is_embedded_all_the_same() {
     let local = Caller::local();
     let imports = ["odd", "even"].map(|id| import(id, &format!("honey and {id} bread")));
     engine
+        .system(&local)
         .imports()
-        .import(&local, &imports, &mut Imported::default())
+        .import(&imports, &mut Imported::default())
         .unwrap();
     let odd = engine
+        .system(&local)
         .memories()
-        .show(&local, &MemoryId::new("odd"))
+        .show(&MemoryId::new("odd"))
         .unwrap();
     let part = |range| loci_core::Passage {
         range,
@@ -272,7 +279,11 @@ fn a_memory_that_was_cut_otherwise_is_embedded_all_the_same() {
         .unwrap();
     while engine.background().embed_pending().unwrap() > 0 {}
     assert_eq!(engine.models().pending_embeddings(), Ok(0));
-    let recalled = engine.search().recall(&local, &question("odd")).unwrap();
+    let recalled = engine
+        .system(&local)
+        .search()
+        .recall(&question("odd"))
+        .unwrap();
     let hit = recalled
         .hits
         .iter()

@@ -158,7 +158,12 @@ fn pending_files_are_those_of_one_machine() {
         mine.file(read).unwrap();
     }
     for (mine, expected) in [(&first, "/t/a.jsonl"), (&second, "/t/b.jsonl")] {
-        let pending = mine.engine.sources().pending_sources(&mine.ann, 9).unwrap();
+        let pending = mine
+            .engine
+            .system(&mine.ann)
+            .sources()
+            .pending_sources(9)
+            .unwrap();
         let paths: Vec<&str> = pending.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(paths, [expected]);
     }
@@ -177,8 +182,9 @@ fn a_sync_removes_the_drawers_of_its_own_machine_alone() {
     }
     let sync = |mine: &Mine, apply| {
         mine.engine
+            .system(&mine.ann)
             .sources()
-            .sync(&mine.ann, &request(None, apply))
+            .sync(&request(None, apply))
             .unwrap()
     };
     let expected = Synced {
@@ -234,14 +240,18 @@ fn a_drawer_that_names_a_file_is_of_the_machine_that_filed_it() {
         ..fact("without a file", Visibility::Common)
     };
     let remember = |request| {
-        let remembered = first.engine.memories().remember(&first.ann, request);
+        let remembered = first.engine.system(&first.ann).memories().remember(request);
         remembered.unwrap().memory
     };
     let (named, unnamed) = (remember(named), remember(unnamed));
     assert_eq!(named.attributes[SOURCE_MACHINE], "a");
     assert_eq!(unnamed.attributes.get(SOURCE_MACHINE), None);
     let removed = |mine: &Mine| {
-        let synced = mine.engine.sources().sync(&mine.ann, &request(None, true));
+        let synced = mine
+            .engine
+            .system(&mine.ann)
+            .sources()
+            .sync(&request(None, true));
         synced.unwrap().removed_memories
     };
     // Moving it changes nothing of that.
@@ -251,8 +261,9 @@ fn a_drawer_that_names_a_file_is_of_the_machine_that_filed_it() {
     };
     first
         .engine
+        .system(&first.ann)
         .memories()
-        .refile(&first.ann, &named.id, refile)
+        .refile(&named.id, refile)
         .unwrap();
     assert_eq!((removed(&second), removed(&first)), (0, 1));
 }
@@ -279,8 +290,9 @@ fn the_files_of_a_store_in_files_become_those_of_the_machine_that_imports_them()
     let mut brought = ImportReport::default();
     for present in [0, archived.len() as u64] {
         new.engine
+            .system(&Caller::local())
             .imports()
-            .import_records(&Caller::local(), &archived, &mut brought)
+            .import_records(&archived, &mut brought)
             .unwrap();
         assert_eq!(
             (brought.stored, brought.present),
@@ -299,12 +311,9 @@ fn the_files_of_a_store_in_files_become_those_of_the_machine_that_imports_them()
     let other = Mine::new().on_machine("b");
     other
         .engine
+        .system(&Caller::local())
         .imports()
-        .import_records(
-            &Caller::local(),
-            &archive(&*new.store.inner),
-            &mut ImportReport::default(),
-        )
+        .import_records(&archive(&*new.store.inner), &mut ImportReport::default())
         .unwrap();
     assert_eq!(texts(&other, "a").len(), 4);
     assert_eq!(archive(&*other.store.inner), archive(&*new.store.inner));

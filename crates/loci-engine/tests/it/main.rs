@@ -110,14 +110,14 @@ fn say(
     thread: &str,
     messages: Vec<Message>,
 ) -> Result<StoredMessages> {
-    engine.conversations().store_messages(
-        caller,
-        Conversation {
+    engine
+        .system(caller)
+        .conversations()
+        .store_messages(Conversation {
             thread: thread.to_owned(),
             messages,
             mint: &mint,
-        },
-    )
+        })
 }
 
 fn everything(limit: usize) -> List {
@@ -132,7 +132,11 @@ fn everything(limit: usize) -> List {
 }
 
 fn listed(engine: &Engine, caller: &Caller) -> Vec<Memory> {
-    engine.listings().list(caller, everything(1_000)).unwrap()
+    engine
+        .system(caller)
+        .listings()
+        .list(everything(1_000))
+        .unwrap()
 }
 
 fn caller(subject: &str, scopes: &[Scope]) -> Caller {
@@ -155,8 +159,9 @@ fn question(query: &str) -> Recall<'_> {
 
 fn found(engine: &Engine, caller: &Caller, query: &str) -> Vec<MemoryId> {
     engine
+        .system(caller)
         .search()
-        .recall(caller, &question(query))
+        .recall(&question(query))
         .unwrap()
         .hits
         .into_iter()
@@ -169,38 +174,42 @@ fn a_private_memory_is_absent_to_everyone_else() {
     let engine = engine();
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
     let id = engine
+        .system(&ann)
         .memories()
-        .remember(&ann, fact("ann keeps bees", Visibility::Private))
+        .remember(fact("ann keeps bees", Visibility::Private))
         .unwrap()
         .memory
         .id;
     let absent = engine
+        .system(&bob)
         .memories()
-        .show(&bob, &MemoryId::new("absent"))
+        .show(&MemoryId::new("absent"))
         .unwrap_err();
     for error in [
-        engine.memories().show(&bob, &id).unwrap_err(),
-        engine.memories().forget(&bob, &id).unwrap_err(),
+        engine.system(&bob).memories().show(&id).unwrap_err(),
+        engine.system(&bob).memories().forget(&id).unwrap_err(),
         engine
+            .system(&bob)
             .memories()
-            .update(&bob, &id, "bob was here", None)
+            .update(&id, "bob was here", None)
             .unwrap_err(),
         engine
+            .system(&bob)
             .memories()
-            .remember(
-                &bob,
-                Remember {
-                    supersedes: Some(id.clone()),
-                    ..fact("x", Visibility::Common)
-                },
-            )
+            .remember(Remember {
+                supersedes: Some(id.clone()),
+                ..fact("x", Visibility::Common)
+            })
             .unwrap_err(),
     ] {
         assert_eq!(error.code, ErrorCode::NotFound);
         assert_eq!(error.message.replace(id.as_str(), "absent"), absent.message);
     }
     assert!(found(&engine, &bob, "bees").is_empty());
-    assert_eq!(engine.listings().count_by_location(&bob).unwrap(), []);
+    assert_eq!(
+        engine.system(&bob).listings().count_by_location().unwrap(),
+        []
+    );
     assert_eq!(found(&engine, &ann, "bees"), [id]);
 }
 
@@ -209,20 +218,21 @@ fn a_shared_memory_is_read_by_all_and_written_by_its_owner() {
     let engine = engine();
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
     let id = engine
+        .system(&ann)
         .memories()
-        .remember(&ann, fact("the wifi is slow", Visibility::Shared))
+        .remember(fact("the wifi is slow", Visibility::Shared))
         .unwrap()
         .memory
         .id;
     assert_eq!(
-        engine.memories().show(&bob, &id).unwrap().content,
+        engine.system(&bob).memories().show(&id).unwrap().content,
         "the wifi is slow"
     );
     assert_eq!(
-        engine.memories().forget(&bob, &id).unwrap_err().code,
+        engine.system(&bob).memories().forget(&id).unwrap_err().code,
         ErrorCode::Forbidden
     );
-    engine.memories().forget(&ann, &id).unwrap();
+    engine.system(&ann).memories().forget(&id).unwrap();
 }
 
 #[test]
@@ -234,13 +244,14 @@ fn spaces_see_nothing_of_each_other() {
         ..here.clone()
     };
     let id = engine
+        .system(&here)
         .memories()
-        .remember(&here, fact("only here", Visibility::Common))
+        .remember(fact("only here", Visibility::Common))
         .unwrap()
         .memory
         .id;
     assert_eq!(
-        engine.memories().show(&there, &id).unwrap_err().code,
+        engine.system(&there).memories().show(&id).unwrap_err().code,
         ErrorCode::NotFound
     );
     assert!(found(&engine, &there, "only here").is_empty());
@@ -252,8 +263,9 @@ fn an_unreadable_successor_does_not_hide() {
     let engine = engine();
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
     let old = engine
+        .system(&ann)
         .memories()
-        .remember(&ann, fact("tea at four", Visibility::Common))
+        .remember(fact("tea at four", Visibility::Common))
         .unwrap()
         .memory
         .id;
@@ -262,8 +274,9 @@ fn an_unreadable_successor_does_not_hide() {
         ..fact("tea at five", Visibility::Private)
     };
     let new = engine
+        .system(&ann)
         .memories()
-        .remember(&ann, successor)
+        .remember(successor)
         .unwrap()
         .memory
         .id;
@@ -277,8 +290,9 @@ fn concurrent_changes_of_one_memory_are_all_made() {
     let engine = Arc::new(engine());
     let ann = caller("ann", &WRITER);
     let id = engine
+        .system(&ann)
         .memories()
-        .remember(&ann, fact("counts to zero", Visibility::Common))
+        .remember(fact("counts to zero", Visibility::Common))
         .unwrap()
         .memory
         .id;
@@ -287,8 +301,9 @@ fn concurrent_changes_of_one_memory_are_all_made() {
             let (engine, ann, id) = (engine.clone(), ann.clone(), id.clone());
             std::thread::spawn(move || {
                 engine
+                    .system(&ann)
                     .memories()
-                    .update(&ann, &id, &format!("counts to {number}"), None)
+                    .update(&id, &format!("counts to {number}"), None)
                     .unwrap()
                     .0
                     .revision
@@ -302,7 +317,7 @@ fn concurrent_changes_of_one_memory_are_all_made() {
     revisions.sort_unstable();
     assert!(revisions.into_iter().eq(2..WRITERS + 2));
     assert_eq!(
-        engine.memories().show(&ann, &id).unwrap().revision,
+        engine.system(&ann).memories().show(&id).unwrap().revision,
         WRITERS + 1
     );
 }
@@ -313,8 +328,9 @@ fn a_caller_that_may_only_write_is_told_of_nothing_similar() {
     let engine = engine();
     let old = fact("the password is in the safe", Visibility::Common);
     let old = engine
+        .system(&caller("ann", &WRITER))
         .memories()
-        .remember(&caller("ann", &WRITER), old)
+        .remember(old)
         .unwrap()
         .memory
         .id;
@@ -330,8 +346,9 @@ fn a_caller_that_may_only_write_is_told_of_nothing_similar() {
                 ..fact(content, Visibility::Private)
             };
             let remembered = engine
+                .system(&caller("bob", scopes))
                 .memories()
-                .remember(&caller("bob", scopes), request)
+                .remember(request)
                 .unwrap();
             let is_told = remembered
                 .contradicted
@@ -358,11 +375,9 @@ fn a_late_sentence_is_found_to_contradict() {
     let engine = engine();
     let local = Caller::local();
     let old = engine
+        .system(&local)
         .memories()
-        .remember(
-            &local,
-            fact("release trains leave on mondays", Visibility::Common),
-        )
+        .remember(fact("release trains leave on mondays", Visibility::Common))
         .unwrap()
         .memory
         .id;
@@ -376,8 +391,9 @@ fn a_late_sentence_is_found_to_contradict() {
         ..fact(&content, Visibility::Common)
     };
     let found = engine
+        .system(&local)
         .memories()
-        .remember(&local, request)
+        .remember(request)
         .unwrap()
         .contradicted;
     assert_eq!(
@@ -418,16 +434,15 @@ fn a_text_that_the_model_refuses_holds_up_no_other() {
     let local = Caller::local();
     for number in 0..5 {
         engine
+            .system(&local)
             .memories()
-            .remember(
-                &local,
-                fact(&format!("poison {number}"), Visibility::Common),
-            )
+            .remember(fact(&format!("poison {number}"), Visibility::Common))
             .unwrap();
     }
     let good = engine
+        .system(&local)
         .memories()
-        .remember(&local, fact("honey and bread", Visibility::Common))
+        .remember(fact("honey and bread", Visibility::Common))
         .unwrap()
         .memory
         .id;
@@ -443,7 +458,7 @@ fn a_text_that_the_model_refuses_holds_up_no_other() {
         ranking: &ranking,
         ..question("honey")
     };
-    let recalled = engine.search().recall(&local, &recall).unwrap();
+    let recalled = engine.system(&local).search().recall(&recall).unwrap();
     assert_eq!(recalled.hits[0].memory.id, good);
     assert!(recalled.hits[0].signals.cosine.is_some());
     assert!(recalled.degraded.unwrap().starts_with("5 of 6"));
@@ -453,11 +468,9 @@ fn a_text_that_the_model_refuses_holds_up_no_other() {
 fn a_missing_model_costs_no_memory_and_no_search() {
     let engine = engine_with(Arc::new(FailingEmbedder::default()));
     let remembered = engine
+        .system(&Caller::local())
         .memories()
-        .remember(
-            &Caller::local(),
-            fact("the moon is full", Visibility::Common),
-        )
+        .remember(fact("the moon is full", Visibility::Common))
         .unwrap();
     assert!(matches!(remembered.embedding, Embedding::Pending(_)));
     assert_eq!(
@@ -476,14 +489,12 @@ fn repeated_tags_count_once_and_limits_hold() {
     let local = Caller::local();
     let tags = ["a", "b", "a"].map(str::to_owned).to_vec();
     let memory = engine
+        .system(&local)
         .memories()
-        .remember(
-            &local,
-            Remember {
-                tags,
-                ..fact("x", Visibility::Common)
-            },
-        )
+        .remember(Remember {
+            tags,
+            ..fact("x", Visibility::Common)
+        })
         .unwrap()
         .memory;
     assert_eq!(memory.tags, ["a", "b"]);
@@ -508,8 +519,9 @@ fn repeated_tags_count_once_and_limits_hold() {
     ] {
         assert_eq!(
             engine
+                .system(&local)
                 .memories()
-                .remember(&local, request)
+                .remember(request)
                 .unwrap_err()
                 .code,
             ErrorCode::InvalidArgument

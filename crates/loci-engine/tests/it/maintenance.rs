@@ -39,10 +39,15 @@ fn every_kind_is_swept_when_its_time_is_over() {
     let (engine, _, store, clock) = two();
     let ann = caller("ann", &WRITER);
     let begun = clock.now();
-    engine.memories().remember(&ann, expiring(0)).unwrap();
-    let discarded = engine
+    engine
+        .system(&ann)
         .memories()
-        .remember(&ann, fact("soon discarded", Visibility::Private))
+        .remember(expiring(0))
+        .unwrap();
+    let discarded = engine
+        .system(&ann)
+        .memories()
+        .remember(fact("soon discarded", Visibility::Private))
         .unwrap()
         .memory
         .id;
@@ -50,10 +55,11 @@ fn every_kind_is_swept_when_its_time_is_over() {
         id: Some(discarded),
         ..loci_engine::Discard::default()
     };
-    assert_eq!(engine.memories().discard(&ann, &which), Ok(1));
+    assert_eq!(engine.system(&ann).memories().discard(&which), Ok(1));
     engine
+        .system(&ann)
         .memories()
-        .remember(&ann, fact("it stays", Visibility::Private))
+        .remember(fact("it stays", Visibility::Private))
         .unwrap();
     engine.audit().record(AuditEntry {
         space: ann.space.clone(),
@@ -74,14 +80,16 @@ fn every_kind_is_swept_when_its_time_is_over() {
         further_records: 0,
     });
     engine
+        .system(&ann)
         .conversations()
-        .cache_answer(&ann, mint(), "when is tea?", "at four")
+        .cache_answer(mint(), "when is tea?", "at four")
         .unwrap();
     engine
+        .system(&ann)
         .conversations()
-        .decide(&ann, "tea", "at four", Some(1))
+        .decide("tea", "at four", Some(1))
         .unwrap();
-    engine.wipe(&caller("bob", &WRITER)).unwrap();
+    engine.system(&caller("bob", &WRITER)).wipe().unwrap();
 
     // The second, the number of removals, and what is removed.
     let rows = [
@@ -124,8 +132,9 @@ fn a_round_of_sweeping_is_one_batch() {
     let (engine, _, store, clock) = two();
     for number in 0..150 {
         engine
+            .system(&Caller::local())
             .memories()
-            .remember(&Caller::local(), expiring(number))
+            .remember(expiring(number))
             .unwrap();
     }
     clock.advance(1);
@@ -139,8 +148,9 @@ fn a_round_of_sweeping_is_one_batch() {
 fn the_lease_on_sweeping_is_kept_from_batch_to_batch() {
     let (one, other, store, clock) = two();
     for number in 0..400 {
-        one.memories()
-            .remember(&Caller::local(), expiring(number))
+        one.system(&Caller::local())
+            .memories()
+            .remember(expiring(number))
             .unwrap();
     }
     clock.advance(1);
@@ -159,8 +169,9 @@ fn the_lease_on_sweeping_is_kept_from_batch_to_batch() {
     let leases = leases.load(Ordering::SeqCst) - 7;
     assert!((4..7).contains(&leases), "{leases}");
     other
+        .system(&Caller::local())
         .memories()
-        .remember(&Caller::local(), expiring(0))
+        .remember(expiring(0))
         .unwrap();
     clock.advance(1);
     assert_eq!(rounds(|| other.background().sweep()), [1]);
@@ -176,15 +187,17 @@ fn one_engine_at_a_time_sweeps_and_embeds() {
     for (method, round) in [("sweep", sweep), ("commit", embed)] {
         let (one, other, store, clock) = two();
         if method == "sweep" {
-            one.memories()
-                .remember(&Caller::local(), expiring(0))
+            one.system(&Caller::local())
+                .memories()
+                .remember(expiring(0))
                 .unwrap();
         } else {
             let away = Arc::new(FailingEmbedder::default());
             let without_model = Engine::new(store.clone(), away, clock.clone(), SearchMode::Hybrid);
             without_model
+                .system(&Caller::local())
                 .memories()
-                .remember(&Caller::local(), fact("to be embedded", Visibility::Common))
+                .remember(fact("to be embedded", Visibility::Common))
                 .unwrap();
         }
         clock.advance(1);
@@ -212,7 +225,10 @@ fn engines_divide_the_spaces_among_them() {
     });
     for (caller, number) in callers.iter().zip([70, 1]) {
         for number in 0..number {
-            one.memories().remember(caller, expiring(number)).unwrap();
+            one.system(caller)
+                .memories()
+                .remember(expiring(number))
+                .unwrap();
         }
     }
     clock.advance(1);
@@ -240,8 +256,9 @@ fn spaces_take_turns() {
         };
         for number in 0..number {
             engine
+                .system(&caller)
                 .memories()
-                .remember(&caller, expiring(number))
+                .remember(expiring(number))
                 .unwrap();
         }
     }
@@ -253,8 +270,9 @@ fn spaces_take_turns() {
 fn the_lease_of_an_engine_that_ended_runs_out() {
     let (engine, _, store, clock) = two();
     engine
+        .system(&Caller::local())
         .memories()
-        .remember(&Caller::local(), expiring(0))
+        .remember(expiring(0))
         .unwrap();
     let now = clock.advance(1);
     assert_eq!(
@@ -276,8 +294,9 @@ fn the_lease_of_an_engine_that_ended_runs_out() {
 fn the_lease_of_an_engine_that_ended_is_free_when_the_clock_is_put_right() {
     let (one, other, _, clock) = two();
     for number in 0..200 {
-        one.memories()
-            .remember(&Caller::local(), expiring(number))
+        one.system(&Caller::local())
+            .memories()
+            .remember(expiring(number))
             .unwrap();
     }
     let right = clock.advance(1);
@@ -301,8 +320,9 @@ fn the_lease_of_an_engine_that_ended_is_free_when_the_clock_is_put_right() {
 fn a_clock_put_back_by_minutes_frees_no_lease() {
     let (one, other, _, clock) = two();
     for number in 0..200 {
-        one.memories()
-            .remember(&Caller::local(), expiring(number))
+        one.system(&Caller::local())
+            .memories()
+            .remember(expiring(number))
             .unwrap();
     }
     let right = clock.advance(1);
@@ -324,8 +344,9 @@ fn a_clock_put_back_by_minutes_frees_no_lease() {
 fn an_end_gives_the_leases_back() {
     let (one, other, _, clock) = two();
     for number in 0..100 {
-        one.memories()
-            .remember(&Caller::local(), expiring(number))
+        one.system(&Caller::local())
+            .memories()
+            .remember(expiring(number))
             .unwrap();
     }
     clock.advance(1);
@@ -349,17 +370,16 @@ fn work_that_was_ended_takes_no_lease_again() {
     );
     for number in 0..20 {
         without_model
+            .system(&Caller::local())
             .memories()
-            .remember(
-                &Caller::local(),
-                fact(&format!("text {number}"), Visibility::Common),
-            )
+            .remember(fact(&format!("text {number}"), Visibility::Common))
             .unwrap();
     }
     for number in 0..100 {
         other
+            .system(&Caller::local())
             .memories()
-            .remember(&Caller::local(), expiring(number))
+            .remember(expiring(number))
             .unwrap();
     }
     clock.advance(1);
@@ -396,8 +416,9 @@ fn work_that_was_ended_takes_no_lease_again() {
 #[test]
 fn a_round_that_fails_gives_its_lease_back() {
     let (one, other, store, clock) = two();
-    one.memories()
-        .remember(&Caller::local(), expiring(0))
+    one.system(&Caller::local())
+        .memories()
+        .remember(expiring(0))
         .unwrap();
     clock.advance(1);
     store.before(|method| {
@@ -425,12 +446,14 @@ fn sweeping_goes_on_while_the_model_is_away() {
         SearchMode::Hybrid,
     );
     engine
+        .system(&Caller::local())
         .memories()
-        .remember(&Caller::local(), fact("to be embedded", Visibility::Common))
+        .remember(fact("to be embedded", Visibility::Common))
         .unwrap();
     engine
+        .system(&Caller::local())
         .memories()
-        .remember(&Caller::local(), expiring(0))
+        .remember(expiring(0))
         .unwrap();
     clock.advance(1);
     assert_eq!(
@@ -480,8 +503,9 @@ fn the_lease_on_embedding_does_not_run_out_under_long_work() {
     let long = "Some words follow here, and a few others come after them. ".repeat(4_000);
     for content in ["one", "two", "three", &long] {
         without_model
+            .system(&Caller::local())
             .memories()
-            .remember(&Caller::local(), fact(content, Visibility::Common))
+            .remember(fact(content, Visibility::Common))
             .unwrap();
     }
     let (inner, lost) = (HashingEmbedder::default(), Mutex::default());
@@ -531,8 +555,9 @@ fn a_text_over_which_the_model_panics_holds_up_no_other() {
     let without_model = engine(Arc::new(FailingEmbedder::default()));
     for content in ["poison", "honey and bread"] {
         without_model
+            .system(&Caller::local())
             .memories()
-            .remember(&Caller::local(), fact(content, Visibility::Common))
+            .remember(fact(content, Visibility::Common))
             .unwrap();
     }
     assert_eq!(
@@ -557,8 +582,9 @@ fn embedding(embedder: Arc<dyn Embedder>) -> (Engine, impl Fn(&str) -> MemoryId,
     );
     let file = move |content: &str| {
         without_model
+            .system(&Caller::local())
             .memories()
-            .remember(&Caller::local(), fact(content, Visibility::Common))
+            .remember(fact(content, Visibility::Common))
             .unwrap()
             .memory
             .id
@@ -573,8 +599,9 @@ fn embedding(embedder: Arc<dyn Embedder>) -> (Engine, impl Fn(&str) -> MemoryId,
 /// Reports whether the best result of a search was compared by its meaning.
 fn is_embedded(engine: &Engine, query: &str) -> bool {
     let recalled = engine
+        .system(&Caller::local())
         .search()
-        .recall(&Caller::local(), &question(query))
+        .recall(&question(query))
         .unwrap();
     recalled.hits[0].signals.cosine.is_some()
 }
@@ -608,8 +635,9 @@ fn what_a_search_lacked_is_embedded_next() {
     while engine.background().embed_pending().unwrap() > 0 {}
     assert_eq!(
         engine
+            .system(&Caller::local())
             .search()
-            .recall(&Caller::local(), &question("text"))
+            .recall(&question("text"))
             .unwrap()
             .degraded,
         None
@@ -657,8 +685,9 @@ fn what_came_after_a_text_that_was_refused_is_not_passed_over() {
     assert!(is_embedded(&engine, "honey"));
     while engine.background().embed_pending().unwrap_or(0) > 0 {}
     let degraded = engine
+        .system(&Caller::local())
         .search()
-        .recall(&Caller::local(), &question("text"))
+        .recall(&question("text"))
         .unwrap()
         .degraded
         .unwrap();
@@ -678,8 +707,9 @@ fn a_search_says_how_many_of_its_candidates_have_no_vector() {
     file("nothing of that kind");
     let degraded = |query: &str| {
         engine
+            .system(&Caller::local())
             .search()
-            .recall(&Caller::local(), &question(query))
+            .recall(&question(query))
             .unwrap()
             .degraded
     };
@@ -718,7 +748,7 @@ fn messages_are_embedded_in_the_background_too() {
         ..question("kettle")
     };
     assert!(
-        engine.search().recall(&ann, &recall).unwrap().hits[0]
+        engine.system(&ann).search().recall(&recall).unwrap().hits[0]
             .signals
             .cosine
             .is_some()
@@ -769,11 +799,9 @@ fn a_lost_lease_throws_away_one_step_at_most() {
     let long = "Some words follow here, and a few others come after them. ".repeat(600);
     for number in 0..6 {
         without_model
+            .system(&Caller::local())
             .memories()
-            .remember(
-                &Caller::local(),
-                fact(&format!("{number} {long}"), Visibility::Common),
-            )
+            .remember(fact(&format!("{number} {long}"), Visibility::Common))
             .unwrap();
     }
     let passages = store.inner.size().unwrap().passages as usize / 6;
@@ -803,8 +831,9 @@ fn a_slow_update_takes_no_memory_back_in_time() {
     let (slow, fast, store, clock) = two();
     let local = Caller::local();
     let memory = slow
+        .system(&local)
         .memories()
-        .remember(&local, fact("one", Visibility::Common))
+        .remember(fact("one", Visibility::Common))
         .unwrap()
         .memory;
     let (id, was_faster) = (memory.id.clone(), AtomicBool::new(false));
@@ -812,14 +841,16 @@ fn a_slow_update_takes_no_memory_back_in_time() {
     store.before(move |method| {
         if method == "commit" && !was_faster.swap(true, Ordering::SeqCst) {
             clock.set(later);
-            fast.memories()
-                .update(&Caller::local(), &id, "three", None)?;
+            fast.system(&Caller::local())
+                .memories()
+                .update(&id, "three", None)?;
         }
         Ok(())
     });
     let (updated, _) = slow
+        .system(&local)
         .memories()
-        .update(&local, &memory.id, "two", None)
+        .update(&memory.id, "two", None)
         .unwrap();
     assert_eq!(
         (updated.content.as_str(), updated.updated_at),
@@ -827,7 +858,11 @@ fn a_slow_update_takes_no_memory_back_in_time() {
     );
     store.before(|_| Ok(()));
     assert_eq!(
-        slow.memories().show(&local, &memory.id).unwrap().updated_at,
+        slow.system(&local)
+            .memories()
+            .show(&memory.id)
+            .unwrap()
+            .updated_at,
         later
     );
 }
@@ -838,35 +873,33 @@ fn a_clock_that_jumps_removes_nothing_for_good() {
     let (one, other, store, clock) = two();
     let ann = caller("ann", &WRITER);
     let memories = || store.inner.size().unwrap().memories;
-    one.memories()
-        .remember(
-            &ann,
-            Remember {
-                ttl_seconds: Some(90 * 86_400),
-                ..fact("it expires", Visibility::Common)
-            },
-        )
+    one.system(&ann)
+        .memories()
+        .remember(Remember {
+            ttl_seconds: Some(90 * 86_400),
+            ..fact("it expires", Visibility::Common)
+        })
         .unwrap();
     assert_eq!(one.background().sweep(), Ok(0));
     let id = one
+        .system(&ann)
         .memories()
-        .remember(&ann, fact("it was discarded", Visibility::Private))
+        .remember(fact("it was discarded", Visibility::Private))
         .unwrap()
         .memory
         .id;
-    one.memories()
-        .discard(
-            &ann,
-            &loci_engine::Discard {
-                id: Some(id),
-                ..loci_engine::Discard::default()
-            },
-        )
+    one.system(&ann)
+        .memories()
+        .discard(&loci_engine::Discard {
+            id: Some(id),
+            ..loci_engine::Discard::default()
+        })
         .unwrap();
     clock.jump(3_650 * DAY);
     assert!(
-        one.listings()
-            .list(&ann, everything(10))
+        one.system(&ann)
+            .listings()
+            .list(everything(10))
             .unwrap()
             .is_empty(),
         "reads go by the clock"
@@ -891,7 +924,11 @@ fn a_clock_that_jumps_removes_nothing_for_good() {
     assert_eq!(
         (
             rounds(|| one.background().sweep()),
-            one.listings().list(&ann, everything(10)).unwrap().len()
+            one.system(&ann)
+                .listings()
+                .list(everything(10))
+                .unwrap()
+                .len()
         ),
         (vec![], 1)
     );
@@ -903,18 +940,17 @@ fn a_clock_that_jumps_removes_nothing_for_good() {
 fn a_jump_of_the_clock_is_confirmed_by_a_person_or_by_a_day_if_none_saw_it() {
     for (is_told, is_seen) in [(true, true), (false, true), (false, false)] {
         let (one, other, store, clock) = two();
-        one.memories()
-            .remember(&Caller::local(), expiring(0))
+        one.system(&Caller::local())
+            .memories()
+            .remember(expiring(0))
             .unwrap();
         assert_eq!(one.background().sweep(), Ok(0));
-        one.memories()
-            .remember(
-                &Caller::local(),
-                Remember {
-                    ttl_seconds: Some(30 * 86_400),
-                    ..fact("later", Visibility::Common)
-                },
-            )
+        one.system(&Caller::local())
+            .memories()
+            .remember(Remember {
+                ttl_seconds: Some(30 * 86_400),
+                ..fact("later", Visibility::Common)
+            })
             .unwrap();
         clock.jump(3_650 * DAY);
         let sweeper = if is_seen { one } else { other };

@@ -145,8 +145,9 @@ impl Place {
 
 fn keep(engine: &Engine, content: &str) -> Embedding {
     engine
+        .system(&Caller::local())
         .memories()
-        .remember(&Caller::local(), fact(content, Visibility::Common))
+        .remember(fact(content, Visibility::Common))
         .unwrap()
         .embedding
 }
@@ -170,8 +171,9 @@ type Found = Vec<(MemoryId, f64, Option<f32>)>;
 
 fn ask(engine: &Engine, query: &str) -> (Found, Option<String>) {
     let recalled = engine
+        .system(&Caller::local())
         .search()
-        .recall(&Caller::local(), &question(query))
+        .recall(&question(query))
         .unwrap();
     let hit = |hit: loci_engine::Hit| (hit.memory.id, hit.score, hit.signals.cosine);
     (
@@ -221,8 +223,9 @@ fn a_change_of_model_leaves_no_gap_in_search() {
     assert_eq!(new.has_read("tea and bread"), 0);
     assert_eq!(
         engine
+            .system(&Caller::local())
             .search()
-            .find_duplicates(&Caller::local(), "tea", &similar())
+            .find_duplicates("tea", &similar())
             .unwrap()
             .degraded,
         None

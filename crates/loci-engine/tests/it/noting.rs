@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use loci_core::{
-    Batch, Change, Clock, Expect, FileProblemKind, Forgotten, NoteFolder, NoteStore, Reader,
-    RecordVerb, Store,
+    AuditQuery, Batch, Change, Clock, Expect, FileProblemKind, Forgotten, NoteFolder, NoteStore,
+    Reader, RecordVerb, Store,
 };
-use loci_engine::{AppendNote, Appended, Discard, KeyedNote, Reconciled};
+use loci_engine::{AppendNote, Appended, Call, CallInfo, Discard, Effect, KeyedNote, Reconciled};
 
 use super::note_folder::{MemoryFolder, Texts};
 use super::reconciling::{Vault, engine_on, vault};
@@ -44,7 +44,12 @@ fn keyed(key: &str) -> KeyedNote<'_> {
 }
 
 fn append(engine: &Engine, title: &str, body: &str) -> Memory {
-    match engine.notes().append(&ann(), note(title, body)).unwrap() {
+    match engine
+        .system(&ann())
+        .notes()
+        .append(note(title, body))
+        .unwrap()
+    {
         Appended::New(memory, Embedding::Done) => *memory,
         other => panic!("{other:?}"),
     }
@@ -52,13 +57,10 @@ fn append(engine: &Engine, title: &str, body: &str) -> Memory {
 
 /// Returns the id under a key, and true if it is a new note.
 fn append_keyed(engine: &Engine, key: &str, title: &str, body: &str) -> Result<(String, bool)> {
-    let appended = engine.notes().append(
-        &ann(),
-        AppendNote {
-            keyed: Some(keyed(key)),
-            ..note(title, body)
-        },
-    )?;
+    let appended = engine.system(&ann()).notes().append(AppendNote {
+        keyed: Some(keyed(key)),
+        ..note(title, body)
+    })?;
     Ok(match appended {
         Appended::New(memory, _) | Appended::Unindexed(memory, _) => (answer(&memory), true),
         Appended::Before(answer) => (answer, false),
@@ -74,7 +76,7 @@ fn a_note_is_in_its_file_and_found_at_once() {
         ..note("On bees", "They hum.\r\n\r\nAnd #make honey.\r\n\n")
     };
     let Appended::New(memory, Embedding::Done) =
-        vault.engine.notes().append(&ann(), request).unwrap()
+        vault.engine.system(&ann()).notes().append(request).unwrap()
     else {
         panic!("it is new");
     };
@@ -149,7 +151,12 @@ fn what_is_no_note_is_refused() {
         ),
     ];
     for (request, argument) in rows {
-        let error = vault.engine.notes().append(&ann(), request).unwrap_err();
+        let error = vault
+            .engine
+            .system(&ann())
+            .notes()
+            .append(request)
+            .unwrap_err();
         assert!(
             error.message.starts_with(&format!("`{argument}`")),
             "{}",
@@ -163,16 +170,18 @@ fn what_is_no_note_is_refused() {
     assert_eq!(
         vault
             .engine
+            .system(&elsewhere)
             .notes()
-            .append(&elsewhere, note("t", "b"))
+            .append(note("t", "b"))
             .unwrap_err()
             .code,
         ErrorCode::Forbidden
     );
     assert_eq!(
         engine()
+            .system(&ann())
             .notes()
-            .append(&ann(), note("t", "b"))
+            .append(note("t", "b"))
             .unwrap_err()
             .code,
         ErrorCode::Unavailable
@@ -188,8 +197,9 @@ fn nothing_is_written_into_a_folder_that_is_away() {
         let files = vault.folder.mount(identity, Texts::default());
         let error = vault
             .engine
+            .system(&ann())
             .notes()
-            .append(&ann(), note("Second", "text"))
+            .append(note("Second", "text"))
             .unwrap_err();
         assert_eq!(error.code, ErrorCode::Unavailable);
         let message = error.message;
@@ -200,8 +210,9 @@ fn nothing_is_written_into_a_folder_that_is_away() {
         assert_eq!(
             vault
                 .engine
+                .system(&ann())
                 .memories()
-                .forget_softly(&ann(), &first)
+                .forget_softly(&first)
                 .unwrap_err()
                 .code,
             ErrorCode::Unavailable
@@ -210,7 +221,12 @@ fn nothing_is_written_into_a_folder_that_is_away() {
         vault.folder.mount(Some("folder"), files);
     }
     vault.folder.mount(None, Texts::default());
-    vault.engine.notes().reconcile_accepting_missing().unwrap();
+    vault
+        .engine
+        .system(&Caller::local())
+        .notes()
+        .reconcile_accepting_missing()
+        .unwrap();
     append(&vault.engine, "Second", "text");
     vault.reconcile();
     vault.assert_settled();
@@ -219,8 +235,9 @@ fn nothing_is_written_into_a_folder_that_is_away() {
     assert!(
         vault
             .engine
+            .system(&ann())
             .notes()
-            .append(&ann(), note("Third", "text"))
+            .append(note("Third", "text"))
             .is_err()
     );
 }
@@ -250,7 +267,7 @@ fn a_key_writes_one_note() {
         ..caller("bob", &WRITER)
     };
     assert!(matches!(
-        engine.notes().append(&bob, request),
+        engine.system(&bob).notes().append(request),
         Ok(Appended::New(..))
     ));
     assert_eq!(vault.folder.paths().len(), 3);
@@ -269,8 +286,8 @@ fn a_key_writes_one_note() {
 fn a_note_that_is_indexed_meanwhile_is_forgotten_in_its_file() {
     type Forget = fn(&Engine, &MemoryId) -> Result<()>;
     let forgets: [Forget; 2] = [
-        |engine, id| engine.memories().forget(&ann(), id),
-        |engine, id| engine.memories().forget_softly(&ann(), id).map(drop),
+        |engine, id| engine.system(&ann()).memories().forget(id),
+        |engine, id| engine.system(&ann()).memories().forget_softly(id).map(drop),
     ];
     for (forget, indexed_before) in forgets
         .into_iter()
@@ -286,8 +303,9 @@ fn a_note_that_is_indexed_meanwhile_is_forgotten_in_its_file() {
         });
         let Appended::Unindexed(memory, _) = vault
             .engine
+            .system(&ann())
             .notes()
-            .append(&ann(), note("One", "text"))
+            .append(note("One", "text"))
             .unwrap()
         else {
             panic!("it is in its file, and nowhere else");
@@ -297,7 +315,7 @@ fn a_note_that_is_indexed_meanwhile_is_forgotten_in_its_file() {
         vault.store.before(move |_| {
             let is_now = calls.fetch_add(1, Ordering::SeqCst) == indexed_before;
             if is_now {
-                other.notes().reconcile().map(drop)
+                other.system(&Caller::local()).notes().reconcile().map(drop)
             } else {
                 Ok(())
             }
@@ -320,18 +338,19 @@ fn a_memory_that_becomes_a_note_meanwhile_is_changed_in_its_file() {
     type Act = fn(&Engine, &MemoryId) -> Result<()>;
     let acts: [(Act, &str); 3] = [
         (
-            |engine, id| engine.memories().forget(&ann(), id),
+            |engine, id| engine.system(&ann()).memories().forget(id),
             "status: deleted",
         ),
         (
-            |engine, id| engine.memories().forget_softly(&ann(), id).map(drop),
+            |engine, id| engine.system(&ann()).memories().forget_softly(id).map(drop),
             "status: deleted",
         ),
         (
             |engine, id| {
                 engine
+                    .system(&ann())
                     .memories()
-                    .update(&ann(), id, "said anew", None)
+                    .update(id, "said anew", None)
                     .map(drop)
             },
             "said anew",
@@ -356,7 +375,7 @@ fn a_memory_that_becomes_a_note_meanwhile_is_changed_in_its_file() {
         vault.store.before(move |method| {
             let is_now = method == "commit" && is_first.swap(false, Ordering::SeqCst);
             if is_now {
-                other.notes().reconcile().map(drop)
+                other.system(&Caller::local()).notes().reconcile().map(drop)
             } else {
                 Ok(())
             }
@@ -389,6 +408,7 @@ fn a_file_that_is_expected_comes_or_does_not_or_is_another_one() {
             .unwrap();
         let expected = vault
             .engine
+            .system(&Caller::local())
             .imports()
             .expect_notes(&[(&row, Expect::Revision(memory.revision))])
             .unwrap();
@@ -412,12 +432,18 @@ fn a_file_that_is_expected_comes_or_does_not_or_is_another_one() {
         if is_changed_first {
             vault
                 .engine
+                .system(&ann())
                 .memories()
-                .update(&ann(), &memory.id, "said anew", None)
+                .update(&memory.id, "said anew", None)
                 .unwrap();
             assert_eq!(vault.stored(&memory.id).unwrap().content, "said anew");
         }
-        vault.engine.memories().forget(&ann(), &memory.id).unwrap();
+        vault
+            .engine
+            .system(&ann())
+            .memories()
+            .forget(&memory.id)
+            .unwrap();
         assert_eq!(vault.stored(&memory.id), None);
         vault.assert_settled();
     }
@@ -426,8 +452,9 @@ fn a_file_that_is_expected_comes_or_does_not_or_is_another_one() {
     vault.folder.hide("a.md", true);
     let error = vault
         .engine
+        .system(&ann())
         .memories()
-        .forget(&ann(), &memory.id)
+        .forget(&memory.id)
         .unwrap_err();
     assert_eq!(error.code, ErrorCode::Unavailable, "{error:?}");
     assert!(vault.stored(&memory.id).is_some());
@@ -450,12 +477,20 @@ fn a_key_finds_the_note_of_a_process_that_ended() {
             ..note("One", "text")
         };
         let Appended::Unindexed(memory, reason) =
-            vault.engine.notes().append(&ann(), request).unwrap()
+            vault.engine.system(&ann()).notes().append(request).unwrap()
         else {
             panic!("it is in its file, and nowhere else");
         };
         assert!(reason.contains("the disk is full"));
-        assert!(vault.engine.notes().wakeup().unwrap().wait(Duration::ZERO));
+        assert!(
+            vault
+                .engine
+                .system(&Caller::local())
+                .notes()
+                .wakeup()
+                .unwrap()
+                .wait(Duration::ZERO)
+        );
         assert_eq!(vault.stored(&memory.id), None);
         vault.store.before(|_| Ok(()));
         if is_reconciled {
@@ -495,7 +530,7 @@ fn a_note_whose_writer_was_wiped_meanwhile_is_nobodys() {
     let is_done = AtomicBool::new(false);
     vault.store.before(move |method| {
         if method == "commit_rebuildable" && !is_done.swap(true, Ordering::SeqCst) {
-            wiping.wipe(&ann())?;
+            wiping.system(&ann()).wipe()?;
         }
         Ok(())
     });
@@ -522,14 +557,19 @@ fn many_at_once_lose_nothing() {
                 let mut ids = Vec::new();
                 for turn in 0..4 {
                     ids.push(append(engine, "Same title", &format!("text {number} {turn}")).id);
-                    engine.notes().reconcile().unwrap();
+                    engine.system(&Caller::local()).notes().reconcile().unwrap();
                     if turn == 1 {
-                        engine.memories().forget_softly(&ann(), &ids[0]).unwrap();
+                        engine
+                            .system(&ann())
+                            .memories()
+                            .forget_softly(&ids[0])
+                            .unwrap();
                     }
                 }
                 let forgotten_at = engine
+                    .system(&ann())
                     .memories()
-                    .forget_softly(&ann(), &victim)
+                    .forget_softly(&victim)
                     .unwrap()
                     .forgotten_at;
                 (ids, forgotten_at)
@@ -564,7 +604,12 @@ fn a_note_is_forgotten_in_its_file_once() {
     vault
         .folder
         .replace("one.md", "---\nuid", "---\nmood: calm\nuid");
-    let forgotten = vault.engine.memories().forget_softly(&ann(), &id).unwrap();
+    let forgotten = vault
+        .engine
+        .system(&ann())
+        .memories()
+        .forget_softly(&id)
+        .unwrap();
     let first = vault.clock.now();
     assert_eq!(forgotten.forgotten_at, Some(first));
     let text = vault.folder.text("one.md");
@@ -578,15 +623,22 @@ fn a_note_is_forgotten_in_its_file_once() {
     }
     assert!(found(&vault.engine, &ann(), "honey").is_empty());
     assert_eq!(
-        vault.engine.memories().show(&ann(), &id).unwrap_err().code,
+        vault
+            .engine
+            .system(&ann())
+            .memories()
+            .show(&id)
+            .unwrap_err()
+            .code,
         ErrorCode::NotFound
     );
     vault.clock.advance(60);
     assert_eq!(
         vault
             .engine
+            .system(&ann())
             .memories()
-            .forget_softly(&ann(), &id)
+            .forget_softly(&id)
             .unwrap()
             .forgotten_at,
         Some(first)
@@ -599,8 +651,9 @@ fn a_note_is_forgotten_in_its_file_once() {
     assert_eq!(
         vault
             .engine
+            .system(&ann())
             .memories()
-            .forget_softly(&ann(), &id)
+            .forget_softly(&id)
             .unwrap()
             .forgotten_at,
         Some(vault.clock.now())
@@ -618,7 +671,12 @@ fn a_note_without_uid_gets_one_when_it_is_forgotten() {
     vault.reconcile();
     for path in ["a.md", "copy.md"] {
         let id = vault.id(path);
-        vault.engine.memories().forget_softly(&ann(), &id).unwrap();
+        vault
+            .engine
+            .system(&ann())
+            .memories()
+            .forget_softly(&id)
+            .unwrap();
         assert!(
             vault.folder.text(path).contains(&format!("uid: {id}\n")),
             "{}",
@@ -641,39 +699,46 @@ fn a_memory_without_a_file_is_forgotten_in_the_index() {
     let engine = &vault.engine;
     let bob = caller("bob", &WRITER);
     let id = engine
+        .system(&bob)
         .memories()
-        .remember(&bob, fact("honey", Visibility::Shared))
+        .remember(fact("honey", Visibility::Shared))
         .unwrap()
         .memory
         .id;
     assert_eq!(
         engine
+            .system(&ann())
             .memories()
-            .forget_softly(&ann(), &id)
+            .forget_softly(&id)
             .unwrap_err()
             .code,
         ErrorCode::Forbidden
     );
     let hidden = engine
+        .system(&bob)
         .memories()
-        .remember(&bob, fact("secret", Visibility::Private))
+        .remember(fact("secret", Visibility::Private))
         .unwrap()
         .memory
         .id;
     assert_eq!(
         engine
+            .system(&ann())
             .memories()
-            .forget_softly(&ann(), &hidden)
+            .forget_softly(&hidden)
             .unwrap_err()
             .code,
         ErrorCode::NotFound
     );
-    let first = engine.memories().forget_softly(&bob, &id).unwrap();
+    let first = engine.system(&bob).memories().forget_softly(&id).unwrap();
     assert_eq!(first.forgotten_at, Some(vault.clock.now()));
     vault.clock.advance(9);
-    assert_eq!(engine.memories().forget_softly(&bob, &id).unwrap(), first);
     assert_eq!(
-        engine.memories().show(&bob, &id).unwrap_err().code,
+        engine.system(&bob).memories().forget_softly(&id).unwrap(),
+        first
+    );
+    assert_eq!(
+        engine.system(&bob).memories().show(&id).unwrap_err().code,
         ErrorCode::NotFound
     );
     assert_eq!(vault.stored(&id), Some(first));
@@ -706,7 +771,12 @@ fn an_edit_by_hand_and_a_forgetting_are_both_kept() {
             }
             let edited =
                 |text: &str| text.contains("wax") || text.contains("mood") || path == "two.md";
-            vault.engine.memories().forget_softly(&ann(), &id).unwrap();
+            vault
+                .engine
+                .system(&ann())
+                .memories()
+                .forget_softly(&id)
+                .unwrap();
             let text = vault.folder.text(path);
             assert!(
                 edited(&text) && text.contains("status: deleted"),
@@ -744,8 +814,9 @@ fn a_file_that_loci_cannot_rewrite_is_left_alone() {
         assert_eq!(
             vault
                 .engine
+                .system(&ann())
                 .memories()
-                .update(&ann(), &id, "new", None)
+                .update(&id, "new", None)
                 .unwrap_err()
                 .code,
             code
@@ -753,8 +824,9 @@ fn a_file_that_loci_cannot_rewrite_is_left_alone() {
         assert_eq!(
             vault
                 .engine
+                .system(&ann())
                 .memories()
-                .forget_softly(&ann(), &id)
+                .forget_softly(&id)
                 .unwrap_err()
                 .code,
             code
@@ -767,8 +839,9 @@ fn a_file_that_loci_cannot_rewrite_is_left_alone() {
     vault.folder.meanwhile(again);
     let error = vault
         .engine
+        .system(&ann())
         .memories()
-        .forget_softly(&ann(), &vault.id("restless.md"))
+        .forget_softly(&vault.id("restless.md"))
         .unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
     assert!(!vault.folder.text("restless.md").contains("deleted"));
@@ -779,34 +852,38 @@ fn a_file_that_loci_cannot_rewrite_is_left_alone() {
 fn no_verb_of_others_takes_a_note_away() {
     type Delete = fn(&Engine, &MemoryId);
     let deletes: [Delete; 3] = [
-        |engine, id| engine.memories().forget(&ann(), id).unwrap(),
+        |engine, id| engine.system(&ann()).memories().forget(id).unwrap(),
         |engine, id| {
             let which = Discard {
                 id: Some(id.clone()),
                 ..Discard::default()
             };
-            assert_eq!(engine.memories().count_discarded(&ann(), &which), Ok(1));
-            assert_eq!(engine.memories().discard(&ann(), &which), Ok(1));
-            assert_eq!(engine.memories().discard(&ann(), &which), Ok(0));
+            assert_eq!(
+                engine.system(&ann()).memories().count_discarded(&which),
+                Ok(1)
+            );
+            assert_eq!(engine.system(&ann()).memories().discard(&which), Ok(1));
+            assert_eq!(engine.system(&ann()).memories().discard(&which), Ok(0));
         },
         |engine, _| {
             engine
+                .system(&ann())
                 .memories()
-                .remember(
-                    &ann(),
-                    Remember {
-                        tags: vec!["bees".to_owned()],
-                        ..fact("tagged", Visibility::Private)
-                    },
-                )
+                .remember(Remember {
+                    tags: vec!["bees".to_owned()],
+                    ..fact("tagged", Visibility::Private)
+                })
                 .unwrap();
             let which = Discard {
                 tags: vec!["bees".to_owned()],
                 ..Discard::default()
             };
             for left in [2, 0] {
-                assert_eq!(engine.memories().count_discarded(&ann(), &which), Ok(left));
-                assert_eq!(engine.memories().discard(&ann(), &which), Ok(left));
+                assert_eq!(
+                    engine.system(&ann()).memories().count_discarded(&which),
+                    Ok(left)
+                );
+                assert_eq!(engine.system(&ann()).memories().discard(&which), Ok(left));
             }
         },
     ];
@@ -821,15 +898,22 @@ fn no_verb_of_others_takes_a_note_away() {
             tags: vec!["bees".to_owned()],
             ..note("Bees", "text")
         };
-        let Appended::New(bob, _) = vault.engine.notes().append(&bobs, request).unwrap() else {
+        let Appended::New(bob, _) = vault.engine.system(&bobs).notes().append(request).unwrap()
+        else {
             panic!("it is new")
         };
-        vault.engine.memories().forget(&ann(), &other).unwrap();
+        vault
+            .engine
+            .system(&ann())
+            .memories()
+            .forget(&other)
+            .unwrap();
         let request = AppendNote {
             tags: vec!["bees".to_owned()],
             ..note("One", "text")
         };
-        let Appended::New(one, _) = vault.engine.notes().append(&ann(), request).unwrap() else {
+        let Appended::New(one, _) = vault.engine.system(&ann()).notes().append(request).unwrap()
+        else {
             panic!("it is new")
         };
         delete(&vault.engine, &one.id);
@@ -840,8 +924,9 @@ fn no_verb_of_others_takes_a_note_away() {
         assert_eq!(
             vault
                 .engine
+                .system(&ann())
                 .memories()
-                .forget(&ann(), &one.id)
+                .forget(&one.id)
                 .unwrap_err()
                 .code,
             ErrorCode::NotFound
@@ -862,14 +947,16 @@ fn what_clears_a_tool_set_leaves_notes() {
     };
     vault
         .engine
+        .system(&through_other)
         .memories()
-        .remember(&through_other, fact("fact", Visibility::Private))
+        .remember(fact("fact", Visibility::Private))
         .unwrap();
     assert_eq!(
         vault
             .engine
+            .system(&through_other)
             .memories()
-            .clear(&through_other, CollectionFilter::Any),
+            .clear(CollectionFilter::Any),
         Ok(1)
     );
     assert_eq!(vault.stored(&id).unwrap().forgotten_at, None);
@@ -881,23 +968,34 @@ fn what_clears_a_tool_set_leaves_notes() {
 fn what_was_forgotten_can_be_deleted() {
     type Delete = fn(&Engine, &MemoryId) -> Result<usize>;
     let deletes: [Delete; 4] = [
-        |engine, id| engine.memories().forget(&ann(), id).map(|()| 1),
-        |engine, _| engine.memories().clear(&ann(), CollectionFilter::Global),
+        |engine, id| engine.system(&ann()).memories().forget(id).map(|()| 1),
+        |engine, _| {
+            engine
+                .system(&ann())
+                .memories()
+                .clear(CollectionFilter::Global)
+        },
         |engine, id| {
             let which = Discard {
                 id: Some(id.clone()),
                 ..Discard::default()
             };
-            assert_eq!(engine.memories().count_discarded(&ann(), &which), Ok(1));
-            engine.memories().discard(&ann(), &which)
+            assert_eq!(
+                engine.system(&ann()).memories().count_discarded(&which),
+                Ok(1)
+            );
+            engine.system(&ann()).memories().discard(&which)
         },
         |engine, _| {
             let which = Discard {
                 tags: vec!["bees".to_owned()],
                 ..Discard::default()
             };
-            assert_eq!(engine.memories().count_discarded(&ann(), &which), Ok(1));
-            engine.memories().discard(&ann(), &which)
+            assert_eq!(
+                engine.system(&ann()).memories().count_discarded(&which),
+                Ok(1)
+            );
+            engine.system(&ann()).memories().discard(&which)
         },
     ];
     for (number, delete) in deletes.into_iter().enumerate() {
@@ -908,11 +1006,22 @@ fn what_was_forgotten_can_be_deleted() {
             tags: tagged(),
             ..fact("bees", Visibility::Private)
         };
-        let id = engine.memories().remember(&ann(), bees).unwrap().memory.id;
-        engine.memories().forget_softly(&ann(), &id).unwrap();
+        let id = engine
+            .system(&ann())
+            .memories()
+            .remember(bees)
+            .unwrap()
+            .memory
+            .id;
+        engine.system(&ann()).memories().forget_softly(&id).unwrap();
         let bobs = caller("bob", &WRITER);
         assert_eq!(
-            engine.memories().forget(&bobs, &id).unwrap_err().code,
+            engine
+                .system(&bobs)
+                .memories()
+                .forget(&id)
+                .unwrap_err()
+                .code,
             ErrorCode::NotFound
         );
         let kept = (number != 1).then(|| {
@@ -920,10 +1029,15 @@ fn what_was_forgotten_can_be_deleted() {
                 tags: tagged(),
                 ..note("One", "text")
             };
-            let Appended::New(kept, _) = engine.notes().append(&ann(), request).unwrap() else {
+            let Appended::New(kept, _) = engine.system(&ann()).notes().append(request).unwrap()
+            else {
                 panic!("it is new")
             };
-            engine.memories().forget_softly(&ann(), &kept.id).unwrap();
+            engine
+                .system(&ann())
+                .memories()
+                .forget_softly(&kept.id)
+                .unwrap();
             kept.id
         });
         assert_eq!(delete(engine, &id), Ok(1), "{number}");
@@ -934,10 +1048,18 @@ fn what_was_forgotten_can_be_deleted() {
                 id: Some(id.clone()),
                 ..Discard::default()
             };
-            assert_eq!(engine.memories().count_discarded(&ann(), &which), Ok(0));
-            assert_eq!(engine.memories().discard(&ann(), &which), Ok(0));
             assert_eq!(
-                engine.memories().forget(&ann(), &id).unwrap_err().code,
+                engine.system(&ann()).memories().count_discarded(&which),
+                Ok(0)
+            );
+            assert_eq!(engine.system(&ann()).memories().discard(&which), Ok(0));
+            assert_eq!(
+                engine
+                    .system(&ann())
+                    .memories()
+                    .forget(&id)
+                    .unwrap_err()
+                    .code,
                 ErrorCode::NotFound
             );
         }
@@ -954,7 +1076,8 @@ fn what_remains_of_a_bulk_deletion_is_told() {
             tags: tagged(),
             ..note(title, "text")
         };
-        let Appended::New(memory, _) = vault.engine.notes().append(&ann(), request).unwrap() else {
+        let Appended::New(memory, _) = vault.engine.system(&ann()).notes().append(request).unwrap()
+        else {
             panic!("it is new")
         };
         memory.id
@@ -967,8 +1090,9 @@ fn what_remains_of_a_bulk_deletion_is_told() {
     };
     let other = vault
         .engine
+        .system(&ann())
         .memories()
-        .remember(&ann(), tagged_fact)
+        .remember(tagged_fact)
         .unwrap()
         .memory
         .id;
@@ -976,7 +1100,12 @@ fn what_remains_of_a_bulk_deletion_is_told() {
         tags: tagged(),
         ..Discard::default()
     };
-    let error = vault.engine.memories().discard(&ann(), &which).unwrap_err();
+    let error = vault
+        .engine
+        .system(&ann())
+        .memories()
+        .discard(&which)
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
     for (place, id) in ids.iter().enumerate() {
         let remains = place % 2 == 1;
@@ -995,7 +1124,12 @@ fn what_remains_of_a_bulk_deletion_is_told() {
     );
     // The content of the first one's file.
     vault.folder.replace("b.md", "broken\ntitle", "title");
-    let error = vault.engine.memories().discard(&ann(), &which).unwrap_err();
+    let error = vault
+        .engine
+        .system(&ann())
+        .memories()
+        .discard(&which)
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::Unavailable);
     assert!(
         error.message.starts_with("deleted: 1;"),
@@ -1010,14 +1144,11 @@ fn a_key_is_for_what_is_written() {
     let vault = vault();
     let append = |body: &str, tags: &[&str]| {
         let tags = tags.iter().map(|&tag| tag.to_owned()).collect();
-        vault.engine.notes().append(
-            &ann(),
-            AppendNote {
-                tags,
-                keyed: Some(keyed("k")),
-                ..note("One", body)
-            },
-        )
+        vault.engine.system(&ann()).notes().append(AppendNote {
+            tags,
+            keyed: Some(keyed("k")),
+            ..note("One", body)
+        })
     };
     let Ok(Appended::New(first, _)) = append("a\r\nb\n", &["#x", "y"]) else {
         panic!("it is new")
@@ -1059,7 +1190,7 @@ fn a_note_that_changes_while_it_is_indexed_keeps_its_writer_and_key() {
     let (changed, is_done) = (id.clone(), AtomicBool::new(false));
     vault.store.before(move |method| {
         if method == "commit_rebuildable" && !is_done.swap(true, Ordering::SeqCst) {
-            other.memories().set_shared(&ann(), &changed, true)?;
+            other.system(&ann()).memories().set_shared(&changed, true)?;
         }
         Ok(())
     });
@@ -1083,8 +1214,9 @@ fn a_broken_file_stops_what_would_delete_it() {
     assert_eq!(
         vault
             .engine
+            .system(&ann())
             .memories()
-            .forget(&ann(), &one)
+            .forget(&one)
             .unwrap_err()
             .code,
         ErrorCode::Conflict
@@ -1093,7 +1225,12 @@ fn a_broken_file_stops_what_would_delete_it() {
         id: Some(one.clone()),
         ..Discard::default()
     };
-    let error = vault.engine.memories().discard(&ann(), &which).unwrap_err();
+    let error = vault
+        .engine
+        .system(&ann())
+        .memories()
+        .discard(&which)
+        .unwrap_err();
     assert!(
         error.code == ErrorCode::Conflict && error.message.contains(one.as_str()),
         "{error}"
@@ -1118,8 +1255,9 @@ fn a_text_is_changed_in_its_file() {
     vault.clock.advance(60);
     let (memory, embedding) = vault
         .engine
+        .system(&ann())
         .memories()
-        .update(&ann(), &id, "wax\r\n", Some(true))
+        .update(&id, "wax\r\n", Some(true))
         .unwrap();
     assert_eq!(
         (memory.content.as_str(), memory.updated_at, embedding),
@@ -1140,8 +1278,9 @@ fn a_text_is_changed_in_its_file() {
     assert_eq!(
         vault
             .engine
+            .system(&ann())
             .memories()
-            .set_shared(&ann(), &id, false)
+            .set_shared(&id, false)
             .unwrap_err()
             .code,
         ErrorCode::InvalidArgument
@@ -1149,8 +1288,9 @@ fn a_text_is_changed_in_its_file() {
     assert_eq!(
         vault
             .engine
+            .system(&ann())
             .memories()
-            .update(&ann(), &id, "x", Some(false))
+            .update(&id, "x", Some(false))
             .unwrap_err()
             .code,
         ErrorCode::InvalidArgument
@@ -1176,8 +1316,9 @@ fn a_text_that_a_person_changed_meanwhile_is_not_overwritten() {
         }
         let error = vault
             .engine
+            .system(&ann())
             .memories()
-            .update(&ann(), &id, "of an agent", None)
+            .update(&id, "of an agent", None)
             .unwrap_err();
         assert_eq!(error.code, ErrorCode::Conflict);
         assert!(vault.folder.text("one.md").contains("honey by hand"));
@@ -1187,8 +1328,9 @@ fn a_text_that_a_person_changed_meanwhile_is_not_overwritten() {
     assert!(
         vault
             .engine
+            .system(&ann())
             .memories()
-            .update(&ann(), &id, "of an agent", None)
+            .update(&id, "of an agent", None)
             .is_ok()
     );
     // The same text is not a conflict, nor is another line of the frontmatter.
@@ -1196,8 +1338,9 @@ fn a_text_that_a_person_changed_meanwhile_is_not_overwritten() {
     assert!(
         vault
             .engine
+            .system(&ann())
             .memories()
-            .update(&ann(), &id, "the same", None)
+            .update(&id, "the same", None)
             .is_ok()
     );
     vault
@@ -1206,8 +1349,9 @@ fn a_text_that_a_person_changed_meanwhile_is_not_overwritten() {
     assert!(
         vault
             .engine
+            .system(&ann())
             .memories()
-            .update(&ann(), &id, "at last", None)
+            .update(&id, "at last", None)
             .is_ok()
     );
     let text = vault.folder.text("one.md");
@@ -1226,8 +1370,9 @@ fn nothing_is_stored_in_the_place_of_a_note() {
     for kind in ["note", "fact"] {
         let error = vault
             .engine
+            .system(&ann())
             .memories()
-            .remember_as(&ann(), &id, Remember::new("other", kind))
+            .remember_as(&id, Remember::new("other", kind))
             .unwrap_err();
         assert_eq!(error.code, ErrorCode::Conflict);
     }
@@ -1247,13 +1392,19 @@ fn without_its_folder_a_note_cannot_be_changed() {
         SearchMode::Hybrid,
     );
     assert_eq!(
-        engine.memories().forget(&ann(), &id).unwrap_err().code,
+        engine
+            .system(&ann())
+            .memories()
+            .forget(&id)
+            .unwrap_err()
+            .code,
         ErrorCode::Unavailable
     );
     assert_eq!(
         engine
+            .system(&ann())
             .memories()
-            .update(&ann(), &id, "new", None)
+            .update(&id, "new", None)
             .unwrap_err()
             .code,
         ErrorCode::Unavailable
@@ -1276,8 +1427,9 @@ fn a_change_whose_index_has_to_wait_is_told_of() {
     });
     let error = vault
         .engine
+        .system(&ann())
         .memories()
-        .forget_softly(&ann(), &id)
+        .forget_softly(&id)
         .unwrap_err();
     assert_eq!(error.code, ErrorCode::Unavailable);
     assert!(
@@ -1289,8 +1441,9 @@ fn a_change_whose_index_has_to_wait_is_told_of() {
     assert!(
         vault
             .engine
+            .system(&ann())
             .memories()
-            .forget_softly(&ann(), &id)
+            .forget_softly(&id)
             .unwrap()
             .forgotten_at
             .is_some()
@@ -1316,15 +1469,19 @@ fn a_note_of_an_anonymous_caller_is_nobodys() {
         keyed: Some(keyed("k")),
         ..note("One", "text")
     };
-    let Appended::New(memory, _) = engine.notes().append(&nobody, request()).unwrap() else {
+    let Appended::New(memory, _) = engine.system(&nobody).notes().append(request()).unwrap() else {
         panic!("it is new")
     };
     assert_eq!(
-        engine.notes().append(&nobody, request()).unwrap(),
+        engine.system(&nobody).notes().append(request()).unwrap(),
         Appended::Before(answer(&memory))
     );
     assert_eq!(memory.owner, None);
-    engine.memories().forget(&nobody, &memory.id).unwrap();
+    engine
+        .system(&nobody)
+        .memories()
+        .forget(&memory.id)
+        .unwrap();
     let filter = loci_core::Filter::of(Space::default(), Reader::everything(), clock.now());
     let shown = |forgotten| {
         store
@@ -1353,15 +1510,18 @@ fn a_change_that_cannot_be_indexed_is_on_the_trail() {
             Ok(())
         }
     });
-    let caller = ann();
-    vault
-        .engine
-        .memories()
-        .update(&caller, &memory.id, "other text", None)
-        .unwrap_err();
-    let (records, _) = caller.trail.take();
+    let info = CallInfo::new("test", "update", "memory:write", Effect::Write, &[]);
+    let update = |call: &Call<'_>| call.memories().update(&memory.id, "other text", None);
+    vault.engine.call(ann(), info, update).unwrap_err();
+    let query = AuditQuery {
+        limit: 1,
+        ..AuditQuery::default()
+    };
+    let logged = vault.engine.audit().entries(&query).unwrap();
     assert!(
-        records
+        logged[0]
+            .1
+            .records
             .iter()
             .any(|record| record.verb == RecordVerb::Changed && record.id == memory.id.as_str())
     );

@@ -59,7 +59,7 @@ fn observed(engine: Engine) -> (Engine, Arc<Lines>) {
 
 fn recall(engine: &Engine, caller: &Caller) {
     let question = Recall::new("when is tea", 5, &|signals: &Signals| signals.relevance);
-    engine.search().recall(caller, &question).unwrap();
+    engine.system(caller).search().recall(&question).unwrap();
 }
 
 #[test]
@@ -67,8 +67,9 @@ fn the_store_and_the_model_are_observed() {
     let (engine, lines) = observed(engine());
     let ann = caller("ann", &WRITER);
     let filed = engine
+        .system(&ann)
         .memories()
-        .remember(&ann, fact("tea is at four", Visibility::Private));
+        .remember(fact("tea is at four", Visibility::Private));
     filed.unwrap();
     assert!(
         lines
@@ -76,8 +77,9 @@ fn the_store_and_the_model_are_observed() {
             .contains(&"store commit ok".to_owned())
     );
     engine
+        .system(&ann)
         .memories()
-        .remember(&ann, fact("tea is at five", Visibility::Private))
+        .remember(fact("tea is at five", Visibility::Private))
         .unwrap();
     assert_eq!(lines.take("embed"), ["embed passages 1 ok"]);
     recall(&engine, &ann);
@@ -100,13 +102,15 @@ fn secrets_are_counted_when_they_are_removed_from_what_is_stored() {
     let ann = caller("ann", &WRITER);
     let content = format!("{SECRET} and {SECRET}");
     let filed = engine
+        .system(&ann)
         .memories()
-        .remember(&ann, fact(&content, Visibility::Private));
+        .remember(fact(&content, Visibility::Private));
     filed.unwrap();
     assert_eq!(lines.take("redact"), ["redact word 2"]);
     engine
+        .system(&ann)
         .conversations()
-        .decide(&ann, "door", SECRET, None)
+        .decide("door", SECRET, None)
         .unwrap();
     engine.redaction().redact_mined(SECRET);
     assert_eq!(lines.take("redact"), ["redact word 1"; 2]);
@@ -129,7 +133,10 @@ fn leases_and_sweeps_are_observed() {
             ttl_seconds: Some(1),
             ..fact(&format!("number {number}"), Visibility::Common)
         };
-        let filed = engine.memories().remember(&Caller::local(), expiring);
+        let filed = engine
+            .system(&Caller::local())
+            .memories()
+            .remember(expiring);
         filed.unwrap();
     }
     clock.advance(1);

@@ -54,8 +54,9 @@ fn apart(engine: &Engine, caller: &Caller, query: &str) -> Vec<String> {
         ..question(query)
     };
     engine
+        .system(caller)
         .search()
-        .recall(caller, &recall)
+        .recall(&recall)
         .unwrap()
         .hits
         .into_iter()
@@ -113,8 +114,7 @@ fn a_named_id_is_created_and_then_replaced_in_place() {
         },
         ..ann
     };
-    let first = engine.memories().remember_as(
-        &ann,
+    let first = engine.system(&ann).memories().remember_as(
         &id(),
         Remember {
             tags: vec!["old".to_owned()],
@@ -130,7 +130,11 @@ fn a_named_id_is_created_and_then_replaced_in_place() {
         (first.actor.as_deref(), first.origin.as_str()),
         (Some("Ann"), "engram")
     );
-    let shared = engine.memories().set_shared(&ann, &id(), true).unwrap();
+    let shared = engine
+        .system(&ann)
+        .memories()
+        .set_shared(&id(), true)
+        .unwrap();
     clock.advance(60);
 
     // Under another actor's name, and through another tool set.
@@ -148,8 +152,9 @@ fn a_named_id_is_created_and_then_replaced_in_place() {
         ..discovery("wax candles")
     };
     let second = engine
+        .system(&later)
         .memories()
-        .remember_as(&later, &id(), request.clone())
+        .remember_as(&id(), request.clone())
         .unwrap()
         .memory;
     let expected = Memory {
@@ -165,7 +170,10 @@ fn a_named_id_is_created_and_then_replaced_in_place() {
         ..shared
     };
     assert_eq!(second, expected);
-    assert_eq!(engine.memories().show(&ann, &id()).unwrap(), expected);
+    assert_eq!(
+        engine.system(&ann).memories().show(&id()).unwrap(),
+        expected
+    );
     assert_eq!(apart(&engine, &ann, "wax candles"), ["wax candles"]);
     // The words and the meaning of the old text are gone, those of the new one are there.
     let ranking = |signals: &Signals| f64::from(signals.bm25);
@@ -176,8 +184,9 @@ fn a_named_id_is_created_and_then_replaced_in_place() {
             ..question(query)
         };
         engine
+            .system(&ann)
             .search()
-            .recall(&ann, &recall)
+            .recall(&recall)
             .unwrap()
             .hits
             .first()
@@ -311,21 +320,24 @@ fn a_named_id_of_something_else_is_refused() {
     for (name, owner, before, writer, expected) in rows {
         let engine = engine();
         let old = engine
+            .system(owner)
             .memories()
-            .remember_as(owner, &id(), before)
+            .remember_as(&id(), before)
             .unwrap()
             .memory;
         let outcome = engine
+            .system(&writer)
             .memories()
-            .remember_as(&writer, &id(), discovery("put in its place"));
+            .remember_as(&id(), discovery("put in its place"));
         assert_eq!(
             outcome.as_ref().err().map(|error| error.code),
             expected,
             "{name}"
         );
         let now = engine
+            .system(&caller("root", &[Scope::Admin]))
             .memories()
-            .show(&caller("root", &[Scope::Admin]), &id())
+            .show(&id())
             .unwrap();
         match expected {
             None => assert_eq!(
@@ -351,25 +363,24 @@ fn the_id_of_a_message_and_of_what_expired_or_was_deleted_is_no_new_one() {
         ..fact("soon over", Visibility::Private)
     };
     let expired = engine
+        .system(&ann)
         .memories()
-        .remember(&ann, expiring)
+        .remember(expiring)
         .unwrap()
         .memory
         .id;
     let deleted = engine
+        .system(&ann)
         .memories()
-        .remember(&ann, fact("soon deleted", Visibility::Private))
+        .remember(fact("soon deleted", Visibility::Private))
         .unwrap()
         .memory
         .id;
     assert_eq!(
-        engine.memories().discard(
-            &ann,
-            &Discard {
-                id: Some(deleted.clone()),
-                ..Discard::default()
-            }
-        ),
+        engine.system(&ann).memories().discard(&Discard {
+            id: Some(deleted.clone()),
+            ..Discard::default()
+        }),
         Ok(1)
     );
     clock.advance(1);
@@ -382,8 +393,9 @@ fn the_id_of_a_message_and_of_what_expired_or_was_deleted_is_no_new_one() {
     for (id, hers, his) in rows {
         for (caller, code) in [(&ann, hers), (&bob, his)] {
             let error = engine
+                .system(&strict(caller.clone()))
                 .memories()
-                .remember_as(&strict(caller.clone()), id, discovery("in its place"))
+                .remember_as(id, discovery("in its place"))
                 .unwrap_err();
             assert_eq!(error.code, code, "{error}");
             assert!(error.message.contains(id.as_str()), "{error}");
@@ -392,15 +404,17 @@ fn the_id_of_a_message_and_of_what_expired_or_was_deleted_is_no_new_one() {
     assert!(apart(&engine, &ann, "place").is_empty());
     // After a permanent removal an id is free.
     let forgotten = engine
+        .system(&bob)
         .memories()
-        .remember(&bob, fact("soon forgotten", Visibility::Private))
+        .remember(fact("soon forgotten", Visibility::Private))
         .unwrap()
         .memory
         .id;
-    engine.memories().forget(&bob, &forgotten).unwrap();
+    engine.system(&bob).memories().forget(&forgotten).unwrap();
     engine
+        .system(&strict(ann.clone()))
         .memories()
-        .remember_as(&strict(ann.clone()), &forgotten, discovery("in its place"))
+        .remember_as(&forgotten, discovery("in its place"))
         .unwrap();
 }
 
@@ -414,16 +428,18 @@ fn of_two_writers_with_one_id_the_later_one_replaces_or_finds_nothing() {
         let (racing, racer) = (faster.clone(), other.clone());
         before_commits(&store, 1, move || {
             racing
+                .system(&racer)
                 .memories()
-                .remember_as(&racer, &id(), discovery("of the faster one"))
+                .remember_as(&id(), discovery("of the faster one"))
                 .map(drop)
         });
         let outcome = engine
+            .system(&ann)
             .memories()
-            .remember_as(&ann, &id(), discovery("of the slower one"));
+            .remember_as(&id(), discovery("of the slower one"));
         assert_eq!(outcome.as_ref().err().map(|error| error.code), expected);
         store.before(|_| Ok(()));
-        let stored = faster.memories().show(&other, &id()).unwrap();
+        let stored = faster.system(&other).memories().show(&id()).unwrap();
         let (content, revision) = if expected.is_none() {
             ("of the slower one", 2)
         } else {
@@ -444,8 +460,9 @@ fn many_writers_of_one_id_all_succeed() {
     thread::scope(|scope| {
         let write = |number| {
             engine
+                .system(&ann)
                 .memories()
-                .remember_as(&ann, &id(), discovery(&format!("number {number}")))
+                .remember_as(&id(), discovery(&format!("number {number}")))
                 .unwrap()
         };
         let writers: Vec<_> = (0..WRITERS)
@@ -460,7 +477,7 @@ fn many_writers_of_one_id_all_succeed() {
     });
     assert_eq!(
         (
-            engine.memories().show(&ann, &id()).unwrap().revision,
+            engine.system(&ann).memories().show(&id()).unwrap().revision,
             engine.size().unwrap().memories
         ),
         (WRITERS, 1)
@@ -491,22 +508,24 @@ fn a_named_id_does_not_outlive_a_wipe() {
             let ann = strict(caller("ann", &WRITER));
             if is_there {
                 other
+                    .system(&ann)
                     .memories()
-                    .remember_as(&ann, &id(), discovery("before"))
+                    .remember_as(&id(), discovery("before"))
                     .unwrap();
             }
             thread::scope(|scope| {
                 let written = scope.spawn(|| {
                     writing
+                        .system(&ann)
                         .memories()
-                        .remember_as(&ann, &id(), discovery("after"))
+                        .remember_as(&id(), discovery("after"))
                 });
                 embedder.wait_until_entered();
                 if is_late {
                     let (other, ann) = (other.clone(), ann.clone());
-                    before_commits(&store, 1, move || other.wipe(&ann).map(drop));
+                    before_commits(&store, 1, move || other.system(&ann).wipe().map(drop));
                 } else {
-                    other.wipe(&ann).unwrap();
+                    other.system(&ann).wipe().unwrap();
                 }
                 embedder.open();
                 assert_eq!(
@@ -531,19 +550,22 @@ fn an_update_of_what_was_replaced_meanwhile_has_the_new_metadata() {
         ..discovery("the gateway")
     };
     engine
+        .system(&ann)
         .memories()
-        .remember_as(&ann, &id(), tagged("walrus"))
+        .remember_as(&id(), tagged("walrus"))
         .unwrap();
     let (racing, racer) = (faster.clone(), ann.clone());
     before_commits(&store, 1, move || {
         racing
+            .system(&racer)
             .memories()
-            .remember_as(&racer, &id(), tagged("pelican"))
+            .remember_as(&id(), tagged("pelican"))
             .map(drop)
     });
     let (memory, _) = engine
+        .system(&ann)
         .memories()
-        .update(&ann, &id(), "the new gateway", None)
+        .update(&id(), "the new gateway", None)
         .unwrap();
     store.before(|_| Ok(()));
     assert_eq!(
@@ -555,7 +577,7 @@ fn an_update_of_what_was_replaced_meanwhile_has_the_new_metadata() {
             tiers: vec![Tier::Unlisted],
             ..question(query)
         };
-        let hits = engine.search().recall(&ann, &recall).unwrap().hits;
+        let hits = engine.system(&ann).search().recall(&recall).unwrap().hits;
         assert_eq!(
             hits.iter().any(|hit| hit.signals.bm25 > 0.0),
             is_there,
@@ -645,12 +667,14 @@ fn what_is_said_of_a_memory_has_limits() {
     for (request, code, beginning) in rows {
         for error in [
             engine
+                .system(&ann)
                 .memories()
-                .remember(&ann, request.clone())
+                .remember(request.clone())
                 .unwrap_err(),
             engine
+                .system(&ann)
                 .memories()
-                .remember_as(&ann, &id(), request.clone())
+                .remember_as(&id(), request.clone())
                 .unwrap_err(),
         ] {
             assert_eq!(
@@ -668,14 +692,12 @@ fn what_is_said_of_a_memory_has_limits() {
     let citations =
         vec![cited(&long[1..], Some(&long[1..]), Some(&excerpt)); limits::CITATIONS_MAX];
     engine
+        .system(&ann)
         .memories()
-        .remember(
-            &ann,
-            Remember {
-                citations,
-                ..largest
-            },
-        )
+        .remember(Remember {
+            citations,
+            ..largest
+        })
         .unwrap();
 }
 
@@ -711,15 +733,20 @@ fn what_is_kept_apart_is_not_replaced_by_what_is_not() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
     let apart = engine
+        .system(&ann)
         .memories()
-        .remember(&ann, discovery("kept apart"))
+        .remember(discovery("kept apart"))
         .unwrap()
         .memory;
     let instead = Remember {
         supersedes: Some(apart.id.clone()),
         ..Remember::new("instead", "fact")
     };
-    let error = engine.memories().remember(&ann, instead).unwrap_err();
+    let error = engine
+        .system(&ann)
+        .memories()
+        .remember(instead)
+        .unwrap_err();
     assert_eq!(
         (error.code, error.message.starts_with("`supersedes` ")),
         (ErrorCode::InvalidArgument, true)
@@ -728,7 +755,7 @@ fn what_is_kept_apart_is_not_replaced_by_what_is_not() {
         supersedes: Some(apart.id),
         ..discovery("instead")
     };
-    assert!(engine.memories().remember(&ann, instead).is_ok());
+    assert!(engine.system(&ann).memories().remember(instead).is_ok());
 }
 
 #[test]
@@ -743,26 +770,27 @@ fn a_clear_takes_ones_own_of_one_tool_set_and_place() {
         ..Remember::new("filed", "fact")
     };
     let kept = [
-        engine.memories().remember(&bob, filed("here")),
+        engine.system(&bob).memories().remember(filed("here")),
         engine
+            .system(&strict(anonymous()))
             .memories()
-            .remember(&strict(anonymous()), filed("here")),
-        engine.memories().remember(
-            &Caller {
+            .remember(filed("here")),
+        engine
+            .system(&Caller {
                 origin: "mememory",
                 ..ann.clone()
-            },
-            filed("here"),
-        ),
-        engine.memories().remember(&ann, filed("there")),
-        engine.memories().remember(&ann, filed("global")),
-        engine.memories().remember(
-            &Caller {
+            })
+            .memories()
+            .remember(filed("here")),
+        engine.system(&ann).memories().remember(filed("there")),
+        engine.system(&ann).memories().remember(filed("global")),
+        engine
+            .system(&Caller {
                 space: Space::parse("space", "elsewhere").unwrap(),
                 ..ann.clone()
-            },
-            filed("here"),
-        ),
+            })
+            .memories()
+            .remember(filed("here")),
     ]
     .map(|outcome| outcome.unwrap().memory);
     let talking = Caller {
@@ -789,26 +817,31 @@ fn a_clear_takes_ones_own_of_one_tool_set_and_place() {
             },
             _ => filed("here"),
         };
-        engine.memories().remember(&ann, memory).unwrap();
+        engine.system(&ann).memories().remember(memory).unwrap();
     }
     let here = || CollectionFilter::Only("here".to_owned());
     assert_eq!(
         engine
+            .system(&strict(caller("ann", &[Scope::Read])))
             .memories()
-            .clear(&strict(caller("ann", &[Scope::Read])), here())
+            .clear(here())
             .unwrap_err()
             .code,
         ErrorCode::Forbidden
     );
     assert_eq!(
         engine
+            .system(&strict(caller("root", &[Scope::Admin])))
             .memories()
-            .clear(&strict(caller("root", &[Scope::Admin])), here()),
+            .clear(here()),
         Ok(0)
     );
-    assert_eq!(engine.memories().clear(&claiming("ann"), here()), Ok(0));
-    assert_eq!(engine.memories().clear(&ann, here()), Ok(100));
-    assert_eq!(engine.memories().clear(&ann, here()), Ok(0));
+    assert_eq!(
+        engine.system(&claiming("ann")).memories().clear(here()),
+        Ok(0)
+    );
+    assert_eq!(engine.system(&ann).memories().clear(here()), Ok(100));
+    assert_eq!(engine.system(&ann).memories().clear(here()), Ok(0));
     // With the message.
     assert_eq!(engine.size().unwrap().memories, kept.len() as u64 + 1);
     let root = caller("root", &[Scope::Admin]);
@@ -817,17 +850,27 @@ fn a_clear_takes_ones_own_of_one_tool_set_and_place() {
             space: memory.space.clone(),
             ..root.clone()
         };
-        assert_eq!(engine.memories().show(&reader, &memory.id), Ok(memory));
+        assert_eq!(
+            engine.system(&reader).memories().show(&memory.id),
+            Ok(memory)
+        );
     }
     assert_eq!(
-        engine.memories().clear(&ann, CollectionFilter::Global),
+        engine
+            .system(&ann)
+            .memories()
+            .clear(CollectionFilter::Global),
         Ok(1)
     );
-    assert_eq!(engine.memories().clear(&strict(anonymous()), here()), Ok(1));
+    assert_eq!(
+        engine.system(&strict(anonymous())).memories().clear(here()),
+        Ok(1)
+    );
     assert_eq!(
         engine
+            .system(&strict(caller("bob", &[Scope::Write])))
             .memories()
-            .clear(&strict(caller("bob", &[Scope::Write])), here()),
+            .clear(here()),
         Ok(1)
     );
 }
@@ -840,13 +883,19 @@ fn a_clear_goes_on_over_the_changes_of_others() {
     let rows: [(&str, Act, usize, Result<usize, ErrorCode>); 4] = [
         (
             "changed once",
-            |other, ann, id| other.memories().update(ann, id, "changed", None).map(drop),
+            |other, ann, id| {
+                other
+                    .system(ann)
+                    .memories()
+                    .update(id, "changed", None)
+                    .map(drop)
+            },
             1,
             Ok(40),
         ),
         (
             "deleted",
-            |other, ann, id| other.memories().forget(ann, id),
+            |other, ann, id| other.system(ann).memories().forget(id),
             1,
             Ok(39),
         ),
@@ -854,8 +903,9 @@ fn a_clear_goes_on_over_the_changes_of_others() {
             "one more",
             |other, ann, _| {
                 other
+                    .system(ann)
                     .memories()
-                    .remember(ann, Remember::new("new", "fact"))
+                    .remember(Remember::new("new", "fact"))
                     .map(drop)
             },
             1,
@@ -863,7 +913,13 @@ fn a_clear_goes_on_over_the_changes_of_others() {
         ),
         (
             "changed for ever",
-            |other, ann, id| other.memories().update(ann, id, "again", None).map(drop),
+            |other, ann, id| {
+                other
+                    .system(ann)
+                    .memories()
+                    .update(id, "again", None)
+                    .map(drop)
+            },
             200,
             Err(ErrorCode::Conflict),
         ),
@@ -875,8 +931,9 @@ fn a_clear_goes_on_over_the_changes_of_others() {
         for _ in 0..40 {
             last = Some(
                 engine
+                    .system(&ann)
                     .memories()
-                    .remember(&ann, Remember::new("filed", "fact"))
+                    .remember(Remember::new("filed", "fact"))
                     .unwrap()
                     .memory
                     .id,
@@ -884,7 +941,10 @@ fn a_clear_goes_on_over_the_changes_of_others() {
         }
         let (changing, id) = (ann.clone(), last.unwrap());
         before_commits(&store, times, move || act(&other, &changing, &id));
-        let cleared = engine.memories().clear(&ann, CollectionFilter::Global);
+        let cleared = engine
+            .system(&ann)
+            .memories()
+            .clear(CollectionFilter::Global);
         assert_eq!(cleared.map_err(|error| error.code), expected, "{name}");
         store.before(|_| Ok(()));
         let is_left = expected.is_err() || name == "one more";
@@ -907,15 +967,21 @@ fn sharing_changes_who_reads_and_nothing_else() {
         delivery: Delivery::Bootstrap,
         ..fact("bees and honey", Visibility::Private)
     };
-    let before = engine.memories().remember(&ann, start).unwrap().memory;
+    let before = engine
+        .system(&ann)
+        .memories()
+        .remember(start)
+        .unwrap()
+        .memory;
     let id = before.id.clone();
     clock.advance(60);
     // The model is not called.
     embedder.is_away.store(true, Ordering::SeqCst);
     assert_eq!(
         engine
+            .system(&bob)
             .memories()
-            .set_shared(&bob, &id, true)
+            .set_shared(&id, true)
             .unwrap_err()
             .code,
         ErrorCode::NotFound
@@ -931,14 +997,15 @@ fn sharing_changes_who_reads_and_nothing_else() {
             ..before.clone()
         };
         assert_eq!(
-            engine.memories().set_shared(&ann, &id, shared),
+            engine.system(&ann).memories().set_shared(&id, shared),
             Ok(expected.clone())
         );
-        assert_eq!(engine.memories().show(&ann, &id), Ok(expected));
+        assert_eq!(engine.system(&ann).memories().show(&id), Ok(expected));
         assert_eq!(
             engine
+                .system(&bob)
                 .memories()
-                .set_shared(&bob, &id, false)
+                .set_shared(&id, false)
                 .unwrap_err()
                 .code,
             his
@@ -946,8 +1013,9 @@ fn sharing_changes_who_reads_and_nothing_else() {
     }
     embedder.is_away.store(false, Ordering::SeqCst);
     let hits = engine
+        .system(&ann)
         .search()
-        .recall(&ann, &question("bees"))
+        .recall(&question("bees"))
         .unwrap()
         .hits;
     assert!(
@@ -957,8 +1025,9 @@ fn sharing_changes_who_reads_and_nothing_else() {
     let reading = strict(caller("ann", &[Scope::Read]));
     assert_eq!(
         engine
+            .system(&reading)
             .memories()
-            .set_shared(&reading, &id, true)
+            .set_shared(&id, true)
             .unwrap_err()
             .code,
         ErrorCode::Forbidden
@@ -973,8 +1042,9 @@ fn what_is_common_is_shared_already() {
         strict(caller("bob", &WRITER)),
     );
     let id = engine
+        .system(&ann)
         .memories()
-        .remember(&ann, fact("of everyone", Visibility::Common))
+        .remember(fact("of everyone", Visibility::Common))
         .unwrap()
         .memory
         .id;
@@ -984,29 +1054,37 @@ fn what_is_common_is_shared_already() {
     ] {
         assert_eq!(
             engine
+                .system(caller)
                 .memories()
-                .set_shared(caller, &id, false)
+                .set_shared(&id, false)
                 .unwrap_err()
                 .code,
             code
         );
         assert_eq!(
             engine
+                .system(caller)
                 .memories()
-                .update(caller, &id, "mine", Some(false))
+                .update(&id, "mine", Some(false))
                 .unwrap_err()
                 .code,
             code
         );
         assert_eq!(
-            engine.memories().forget(caller, &id).unwrap_err().code,
+            engine
+                .system(caller)
+                .memories()
+                .forget(&id)
+                .unwrap_err()
+                .code,
             code
         );
     }
     assert_eq!(
         engine
+            .system(&ann)
             .memories()
-            .set_shared(&ann, &id, true)
+            .set_shared(&id, true)
             .unwrap()
             .visibility,
         Visibility::Common
@@ -1014,29 +1092,32 @@ fn what_is_common_is_shared_already() {
     // Through a tool set where every caller owns common memories.
     assert!(
         engine
+            .system(&caller("bob", &WRITER))
             .memories()
-            .update(&caller("bob", &WRITER), &id, "still of everyone", None)
+            .update(&id, "still of everyone", None)
             .is_ok()
     );
     // No call could make it common again.
     assert_eq!(
         engine
+            .system(&ann)
             .memories()
-            .set_shared(&ann, &id, false)
+            .set_shared(&id, false)
             .unwrap_err()
             .code,
         ErrorCode::InvalidArgument
     );
     assert_eq!(
         engine
+            .system(&ann)
             .memories()
-            .update(&ann, &id, "mine", Some(false))
+            .update(&id, "mine", Some(false))
             .unwrap_err()
             .code,
         ErrorCode::InvalidArgument
     );
     assert_eq!(
-        engine.memories().show(&ann, &id).unwrap().visibility,
+        engine.system(&ann).memories().show(&id).unwrap().visibility,
         Visibility::Common
     );
 }
@@ -1046,8 +1127,9 @@ fn an_update_may_say_whether_it_is_shared() {
     let engine = engine();
     let ann = strict(caller("ann", &WRITER));
     let id = engine
+        .system(&ann)
         .memories()
-        .remember(&ann, fact("zero", Visibility::Private))
+        .remember(fact("zero", Visibility::Private))
         .unwrap()
         .memory
         .id;
@@ -1059,11 +1141,12 @@ fn an_update_may_say_whether_it_is_shared() {
     ];
     for (number, (shared, expected)) in rows.into_iter().enumerate() {
         let (memory, _) = engine
+            .system(&ann)
             .memories()
-            .update(&ann, &id, &format!("number {number}"), shared)
+            .update(&id, &format!("number {number}"), shared)
             .unwrap();
         assert_eq!(memory.visibility, expected, "{number}");
-        assert_eq!(engine.memories().show(&ann, &id), Ok(memory));
+        assert_eq!(engine.system(&ann).memories().show(&id), Ok(memory));
     }
 }
 
@@ -1073,8 +1156,9 @@ fn sharing_and_updating_at_once_are_both_made() {
     let (engine, other, store) = two();
     let ann = strict(caller("ann", &WRITER));
     let id = engine
+        .system(&ann)
         .memories()
-        .remember(&ann, fact("old", Visibility::Private))
+        .remember(fact("old", Visibility::Private))
         .unwrap()
         .memory
         .id;
@@ -1082,22 +1166,32 @@ fn sharing_and_updating_at_once_are_both_made() {
     let racing = other.clone();
     before_commits(&store, 1, move || {
         racing
+            .system(&sharing)
             .memories()
-            .set_shared(&sharing, &shared, true)
+            .set_shared(&shared, true)
             .map(drop)
     });
-    engine.memories().update(&ann, &id, "new", None).unwrap();
+    engine
+        .system(&ann)
+        .memories()
+        .update(&id, "new", None)
+        .unwrap();
     let (updating, updated) = (ann.clone(), id.clone());
     let racing = other.clone();
     before_commits(&store, 1, move || {
         racing
+            .system(&updating)
             .memories()
-            .update(&updating, &updated, "newer", None)
+            .update(&updated, "newer", None)
             .map(drop)
     });
-    engine.memories().set_shared(&ann, &id, false).unwrap();
+    engine
+        .system(&ann)
+        .memories()
+        .set_shared(&id, false)
+        .unwrap();
     store.before(|_| Ok(()));
-    let memory = engine.memories().show(&ann, &id).unwrap();
+    let memory = engine.system(&ann).memories().show(&id).unwrap();
     assert_eq!(
         (memory.content.as_str(), memory.visibility, memory.revision),
         ("newer", Visibility::Private, 5)
@@ -1112,15 +1206,26 @@ fn who_claims_a_name_deletes_and_wipes_what_came_in_that_way() {
         tags: vec!["a".to_owned()],
         ..fact(DARK, Visibility::Private)
     };
-    let own = engine.memories().remember(&ann, tagged()).unwrap().memory;
+    let own = engine
+        .system(&ann)
+        .memories()
+        .remember(tagged())
+        .unwrap()
+        .memory;
     let shared = Remember {
         visibility: Visibility::Shared,
         ..tagged()
     };
-    let shared = engine.memories().remember(&ann, shared).unwrap().memory;
-    let apart = engine
+    let shared = engine
+        .system(&ann)
         .memories()
-        .remember(&ann, discovery(DARK))
+        .remember(shared)
+        .unwrap()
+        .memory;
+    let apart = engine
+        .system(&ann)
+        .memories()
+        .remember(discovery(DARK))
         .unwrap()
         .memory;
     let common = Caller {
@@ -1128,8 +1233,9 @@ fn who_claims_a_name_deletes_and_wipes_what_came_in_that_way() {
         ..caller("ann", &WRITER)
     };
     let common = engine
+        .system(&common)
         .memories()
-        .remember(&common, fact(DARK, Visibility::Common))
+        .remember(fact(DARK, Visibility::Common))
         .unwrap()
         .memory;
     let claimed = claiming("ann");
@@ -1148,8 +1254,11 @@ fn who_claims_a_name_deletes_and_wipes_what_came_in_that_way() {
         one(&apart.id),
         one(&common.id),
     ] {
-        assert_eq!(engine.memories().count_discarded(&claimed, &which), Ok(0));
-        assert_eq!(engine.memories().discard(&claimed, &which), Ok(0));
+        assert_eq!(
+            engine.system(&claimed).memories().count_discarded(&which),
+            Ok(0)
+        );
+        assert_eq!(engine.system(&claimed).memories().discard(&which), Ok(0));
     }
     // Memories of the same tool set under that name count, stored by either caller.
     let said = Message {
@@ -1167,39 +1276,51 @@ fn who_claims_a_name_deletes_and_wipes_what_came_in_that_way() {
         vec![said],
     )
     .unwrap();
-    assert_eq!(engine.memories().discard(&claimed, &tag), Ok(2));
+    assert_eq!(engine.system(&claimed).memories().discard(&tag), Ok(2));
     say(&engine, &claimed, "c", vec![message(Role::Human, DARK)]).unwrap();
     engine
+        .system(&claimed)
         .conversations()
-        .decide(&claimed, "theme", "dark", None)
+        .decide("theme", "dark", None)
         .unwrap();
     // The soft-deleted ones are among them.
     assert_eq!(
-        engine.wipe(&claimed),
+        engine.system(&claimed).wipe(),
         Ok(Wiped {
             memories: 4,
             decisions: 1,
             ..Wiped::default()
         })
     );
-    assert_eq!(engine.wipe(&claiming("local")), Ok(Wiped::default()));
+    assert_eq!(
+        engine.system(&claiming("local")).wipe(),
+        Ok(Wiped::default())
+    );
     for memory in [&own, &shared, &apart, &common] {
         assert_eq!(
-            engine.memories().show(&ann, &memory.id).as_ref(),
+            engine.system(&ann).memories().show(&memory.id).as_ref(),
             Ok(memory),
             "name and all"
         );
     }
     // She herself can delete all of her data.
     assert_eq!(
-        engine.memories().discard(&ann, &one(&apart.id)),
+        engine.system(&ann).memories().discard(&one(&apart.id)),
         Ok(0),
         "kept apart"
     );
-    assert_eq!(engine.memories().discard(&ann, &one(&common.id)), Ok(1));
-    assert_eq!(engine.wipe(&ann).unwrap().memories, 3);
     assert_eq!(
-        engine.memories().show(&ann, &shared.id).unwrap_err().code,
+        engine.system(&ann).memories().discard(&one(&common.id)),
+        Ok(1)
+    );
+    assert_eq!(engine.system(&ann).wipe().unwrap().memories, 3);
+    assert_eq!(
+        engine
+            .system(&ann)
+            .memories()
+            .show(&shared.id)
+            .unwrap_err()
+            .code,
         ErrorCode::NotFound
     );
 }
@@ -1214,21 +1335,19 @@ fn a_claimed_name_is_tied_to_nothing_private_of_its_owner() {
     } = bench();
     let ann = strict(caller("ann", &WRITER));
     let own = engine
+        .system(&ann)
         .memories()
-        .remember(
-            &ann,
-            Remember {
-                weight: 0.5,
-                ..fact(DARK, Visibility::Private)
-            },
-        )
+        .remember(Remember {
+            weight: 0.5,
+            ..fact(DARK, Visibility::Private)
+        })
         .unwrap()
         .memory;
     let apart = Remember {
         visibility: Visibility::Shared,
         ..discovery(DARK)
     };
-    engine.memories().remember(&ann, apart).unwrap();
+    engine.system(&ann).memories().remember(apart).unwrap();
     clock.advance(1);
     let hears = |caller: &Caller| {
         clock.advance(1);
@@ -1259,13 +1378,15 @@ fn no_read_names_a_memory_that_the_caller_may_not_read() {
     let Bench { engine, store, .. } = bench();
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
     let secret = engine
+        .system(&ann)
         .memories()
-        .remember(&ann, fact("bees in May", Visibility::Private))
+        .remember(fact("bees in May", Visibility::Private))
         .unwrap()
         .memory;
     let seen = engine
+        .system(&ann)
         .memories()
-        .remember(&ann, fact("honey in June", Visibility::Shared))
+        .remember(fact("honey in June", Visibility::Shared))
         .unwrap()
         .memory;
     let link = |target: &MemoryId| Link {
@@ -1278,8 +1399,9 @@ fn no_read_names_a_memory_that_the_caller_may_not_read() {
         links: vec![link(&secret.id), link(&seen.id)],
         revision: 2,
         ..engine
+            .system(&ann)
             .memories()
-            .remember(&ann, fact("wax in July", Visibility::Common))
+            .remember(fact("wax in July", Visibility::Common))
             .unwrap()
             .memory
     };
@@ -1322,32 +1444,41 @@ fn no_read_names_a_memory_that_the_caller_may_not_read() {
             budget_tokens: None,
         };
         let all = [
-            vec![engine.memories().show(caller, &common.id).unwrap()],
-            engine.listings().list(caller, list.clone()).unwrap(),
+            vec![engine.system(caller).memories().show(&common.id).unwrap()],
+            engine.system(caller).listings().list(list.clone()).unwrap(),
             engine
+                .system(caller)
                 .listings()
-                .list_by_insertion(caller, &browse)
+                .list_by_insertion(&browse)
                 .unwrap(),
-            engine.listings().browse(caller, browse).unwrap().memories,
-            (engine
+            engine
+                .system(caller)
                 .listings()
-                .list_within(caller, list, None)
+                .browse(browse)
+                .unwrap()
+                .memories,
+            (engine
+                .system(caller)
+                .listings()
+                .list_within(list, None)
                 .unwrap()
                 .shown
                 .into_iter())
             .map(|shown| shown.memory)
             .collect(),
             (engine
+                .system(caller)
                 .search()
-                .recall(caller, &question("wax"))
+                .recall(&question("wax"))
                 .unwrap()
                 .hits
                 .into_iter())
             .map(|hit| hit.memory)
             .collect(),
             (engine
+                .system(caller)
                 .search()
-                .page(caller, &page)
+                .page(&page)
                 .unwrap()
                 .hits
                 .into_iter())

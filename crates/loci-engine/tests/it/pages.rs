@@ -26,18 +26,16 @@ fn ids(page: &HitPage) -> Vec<MemoryId> {
 
 /// Returns all pages of a search, each with that many results.
 fn pages(engine: &Engine, caller: &Caller, first: PageRequest<'_>) -> Vec<HitPage> {
-    let mut pages = vec![engine.search().page(caller, &first).unwrap()];
+    let mut pages = vec![engine.system(caller).search().page(&first).unwrap()];
     while let Some(cursor) = pages.last().unwrap().next_cursor.clone() {
         pages.push(
             engine
+                .system(caller)
                 .search()
-                .page(
-                    caller,
-                    &PageRequest {
-                        cursor: Some(&cursor),
-                        ..first
-                    },
-                )
+                .page(&PageRequest {
+                    cursor: Some(&cursor),
+                    ..first
+                })
                 .unwrap(),
         );
     }
@@ -118,8 +116,9 @@ fn nothing_is_repeated_and_nothing_is_left_out() {
         let local = Caller::local();
         let remember = |text: &str| {
             engine
+                .system(&local)
                 .memories()
-                .remember(&local, fact(text, Visibility::Common))
+                .remember(fact(text, Visibility::Common))
                 .unwrap()
                 .memory
                 .id
@@ -155,7 +154,7 @@ fn nothing_is_repeated_and_nothing_is_left_out() {
                 cursor: cursor.as_deref(),
                 budget_tokens: None,
             };
-            let page = engine.search().page(&local, &request).unwrap();
+            let page = engine.system(&local).search().page(&request).unwrap();
             let places: Vec<_> = page
                 .hits
                 .iter()
@@ -192,12 +191,13 @@ fn nothing_is_repeated_and_nothing_is_left_out() {
                 match random.below(3) {
                     0 => {
                         texts.remove(&chosen);
-                        engine.memories().forget(&local, &chosen).ok();
+                        engine.system(&local).memories().forget(&chosen).ok();
                     }
                     1 => {
                         engine
+                            .system(&local)
                             .memories()
-                            .update(&local, &chosen, &text(random), None)
+                            .update(&chosen, &text(random), None)
                             .ok();
                     }
                     _ => set_forgotten(&store, &chosen, random.chance(50).then(|| clock.now())),
@@ -250,8 +250,9 @@ fn pages_of_any_size_are_parts_of_one_order() {
     while texts.len() < 100 {
         let text = text(random);
         engine
+            .system(&ann)
             .memories()
-            .remember(&ann, fact(&text, Visibility::Private))
+            .remember(fact(&text, Visibility::Private))
             .unwrap();
         texts.insert(text);
     }
@@ -282,8 +283,9 @@ fn equal_results_are_in_the_order_of_ids() {
     let Bench { engine, store, .. } = bench();
     let remember = |text| {
         engine
+            .system(&Caller::local())
             .memories()
-            .remember(&Caller::local(), fact(text, Visibility::Common))
+            .remember(fact(text, Visibility::Common))
             .unwrap()
             .memory
             .id
@@ -305,8 +307,9 @@ fn equal_results_are_in_the_order_of_ids() {
 #[test]
 fn a_search_without_results_has_one_page() {
     let page = engine()
+        .system(&Caller::local())
         .search()
-        .page(&Caller::local(), &request(5, None))
+        .page(&request(5, None))
         .unwrap();
     assert_eq!(
         page,
@@ -328,19 +331,22 @@ fn a_cursor_is_of_one_search_and_one_caller() {
     let ann = caller("ann", &WRITER);
     for number in 0..4 {
         engine
+            .system(&ann)
             .memories()
-            .remember(
-                &ann,
-                fact(&format!("red kettle {number}"), Visibility::Common),
-            )
+            .remember(fact(&format!("red kettle {number}"), Visibility::Common))
             .unwrap();
     }
-    let first = engine.search().page(&ann, &request(1, None)).unwrap();
+    let first = engine
+        .system(&ann)
+        .search()
+        .page(&request(1, None))
+        .unwrap();
     let cursor = first.next_cursor.as_deref().unwrap();
     // The same cursor gives the same page, with any size and through another process.
     let second = engine
+        .system(&ann)
         .search()
-        .page(&ann, &request(1, Some(cursor)))
+        .page(&request(1, Some(cursor)))
         .unwrap();
     assert_ne!(ids(&second), ids(&first));
     let other = Engine::new(
@@ -351,15 +357,17 @@ fn a_cursor_is_of_one_search_and_one_caller() {
     );
     assert_eq!(
         other
+            .system(&ann)
             .search()
-            .page(&ann, &request(1, Some(cursor)))
+            .page(&request(1, Some(cursor)))
             .unwrap(),
         second
     );
     assert_eq!(
         engine
+            .system(&ann)
             .search()
-            .page(&ann, &request(3, Some(cursor)))
+            .page(&request(3, Some(cursor)))
             .unwrap()
             .hits
             .len(),
@@ -367,7 +375,7 @@ fn a_cursor_is_of_one_search_and_one_caller() {
     );
 
     let refused = |caller: &Caller, request: PageRequest<'_>| {
-        let error = engine.search().page(caller, &request).unwrap_err();
+        let error = engine.system(caller).search().page(&request).unwrap_err();
         assert_eq!(error.code, ErrorCode::InvalidArgument, "{request:?}");
         assert!(
             error.message.starts_with("`cursor`")
@@ -432,17 +440,16 @@ fn a_cursor_is_of_one_search_and_one_caller() {
     for number in 0..4 {
         bench
             .engine
+            .system(&ann)
             .memories()
-            .remember(
-                &ann,
-                fact(&format!("red kettle {number}"), Visibility::Common),
-            )
+            .remember(fact(&format!("red kettle {number}"), Visibility::Common))
             .unwrap();
     }
     let cursor = bench
         .engine
+        .system(&ann)
         .search()
-        .page(&ann, &request(1, None))
+        .page(&request(1, None))
         .unwrap()
         .next_cursor
         .unwrap();
@@ -456,11 +463,9 @@ fn a_page_ends_where_its_budget_does() {
     let content = "red kettle ".repeat(limits::CONTENT_BYTES_MAX / 11);
     for number in 0..9 {
         engine
+            .system(&local)
             .memories()
-            .remember(
-                &local,
-                fact(&format!("{content}{number}"), Visibility::Common),
-            )
+            .remember(fact(&format!("{content}{number}"), Visibility::Common))
             .unwrap();
     }
     for (budget_tokens, expected) in [
@@ -509,22 +514,21 @@ fn the_pages_of_a_quotation_stay_with_what_the_first_one_showed() {
     let near = |engine: &Engine, count: usize| {
         for number in 0..count {
             engine
+                .system(&Caller::local())
                 .memories()
-                .remember(
-                    &Caller::local(),
-                    fact(
-                        &format!("a kettle that is red {number}"),
-                        Visibility::Common,
-                    ),
-                )
+                .remember(fact(
+                    &format!("a kettle that is red {number}"),
+                    Visibility::Common,
+                ))
                 .unwrap();
         }
     };
     let holder = |engine: &Engine, number: usize| {
         let text = format!("the red kettle {number}");
         engine
+            .system(&Caller::local())
             .memories()
-            .remember(&Caller::local(), fact(&text, Visibility::Common))
+            .remember(fact(&text, Visibility::Common))
             .unwrap()
             .memory
             .id
@@ -534,7 +538,11 @@ fn the_pages_of_a_quotation_stay_with_what_the_first_one_showed() {
             query: "the \"red kettle\"",
             ..request(2, cursor)
         };
-        engine.search().page(&Caller::local(), &request).unwrap()
+        engine
+            .system(&Caller::local())
+            .search()
+            .page(&request)
+            .unwrap()
     };
     // At first no text contains it, and later one does.
     let engine = engine();
@@ -561,7 +569,11 @@ fn the_pages_of_a_quotation_stay_with_what_the_first_one_showed() {
         .iter()
         .find(|id| !ids(&first).contains(*id))
         .unwrap();
-    engine.memories().forget(&Caller::local(), last).unwrap();
+    engine
+        .system(&Caller::local())
+        .memories()
+        .forget(last)
+        .unwrap();
     let second = ask(&engine, first.next_cursor.as_deref());
     assert_eq!(
         second,
@@ -579,21 +591,20 @@ fn more_hold_a_quotation_than_are_looked_at_at_once() {
     let local = Caller::local();
     for number in 0..150 {
         engine
+            .system(&local)
             .memories()
-            .remember(
-                &local,
-                fact(&format!("the kettle is red {number}"), Visibility::Common),
-            )
+            .remember(fact(
+                &format!("the kettle is red {number}"),
+                Visibility::Common,
+            ))
             .unwrap();
         engine
+            .system(&local)
             .memories()
-            .remember(
-                &local,
-                fact(
-                    &format!("the red kettle is old and stands there {number}"),
-                    Visibility::Common,
-                ),
-            )
+            .remember(fact(
+                &format!("the red kettle is old and stands there {number}"),
+                Visibility::Common,
+            ))
             .unwrap();
     }
     let pages = pages(
@@ -621,26 +632,26 @@ fn forgotten_ones_are_shown_to_those_who_ask() {
     let local = Caller::local();
     let ids_of = |with_forgotten| {
         let page = engine
+            .system(&local)
             .search()
-            .page(
-                &local,
-                &PageRequest {
-                    with_forgotten,
-                    ..request(10, None)
-                },
-            )
+            .page(&PageRequest {
+                with_forgotten,
+                ..request(10, None)
+            })
             .unwrap();
         ids(&page).into_iter().collect::<BTreeSet<_>>()
     };
     let kept = engine
+        .system(&local)
         .memories()
-        .remember(&local, fact("a red kettle", Visibility::Common))
+        .remember(fact("a red kettle", Visibility::Common))
         .unwrap()
         .memory
         .id;
     let forgotten = engine
+        .system(&local)
         .memories()
-        .remember(&local, fact("an old red kettle", Visibility::Common))
+        .remember(fact("an old red kettle", Visibility::Common))
         .unwrap()
         .memory
         .id;

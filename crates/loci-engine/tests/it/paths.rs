@@ -80,8 +80,9 @@ fn found(mine: &Mine, question: &str, limit: usize) -> Vec<String> {
     };
     let hits = mine
         .engine
+        .system(&mine.ann)
         .search()
-        .recall(&mine.ann, &request)
+        .recall(&request)
         .unwrap()
         .hits;
     hits.iter()
@@ -159,8 +160,9 @@ fn the_word_of_a_folder_is_no_word_of_what_is_in_it() {
     let ranking = |signals: &Signals| signals.relevance;
     let found = mine
         .engine
+        .system(&mine.ann)
         .search()
-        .recall(&mine.ann, &Recall::new("backends", 100, &ranking))
+        .recall(&Recall::new("backends", 100, &ranking))
         .unwrap();
     let by_words = found.hits.iter().filter(|hit| hit.signals.bm25 > 0.0);
     let files: Vec<&str> = by_words

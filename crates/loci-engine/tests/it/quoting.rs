@@ -5,8 +5,9 @@ use super::*;
 /// Returns the contents found, best first, and the notice.
 fn ask(engine: &Engine, query: &str) -> (Vec<String>, Option<String>) {
     let recalled = engine
+        .system(&Caller::local())
         .search()
-        .recall(&Caller::local(), &question(query))
+        .recall(&question(query))
         .unwrap();
     (
         recalled
@@ -20,8 +21,9 @@ fn ask(engine: &Engine, query: &str) -> (Vec<String>, Option<String>) {
 
 fn remember(engine: &Engine, content: &str) {
     engine
+        .system(&Caller::local())
         .memories()
-        .remember(&Caller::local(), fact(content, Visibility::Common))
+        .remember(fact(content, Visibility::Common))
         .unwrap();
 }
 
@@ -101,7 +103,7 @@ fn pairs_of_messages_leave_room_for_others() {
         limit: 10,
         ..question("\"copper kettle\"")
     };
-    let hits = engine.search().recall(&ann, &recall).unwrap().hits;
+    let hits = engine.system(&ann).search().recall(&recall).unwrap().hits;
     assert_eq!(hits.len(), 10);
     assert!(
         hits.iter()

@@ -26,8 +26,9 @@ fn of_a_message_and_what_was_made_from_it_the_better_one_stays() {
             ..question("deploy")
         };
         engine
+            .system(&ann)
             .search()
-            .recall(&ann, &recall)
+            .recall(&recall)
             .unwrap()
             .hits
             .into_iter()
@@ -64,8 +65,9 @@ fn an_installation_may_allow_more_results() {
         });
         for number in 0..130 {
             engine
+                .system(&ann)
                 .memories()
-                .remember(&ann, fact(&format!("tea {number}"), Visibility::Private))
+                .remember(fact(&format!("tea {number}"), Visibility::Private))
                 .unwrap();
         }
         let recall = Recall {
@@ -73,7 +75,13 @@ fn an_installation_may_allow_more_results() {
             ..question("tea")
         };
         assert_eq!(
-            engine.search().recall(&ann, &recall).unwrap().hits.len(),
+            engine
+                .system(&ann)
+                .search()
+                .recall(&recall)
+                .unwrap()
+                .hits
+                .len(),
             expected,
             "{results_max}"
         );
@@ -99,7 +107,7 @@ fn pairs_leave_room_for_others() {
         limit: MESSAGES,
         ..question("deploy the service")
     };
-    let hits = engine.search().recall(&ann, &recall).unwrap().hits;
+    let hits = engine.system(&ann).search().recall(&recall).unwrap().hits;
     let mut contents: Vec<String> = hits.into_iter().map(|hit| hit.memory.content).collect();
     contents.sort_unstable();
     contents.dedup();
@@ -113,8 +121,9 @@ fn returned_memories_count_as_accessed_where_the_caller_says_so() {
     let ids: Vec<MemoryId> = ["tea in the garden", "tea in the kitchen", "coffee"]
         .map(|content| {
             engine
+                .system(&ann)
                 .memories()
-                .remember(&ann, fact(content, Visibility::Private))
+                .remember(fact(content, Visibility::Private))
                 .unwrap()
                 .memory
                 .id
@@ -126,7 +135,7 @@ fn returned_memories_count_as_accessed_where_the_caller_says_so() {
             counts_access,
             ..question("tea garden")
         };
-        let hits = engine.search().recall(&ann, &recall).unwrap().hits;
+        let hits = engine.system(&ann).search().recall(&recall).unwrap().hits;
         let counts = hits.into_iter().map(|hit| {
             (
                 hit.memory.id,
@@ -168,8 +177,9 @@ fn put(store: &NaiveStore, id: &str, count: u32, vector: Option<[f32; 2]>) {
     );
     let text = format!("word {id}");
     let memory = engine
+        .system(&Caller::local())
         .memories()
-        .remember(&Caller::local(), fact(&text, Visibility::Common))
+        .remember(fact(&text, Visibility::Common))
         .unwrap()
         .memory;
     let terms = if count == 0 {
@@ -227,8 +237,9 @@ fn places_are_by_score_and_then_by_id_and_none_where_nothing_can_be_compared() {
     put(&store, "c", 1, None);
     put(&store, "d", 3, Some([1.0, 0.0]));
     let hits = engine
+        .system(&Caller::local())
         .search()
-        .recall(&Caller::local(), &question("tea"))
+        .recall(&question("tea"))
         .unwrap()
         .hits;
     let mut places: Vec<_> = hits
@@ -301,11 +312,16 @@ fn a_search_that_need_not_wait_says_that_the_store_is_not_ready() {
             budget_tokens: None,
         };
         [
-            engine.search().recall(&ann, &question("tea")).map(|_| ()),
-            engine.search().page(&ann, &page).map(|_| ()),
             engine
+                .system(&ann)
                 .search()
-                .find_duplicates(&ann, "tea", &similar)
+                .recall(&question("tea"))
+                .map(|_| ()),
+            engine.system(&ann).search().page(&page).map(|_| ()),
+            engine
+                .system(&ann)
+                .search()
+                .find_duplicates("tea", &similar)
                 .map(|_| ()),
         ]
     };
@@ -320,7 +336,7 @@ fn a_search_that_need_not_wait_says_that_the_store_is_not_ready() {
         compare_in: Some(CollectionFilter::Any),
         ..fact("tea", Visibility::Private)
     };
-    impatient.memories().remember(&ann, request).unwrap();
+    impatient.system(&ann).memories().remember(request).unwrap();
     for outcome in outcomes(&engine()) {
         outcome.unwrap();
     }
@@ -333,8 +349,9 @@ fn equal_texts_are_one_result_and_leave_room_for_others() {
         let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
         let remember = |caller: &Caller, text: &str| {
             engine
+                .system(caller)
                 .memories()
-                .remember(caller, fact(text, Visibility::Private))
+                .remember(fact(text, Visibility::Private))
                 .unwrap()
                 .memory
                 .id
@@ -356,7 +373,7 @@ fn equal_texts_are_one_result_and_leave_room_for_others() {
             counts_access: true,
             ..question("tea in the garden")
         };
-        let hits = engine.search().recall(&ann, &recall).unwrap().hits;
+        let hits = engine.system(&ann).search().recall(&recall).unwrap().hits;
         assert_eq!((hits.len(), hits[0].times_said()), (4, 150), "{mode:?}");
         let mut found: Vec<MemoryId> = hits[0].repeats.clone();
         found.push(hits[0].memory.id.clone());
@@ -380,27 +397,23 @@ fn equal_texts_are_one_result_and_leave_room_for_others() {
         );
 
         let first = engine
+            .system(&ann)
             .search()
-            .page(
-                &ann,
-                &PageRequest {
-                    query: "tea in the garden",
-                    ..PAGE
-                },
-            )
+            .page(&PageRequest {
+                query: "tea in the garden",
+                ..PAGE
+            })
             .unwrap();
         assert_eq!((first.hits.len(), first.hits[0].times_said()), (2, 150));
         let cursor = first.next_cursor.as_deref();
         let second = engine
+            .system(&ann)
             .search()
-            .page(
-                &ann,
-                &PageRequest {
-                    query: "tea in the garden",
-                    cursor,
-                    ..PAGE
-                },
-            )
+            .page(&PageRequest {
+                query: "tea in the garden",
+                cursor,
+                ..PAGE
+            })
             .unwrap();
         assert_eq!(
             (second.hits.len(), second.next_cursor),
@@ -434,8 +447,9 @@ fn titles_that_differ_and_forgotten_ones_make_texts_of_their_own() {
     let local = Caller::local();
     let remember = |title: Option<&str>, forgotten_at| {
         let memory = engine
+            .system(&local)
             .memories()
-            .remember(&local, fact("nothing happened", Visibility::Common))
+            .remember(fact("nothing happened", Visibility::Common))
             .unwrap()
             .memory;
         let (title, expect) = (title.map(str::to_owned), Expect::Revision(memory.revision));
@@ -469,7 +483,7 @@ fn titles_that_differ_and_forgotten_ones_make_texts_of_their_own() {
         cursor: None,
         budget_tokens: None,
     };
-    let page = engine.search().page(&local, &request).unwrap();
+    let page = engine.system(&local).search().page(&request).unwrap();
     let times: Vec<usize> = page.hits.iter().map(loci_engine::Hit::times_said).collect();
     assert_eq!(
         (times.len(), times.iter().sum::<usize>()),

@@ -52,7 +52,11 @@ impl Vault {
     /// Ages the files until their times reveal changes, and reconciles.
     pub fn reconcile(&self) -> Reconciled {
         self.clock.advance(10);
-        self.engine.notes().reconcile().unwrap()
+        self.engine
+            .system(&Caller::local())
+            .notes()
+            .reconcile()
+            .unwrap()
     }
 
     pub fn rows(&self) -> Vec<NoteFile> {
@@ -124,13 +128,22 @@ impl Vault {
     /// Reconciles, and checks that it reads and writes nothing.
     pub fn assert_settled(&self) {
         self.clock.advance(10);
-        self.engine.notes().reconcile().unwrap();
+        self.engine
+            .system(&Caller::local())
+            .notes()
+            .reconcile()
+            .unwrap();
         let (version, reads) = (
             self.store.version(&Space::default()).unwrap(),
             self.folder.reads.load(Ordering::SeqCst),
         );
         let files = self.folder.paths().len();
-        let reconciled = self.engine.notes().reconcile().unwrap();
+        let reconciled = self
+            .engine
+            .system(&Caller::local())
+            .notes()
+            .reconcile()
+            .unwrap();
         assert_eq!(
             reconciled,
             Reconciled {
@@ -264,8 +277,9 @@ fn a_change_of_a_file_leaves_what_it_does_not_say() {
     };
     vault
         .engine
+        .system(&caller)
         .memories()
-        .remember(&caller, replacing)
+        .remember(replacing)
         .unwrap();
     let faded = vault.memory("a.md");
     assert!(faded.weight < 0.5);
@@ -364,9 +378,19 @@ fn the_time_of_a_text_is_what_the_file_says_while_that_can_be() {
     assert_eq!(at("a.md"), now);
     // A file with a time in the future.
     vault.clock.set(moment(500_000_000));
-    vault.engine.notes().reconcile().unwrap();
+    vault
+        .engine
+        .system(&Caller::local())
+        .notes()
+        .reconcile()
+        .unwrap();
     vault.folder.write("c.md", "new");
-    vault.engine.notes().reconcile().unwrap();
+    vault
+        .engine
+        .system(&Caller::local())
+        .notes()
+        .reconcile()
+        .unwrap();
     assert_eq!(
         (at("c.md"), vault.memory("c.md").created_at),
         (moment(500_000_000), moment(500_000_000))
@@ -629,28 +653,28 @@ fn a_uid_of_something_else_is_not_taken() {
     let caller = caller("ann", &WRITER);
     let secret = vault
         .engine
+        .system(&caller)
         .memories()
-        .remember(&caller, fact("a secret", Visibility::Private))
+        .remember(fact("a secret", Visibility::Private))
         .unwrap()
         .memory
         .id;
     let gone = vault
         .engine
+        .system(&caller)
         .memories()
-        .remember(&caller, fact("gone", Visibility::Private))
+        .remember(fact("gone", Visibility::Private))
         .unwrap()
         .memory
         .id;
     vault
         .engine
+        .system(&caller)
         .memories()
-        .discard(
-            &caller,
-            &Discard {
-                id: Some(gone.clone()),
-                ..Discard::default()
-            },
-        )
+        .discard(&Discard {
+            id: Some(gone.clone()),
+            ..Discard::default()
+        })
         .unwrap();
     vault
         .folder
@@ -755,7 +779,13 @@ fn an_equal_text_is_the_same_memory_while_that_is_likely() {
 #[test]
 fn a_folder_that_is_away_takes_no_memory_with_it() {
     let vault = vault();
-    let notice = || vault.engine.notes().wait(Duration::ZERO);
+    let notice = || {
+        vault
+            .engine
+            .system(&Caller::local())
+            .notes()
+            .wait(Duration::ZERO)
+    };
     // Without known notes no folder counts as away.
     vault.folder.mount(None, BTreeMap::new());
     assert_eq!(vault.reconcile(), Reconciled::default());
@@ -782,7 +812,16 @@ fn a_folder_that_is_away_takes_no_memory_with_it() {
                 ..Reconciled::default()
             }
         );
-        assert_eq!(vault.engine.notes().status().unwrap().away, Some(away));
+        assert_eq!(
+            vault
+                .engine
+                .system(&Caller::local())
+                .notes()
+                .status()
+                .unwrap()
+                .away,
+            Some(away)
+        );
         assert_eq!(vault.store.version(&Space::default()).unwrap(), version);
         assert_eq!(
             found(&vault.engine, &Caller::local(), "one"),
@@ -861,7 +900,14 @@ fn another_folder_is_told_by_what_is_in_it() {
             .map(|((path, text), time)| ((*path).to_owned(), ((*text).to_owned(), time)));
         vault.folder.mount(Some("place"), texts.collect());
         assert_eq!(
-            vault.engine.notes().status().unwrap().away.is_none(),
+            vault
+                .engine
+                .system(&Caller::local())
+                .notes()
+                .status()
+                .unwrap()
+                .away
+                .is_none(),
             is_known,
             "{what}"
         );
@@ -953,7 +999,12 @@ fn a_person_may_say_that_notes_are_gone() {
         Texts::from([("x.md".to_owned(), ("new".to_owned(), 1))]),
     );
     assert!(vault.reconcile().away.is_some());
-    let reconciled = vault.engine.notes().reconcile_accepting_missing().unwrap();
+    let reconciled = vault
+        .engine
+        .system(&Caller::local())
+        .notes()
+        .reconcile_accepting_missing()
+        .unwrap();
     assert_eq!(
         (reconciled.indexed, reconciled.removed, reconciled.away),
         (1, 1, None)
@@ -964,6 +1015,7 @@ fn a_person_may_say_that_notes_are_gone() {
     assert_eq!(
         vault
             .engine
+            .system(&Caller::local())
             .notes()
             .reconcile_accepting_missing()
             .unwrap()
@@ -992,7 +1044,12 @@ fn what_cannot_be_read_stays_known() {
     );
     assert_eq!(vault.memory("a.md").content, "a.md");
     assert_eq!(vault.all().len(), 3);
-    let status = vault.engine.notes().status().unwrap();
+    let status = vault
+        .engine
+        .system(&Caller::local())
+        .notes()
+        .status()
+        .unwrap();
     let problems: Vec<&str> = status
         .problems
         .iter()
@@ -1026,7 +1083,13 @@ fn files_that_are_no_notes_are_told_of() {
         .write("broken.md", "---\nuid: u2\nbroken\n---\nfindable");
     vault.reconcile();
     let kinds = || -> Vec<(String, FileProblemKind)> {
-        let problems = vault.engine.notes().status().unwrap().problems;
+        let problems = vault
+            .engine
+            .system(&Caller::local())
+            .notes()
+            .status()
+            .unwrap()
+            .problems;
         problems
             .into_iter()
             .map(|(path, problem)| (path, problem.kind))
@@ -1071,7 +1134,13 @@ fn a_note_that_became_empty_is_named() {
     vault.folder.write("short.md", "a long text");
     vault.reconcile();
     let problems = || -> Vec<(String, FileProblemKind)> {
-        let problems = vault.engine.notes().status().unwrap().problems;
+        let problems = vault
+            .engine
+            .system(&Caller::local())
+            .notes()
+            .status()
+            .unwrap()
+            .problems;
         problems
             .into_iter()
             .map(|(path, problem)| (path, problem.kind))
@@ -1185,7 +1254,16 @@ fn files_that_were_just_written_are_linked_once() {
     vault.folder.write("b.md", "to [[a]]");
     vault.reconcile();
     vault.folder.write("a.md", "to [[b]]");
-    assert_eq!(vault.engine.notes().reconcile().unwrap().indexed, 1);
+    assert_eq!(
+        vault
+            .engine
+            .system(&Caller::local())
+            .notes()
+            .reconcile()
+            .unwrap()
+            .indexed,
+        1
+    );
     assert_eq!(
         (vault.linked("a.md"), vault.linked("b.md")),
         (vec![vault.id("b.md")], vec![vault.id("a.md")])
@@ -1202,7 +1280,12 @@ fn files_that_were_just_written_are_linked_once() {
     });
     let look = || {
         let reads = vault.folder.reads.load(Ordering::SeqCst);
-        vault.engine.notes().reconcile().unwrap();
+        vault
+            .engine
+            .system(&Caller::local())
+            .notes()
+            .reconcile()
+            .unwrap();
         (
             vault.folder.reads.load(Ordering::SeqCst) - reads,
             std::mem::take(&mut *calls.lock().unwrap()),
@@ -1218,12 +1301,23 @@ fn files_that_were_just_written_are_linked_once() {
     assert_eq!(look(), (0, vec![]));
     // A renamed file is linked again, and so is one that another process left unfinished.
     vault.folder.write("c.md", "to [[d]]");
-    vault.engine.notes().reconcile().unwrap();
+    vault
+        .engine
+        .system(&Caller::local())
+        .notes()
+        .reconcile()
+        .unwrap();
     vault.folder.rename("c.md", "d.md");
-    vault.engine.notes().reconcile().unwrap();
+    vault
+        .engine
+        .system(&Caller::local())
+        .notes()
+        .reconcile()
+        .unwrap();
     assert_eq!(vault.linked("d.md"), []);
     vault.folder.write("e.md", "to [[d]]");
     engine_on(&vault.store, &vault.folder, &vault.clock)
+        .system(&Caller::local())
         .notes()
         .reconcile()
         .unwrap();
@@ -1314,7 +1408,7 @@ fn a_reconciliation_that_is_cut_off_is_made_good() {
                 Ok(())
             });
             vault.clock.advance(10);
-            let outcome = vault.engine.notes().reconcile();
+            let outcome = vault.engine.system(&Caller::local()).notes().reconcile();
             vault.store.before(|_| Ok(()));
             if outcome.is_ok() {
                 assert!(cut > 5, "{cut}");
@@ -1420,7 +1514,12 @@ fn random_changes_by_hand() {
                 .collect();
             // A file that was just written is read again by the next reconciliation.
             if random.below(2) == 0 {
-                vault.engine.notes().reconcile().unwrap();
+                vault
+                    .engine
+                    .system(&Caller::local())
+                    .notes()
+                    .reconcile()
+                    .unwrap();
             } else {
                 vault.reconcile();
             }
@@ -1442,6 +1541,7 @@ fn random_changes_by_hand() {
             }
             let anew = FaultyStore::new(Arc::new(NaiveStore::new()));
             engine_on(&anew, &vault.folder, &vault.clock)
+                .system(&Caller::local())
                 .notes()
                 .reconcile()
                 .unwrap();
@@ -1458,19 +1558,24 @@ fn random_changes_by_hand() {
 fn callers_wait_for_the_first_reconciliation() {
     let vault = vault();
     let Vault { engine, folder, .. } = &vault;
-    let begun = || engine.notes().wait(Duration::ZERO);
+    let begun = || engine.system(&Caller::local()).notes().wait(Duration::ZERO);
     assert_eq!(begun(), None);
-    engine.notes().begin();
+    engine.system(&Caller::local()).notes().begin();
     assert!(begun().unwrap().contains("still being read"));
     folder.write("a.md", "text");
     let waiting = std::thread::spawn({
         let engine = engine.clone();
-        move || engine.notes().wait(Duration::from_mins(1))
+        move || {
+            engine
+                .system(&Caller::local())
+                .notes()
+                .wait(Duration::from_mins(1))
+        }
     });
     vault.reconcile();
     assert_eq!((waiting.join().unwrap(), begun()), (None, None));
     // A search does not wait for a failing one.
-    engine.notes().begin();
+    engine.system(&Caller::local()).notes().begin();
     vault.store.before(|method| {
         if method == "note_files" {
             Err(Error::unavailable("away"))
@@ -1479,17 +1584,22 @@ fn callers_wait_for_the_first_reconciliation() {
         }
     });
     assert_eq!(
-        engine.notes().reconcile().unwrap_err().code,
+        engine
+            .system(&Caller::local())
+            .notes()
+            .reconcile()
+            .unwrap_err()
+            .code,
         ErrorCode::Unavailable
     );
     vault.store.before(|_| Ok(()));
     assert_eq!(begun(), None);
     // Another process is reconciling.
-    engine.notes().begin();
+    engine.system(&Caller::local()).notes().begin();
     let lock = folder.lock().unwrap();
     let kept = std::thread::spawn({
         let engine = engine.clone();
-        move || engine.notes().kept_by_another()
+        move || engine.system(&Caller::local()).notes().kept_by_another()
     });
     assert!(begun().is_some());
     drop(lock);
@@ -1500,12 +1610,26 @@ fn callers_wait_for_the_first_reconciliation() {
 #[test]
 fn an_engine_without_a_folder_has_nothing_to_do() {
     let engine = engine();
-    assert!(engine.notes().wakeup().is_none());
-    engine.notes().begin();
-    assert_eq!(engine.notes().wait(Duration::from_mins(1)), None);
-    assert_eq!(engine.notes().reconcile(), Ok(Reconciled::default()));
+    assert!(engine.system(&Caller::local()).notes().wakeup().is_none());
+    engine.system(&Caller::local()).notes().begin();
     assert_eq!(
-        engine.notes().status().unwrap_err().code,
+        engine
+            .system(&Caller::local())
+            .notes()
+            .wait(Duration::from_mins(1)),
+        None
+    );
+    assert_eq!(
+        engine.system(&Caller::local()).notes().reconcile(),
+        Ok(Reconciled::default())
+    );
+    assert_eq!(
+        engine
+            .system(&Caller::local())
+            .notes()
+            .status()
+            .unwrap_err()
+            .code,
         ErrorCode::Unavailable
     );
 }
@@ -1515,7 +1639,14 @@ fn the_status_tells_what_is_not_indexed() {
     let vault = vault();
     vault.folder.write("a.md", "one");
     vault.folder.write("b.md", "---\nstatus: deleted\n---\ntwo");
-    let status = || vault.engine.notes().status().unwrap();
+    let status = || {
+        vault
+            .engine
+            .system(&Caller::local())
+            .notes()
+            .status()
+            .unwrap()
+    };
     assert_eq!(status().not_indexed, ["a.md", "b.md"]);
     vault.reconcile();
     let reads = vault.folder.reads.load(Ordering::SeqCst);
@@ -1622,7 +1753,7 @@ fn one_machine_keeps_the_notes_of_a_shared_store() {
     }
     copy.write("Milk.md", "Milk is at five.");
     vault.clock.advance(10);
-    one.notes().reconcile().unwrap();
+    one.system(&Caller::local()).notes().reconcile().unwrap();
     let is_refused = |outcome: Result<(), Error>, keeper: &str| {
         let refused = outcome.unwrap_err();
         let expected = format!("kept by {keeper}:/notes, which");
@@ -1631,7 +1762,10 @@ fn one_machine_keeps_the_notes_of_a_shared_store() {
             "{refused}"
         );
     };
-    is_refused(other.notes().reconcile().map(drop), "one");
+    is_refused(
+        other.system(&Caller::local()).notes().reconcile().map(drop),
+        "one",
+    );
     assert_eq!(vault.rows().len(), 1);
     let embedder = Arc::new(HashingEmbedder::default());
     let bare = Engine::new(
@@ -1641,18 +1775,31 @@ fn one_machine_keeps_the_notes_of_a_shared_store() {
         SearchMode::Hybrid,
     );
     let note = vault.id("Tea.md");
-    is_refused(bare.memories().forget(&Caller::local(), &note), "one");
+    is_refused(
+        bare.system(&Caller::local()).memories().forget(&note),
+        "one",
+    );
 
     // Each use extends the lease; without one it runs out.
     vault.clock.advance(400);
-    one.notes().reconcile().unwrap();
+    one.system(&Caller::local()).notes().reconcile().unwrap();
     vault.clock.advance(400);
-    is_refused(other.notes().reconcile().map(drop), "one");
+    is_refused(
+        other.system(&Caller::local()).notes().reconcile().map(drop),
+        "one",
+    );
     vault.clock.advance(200);
-    other.notes().reconcile().unwrap();
+    other.system(&Caller::local()).notes().reconcile().unwrap();
     assert_eq!(vault.rows().len(), 2);
-    is_refused(one.notes().reconcile().map(drop), "other");
-    other.memories().forget(&Caller::local(), &note).unwrap();
+    is_refused(
+        one.system(&Caller::local()).notes().reconcile().map(drop),
+        "other",
+    );
+    other
+        .system(&Caller::local())
+        .memories()
+        .forget(&note)
+        .unwrap();
 }
 
 /// A pass over many files takes longer than the lease lasts.
@@ -1678,7 +1825,7 @@ fn a_long_pass_extends_the_lease() {
         }
         Ok(())
     });
-    keeper.notes().reconcile().unwrap();
+    keeper.system(&Caller::local()).notes().reconcile().unwrap();
     assert_eq!(vault.rows().len(), FILES);
 }
 
@@ -1717,7 +1864,12 @@ fn a_link_by_another_name_leads_to_the_note() {
         .write("b/more.md", "---\nalias: skep\n---\nMore.");
     vault.reconcile();
     assert_eq!(vault.linked("work.md"), [vault.id("a/skeps.md")]);
-    let status = vault.engine.notes().status().unwrap();
+    let status = vault
+        .engine
+        .system(&Caller::local())
+        .notes()
+        .status()
+        .unwrap();
     let named: Vec<(&str, &str)> = status
         .problems
         .iter()

@@ -67,14 +67,21 @@ fn a_writer_removes_the_secrets_of_one_memory() {
         tags: vec![format!("tag {SECRET}")],
         ..Remember::new(format!("The word is {SECRET}."), "fact")
     };
-    let held = engine.memories().remember(&ann, request).unwrap().memory;
-    let clean = engine
+    let held = engine
+        .system(&ann)
         .memories()
-        .remember(&ann, Remember::new("No word.", "fact"))
+        .remember(request)
         .unwrap()
         .memory;
-    let secrets = engine.secrets();
-    let found = secrets
+    let clean = engine
+        .system(&ann)
+        .memories()
+        .remember(Remember::new("No word.", "fact"))
+        .unwrap()
+        .memory;
+    let found = engine
+        .system(&ann)
+        .secrets()
         .secrets_among(&[held.clone(), clean.clone()])
         .unwrap();
     assert_eq!(found.len(), 1);
@@ -87,16 +94,26 @@ fn a_writer_removes_the_secrets_of_one_memory() {
         (&held.id, 2, false)
     );
     assert_eq!(
-        secrets.redact(&bob, &held.id).unwrap_err().code,
+        engine
+            .system(&bob)
+            .secrets()
+            .redact(&held.id)
+            .unwrap_err()
+            .code,
         ErrorCode::Forbidden
     );
     assert_eq!(
-        secrets.redact(&bob, &clean.id).unwrap_err().code,
+        engine
+            .system(&bob)
+            .secrets()
+            .redact(&clean.id)
+            .unwrap_err()
+            .code,
         ErrorCode::NotFound
     );
-    assert_eq!(secrets.redact(&ann, &held.id), Ok(true));
+    assert_eq!(engine.system(&ann).secrets().redact(&held.id), Ok(true));
     assert!(!stored(&store).contains(SECRET));
-    assert_eq!(secrets.redact(&ann, &held.id), Ok(false));
+    assert_eq!(engine.system(&ann).secrets().redact(&held.id), Ok(false));
 }
 
 /// Returns all data of the store as one text.
@@ -134,18 +151,20 @@ fn remember(content: &str) -> Remember {
 fn write_everywhere(engine: &Engine, caller: &Caller) {
     let text = |number: usize| format!("text {number} {SECRET}");
     let first = engine
+        .system(caller)
         .memories()
-        .remember(caller, remember(&text(1)))
+        .remember(remember(&text(1)))
         .unwrap()
         .memory;
     engine
+        .system(caller)
         .memories()
-        .remember_as(caller, &mint(), remember(&text(2)))
+        .remember_as(&mint(), remember(&text(2)))
         .unwrap();
     engine
+        .system(caller)
         .memories()
         .file(
-            caller,
             &|number| MemoryId::new(format!("filed-{number}")),
             remember(&text(3)),
         )
@@ -160,18 +179,24 @@ fn write_everywhere(engine: &Engine, caller: &Caller) {
         expires_at: None,
     };
     engine
+        .system(caller)
         .imports()
-        .import(caller, &[import], &mut Imported::default())
+        .import(&[import], &mut Imported::default())
         .unwrap();
     engine
+        .system(caller)
         .memories()
-        .update(caller, &first.id, &text(5), None)
+        .update(&first.id, &text(5), None)
         .unwrap();
     let change = Refile {
         content: Some(text(6)),
         ..Refile::default()
     };
-    engine.memories().refile(caller, &first.id, change).unwrap();
+    engine
+        .system(caller)
+        .memories()
+        .refile(&first.id, change)
+        .unwrap();
     let tagged = Message {
         tags: vec![SECRET.to_owned()],
         ..message(Role::Human, &format!("{} {}", text(7), "word ".repeat(9)))
@@ -184,12 +209,14 @@ fn write_everywhere(engine: &Engine, caller: &Caller) {
     )
     .unwrap();
     engine
+        .system(caller)
         .conversations()
-        .decide(caller, "colour", &text(9), None)
+        .decide("colour", &text(9), None)
         .unwrap();
     engine
+        .system(caller)
         .conversations()
-        .cache_answer(caller, mint(), &text(10), &text(11))
+        .cache_answer(mint(), &text(10), &text(11))
         .unwrap();
     let fact = NewFact {
         subject: text(12),
@@ -199,25 +226,24 @@ fn write_everywhere(engine: &Engine, caller: &Caller) {
         valid_to: None,
         source: Some(text(14)),
     };
-    engine.graph().add_fact(caller, fact).unwrap();
+    engine.system(caller).graph().add_fact(fact).unwrap();
     let end = |collection: &str| TunnelEnd {
         collection: Some(collection.to_owned()),
         section: "fact".to_owned(),
         memory: None,
     };
     engine
+        .system(caller)
         .memories()
-        .remember(
-            caller,
-            Remember {
-                collection: Some("other".to_owned()),
-                ..Remember::new("there", "fact")
-            },
-        )
+        .remember(Remember {
+            collection: Some("other".to_owned()),
+            ..Remember::new("there", "fact")
+        })
         .unwrap();
     engine
+        .system(caller)
         .graph()
-        .create_tunnel(caller, end("plan"), end("other"), Some(&text(15)))
+        .create_tunnel(end("plan"), end("other"), Some(&text(15)))
         .unwrap();
 }
 
@@ -237,14 +263,16 @@ fn nothing_that_callers_write_is_stored_with_its_secrets() {
     }
     assert!(
         engine
+            .system(&ann)
             .graph()
-            .end_facts(&ann, ["text 12 s3cret", "is", "text 13 s3cret"], None)
+            .end_facts(["text 12 s3cret", "is", "text 13 s3cret"], None)
             .is_ok()
     );
     assert!(
         engine
+            .system(&ann)
             .conversations()
-            .cached_answer(&ann, "text 10 s3cret", Some(1.0))
+            .cached_answer("text 10 s3cret", Some(1.0))
             .unwrap()
             .0
             .is_some()
@@ -257,32 +285,38 @@ fn a_memory_says_what_was_taken_out_of_it() {
     let ann = caller("ann", &WRITER);
     let redacted = |memory: &Memory| memory.attributes.get(Redactions::ATTRIBUTE).cloned();
     let first = engine
+        .system(&ann)
         .memories()
-        .remember(&ann, remember("s3cret and s3cret"))
+        .remember(remember("s3cret and s3cret"))
         .unwrap()
         .memory;
     assert_eq!(redacted(&first).as_deref(), Some("word 9"));
     assert_eq!(first.attributes["source"], "in [redacted: word]");
     let plain = engine
+        .system(&ann)
         .memories()
-        .remember(&ann, Remember::new("plain", "fact"))
+        .remember(Remember::new("plain", "fact"))
         .unwrap()
         .memory;
     assert_eq!(redacted(&plain), None);
     let (changed, _) = engine
+        .system(&ann)
         .memories()
-        .update(&ann, &plain.id, "now s3cret", None)
+        .update(&plain.id, "now s3cret", None)
         .unwrap();
     assert_eq!(
         (redacted(&changed).as_deref(), changed.content.as_str()),
         (Some("word 1"), "now [redacted: word]")
     );
     assert_eq!(
-        engine.secrets().redactions(&ann),
+        engine.system(&ann).secrets().redactions(),
         Ok((2, Redactions::from_text("word 10")))
     );
     assert_eq!(
-        engine.secrets().redactions(&caller("bob", &WRITER)),
+        engine
+            .system(&caller("bob", &WRITER))
+            .secrets()
+            .redactions(),
         Ok((0, Redactions::default()))
     );
 }
@@ -320,16 +354,18 @@ fn secrets_that_are_stored_are_found_and_taken_out() {
         Principal::new("bob", Scopes::of(&WRITER)),
     );
     let hidden = engine
+        .system(&elsewhere)
         .memories()
-        .remember(&elsewhere, Remember::new("bob has a s3cret", "fact"))
+        .remember(Remember::new("bob has a s3cret", "fact"))
         .unwrap()
         .memory;
     engine
+        .system(&ann)
         .settings()
-        .put(&ann, "plan", "s3cret".to_owned())
+        .put("plan", "s3cret".to_owned())
         .unwrap();
 
-    let found = engine.secrets().find_secrets(&local).unwrap();
+    let found = engine.system(&local).secrets().find_secrets().unwrap();
     let count = |name: &str| {
         found
             .iter()
@@ -371,17 +407,17 @@ fn secrets_that_are_stored_are_found_and_taken_out() {
 
     for stored in &found {
         assert_eq!(
-            engine.secrets().redact_stored(&local, stored),
+            engine.system(&local).secrets().redact_stored(stored),
             Ok(stored.holder.can_be_redacted()),
             "{stored:?}"
         );
         assert_eq!(
-            engine.secrets().redact_stored(&local, stored),
+            engine.system(&local).secrets().redact_stored(stored),
             Ok(false),
             "it is done once"
         );
     }
-    let left = engine.secrets().find_secrets(&local).unwrap();
+    let left = engine.system(&local).secrets().find_secrets().unwrap();
     assert!(
         left.iter().all(|stored| !stored.holder.can_be_redacted()),
         "{left:?}"
@@ -413,14 +449,16 @@ fn names_and_questions_that_hold_secrets_are_found_and_called_without_them() {
         collection: Some("in s3cret".to_owned()),
         ..Remember::new("plain", "about s3cret")
     };
-    engine.memories().file(&ann, &id, filed).unwrap();
+    engine.system(&ann).memories().file(&id, filed).unwrap();
     engine
+        .system(&ann)
         .conversations()
-        .decide(&ann, "colour s3cret", "blue", None)
+        .decide("colour s3cret", "blue", None)
         .unwrap();
     engine
+        .system(&ann)
         .settings()
-        .put(&ann, "plan s3cret", "on".to_owned())
+        .put("plan s3cret", "on".to_owned())
         .unwrap();
     let answer = || {
         Ok(Answer {
@@ -430,9 +468,9 @@ fn names_and_questions_that_hold_secrets_are_found_and_called_without_them() {
         })
     };
     engine
+        .system(&ann)
         .idempotency()
         .once(
-            &ann,
             KeyedRequest {
                 operation: "say",
                 key: "key s3cret",
@@ -442,7 +480,7 @@ fn names_and_questions_that_hold_secrets_are_found_and_called_without_them() {
         )
         .unwrap();
 
-    let found = engine.secrets().find_secrets(&local).unwrap();
+    let found = engine.system(&local).secrets().find_secrets().unwrap();
     let rows: Vec<_> = found
         .iter()
         .map(|stored| (stored.holder.name(), &*stored.id, stored.redactions.total()))
@@ -460,7 +498,7 @@ fn names_and_questions_that_hold_secrets_are_found_and_called_without_them() {
     assert!(
         found
             .iter()
-            .all(|stored| engine.secrets().redact_stored(&local, stored) == Ok(false))
+            .all(|stored| engine.system(&local).secrets().redact_stored(stored) == Ok(false))
     );
 }
 
@@ -469,19 +507,25 @@ fn a_decision_that_is_new_by_now_is_kept() {
     let engine = bench_of(RedactionScope::Nothing).engine;
     let (local, ann) = (Caller::local(), caller("ann", &WRITER));
     engine
+        .system(&ann)
         .conversations()
-        .decide(&ann, "colour", "s3cret", None)
+        .decide("colour", "s3cret", None)
         .unwrap();
-    let found = engine.secrets().find_secrets(&local).unwrap();
+    let found = engine.system(&local).secrets().find_secrets().unwrap();
     engine
+        .system(&ann)
         .conversations()
-        .decide(&ann, "colour", "blue", None)
+        .decide("colour", "blue", None)
         .unwrap();
-    assert_eq!(engine.secrets().redact_stored(&local, &found[0]), Ok(false));
+    assert_eq!(
+        engine.system(&local).secrets().redact_stored(&found[0]),
+        Ok(false)
+    );
     assert_eq!(
         engine
+            .system(&ann)
             .conversations()
-            .decided(&ann, "colour")
+            .decided("colour")
             .unwrap()
             .unwrap()
             .value,
@@ -494,18 +538,29 @@ fn only_the_person_at_this_machine_looks_through_everything() {
     let engine = bench_of(RedactionScope::Nothing).engine;
     let admin = caller("root", &[Scope::Admin]);
     engine
+        .system(&admin)
         .memories()
-        .remember(&admin, Remember::new(SECRET, "fact"))
+        .remember(Remember::new(SECRET, "fact"))
         .unwrap();
     assert_eq!(
-        engine.secrets().find_secrets(&admin).unwrap_err().code,
+        engine
+            .system(&admin)
+            .secrets()
+            .find_secrets()
+            .unwrap_err()
+            .code,
         ErrorCode::Forbidden
     );
-    let found = engine.secrets().find_secrets(&Caller::local()).unwrap();
+    let found = engine
+        .system(&Caller::local())
+        .secrets()
+        .find_secrets()
+        .unwrap();
     assert_eq!(
         engine
+            .system(&admin)
             .secrets()
-            .redact_stored(&admin, &found[0])
+            .redact_stored(&found[0])
             .unwrap_err()
             .code,
         ErrorCode::Forbidden

@@ -36,8 +36,9 @@ fn file(
         ..Remember::new("text", kind)
     };
     engine
+        .system(caller)
         .memories()
-        .remember(caller, request)
+        .remember(request)
         .unwrap()
         .memory
         .id
@@ -96,9 +97,9 @@ fn a_walk_goes_by_shared_wings_and_tunnels() {
         Visibility::Common,
     );
     let tunnel = engine
+        .system(&local)
         .graph()
         .create_tunnel(
-            &local,
             end((Some("web"), "auth")),
             end((Some("farm"), "hens")),
             None,
@@ -106,7 +107,7 @@ fn a_walk_goes_by_shared_wings_and_tunnels() {
         .unwrap()
         .id;
     let by_tunnel = [Via::Tunnel(tunnel)];
-    let (steps, _) = engine.graph().traverse(&local, "auth", 2).unwrap();
+    let (steps, _) = engine.system(&local).graph().traverse("auth", 2).unwrap();
     assert_eq!(
         walked(&steps),
         [
@@ -124,11 +125,18 @@ fn a_walk_goes_by_shared_wings_and_tunnels() {
     };
     assert_eq!(steps[0].room, auth);
     assert_eq!(
-        walked(&engine.graph().traverse(&local, "hens", 0).unwrap().0),
+        walked(&engine.system(&local).graph().traverse("hens", 0).unwrap().0),
         [("hens", 0, &[][..])]
     );
     assert_eq!(
-        walked(&engine.graph().traverse(&local, "island", 10).unwrap().0),
+        walked(
+            &engine
+                .system(&local)
+                .graph()
+                .traverse("island", 10)
+                .unwrap()
+                .0
+        ),
         [("island", 0, &[][..])]
     );
     for (start, says) in [
@@ -136,7 +144,11 @@ fn a_walk_goes_by_shared_wings_and_tunnels() {
         ("ghost", "list"),
         ("general", "no part of the graph"),
     ] {
-        let error = engine.graph().traverse(&local, start, 2).unwrap_err();
+        let error = engine
+            .system(&local)
+            .graph()
+            .traverse(start, 2)
+            .unwrap_err();
         assert!(
             error.code == ErrorCode::NotFound && error.message.contains(says),
             "{error}"
@@ -160,8 +172,9 @@ fn bridges_of_two_wings_of_one_and_of_all() {
     let local = Caller::local();
     let tie = |one, other| {
         engine
+            .system(&local)
             .graph()
-            .create_tunnel(&local, end(one), end(other), None)
+            .create_tunnel(end(one), end(other), None)
             .unwrap()
     };
     tie((Some("api"), "rust"), (Some("web"), "css"));
@@ -181,7 +194,7 @@ fn bridges_of_two_wings_of_one_and_of_all() {
         ([Some(Some("ghost")), web], &[]),
     ];
     for (between, expected) in rows {
-        let (found, total) = engine.graph().bridges(&local, between).unwrap();
+        let (found, total) = engine.system(&local).graph().bridges(between).unwrap();
         assert_eq!(found.len(), total);
         let names: Vec<&str> = found
             .iter()
@@ -194,7 +207,11 @@ fn bridges_of_two_wings_of_one_and_of_all() {
 #[test]
 fn the_graph_in_figures() {
     assert_eq!(
-        engine().graph().map_counts(&Caller::local()).unwrap(),
+        engine()
+            .system(&Caller::local())
+            .graph()
+            .map_counts()
+            .unwrap(),
         MapCounts::default()
     );
     let wings = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
@@ -216,24 +233,16 @@ fn the_graph_in_figures() {
     let engine = palace(&places);
     let local = Caller::local();
     engine
+        .system(&local)
         .graph()
-        .create_tunnel(
-            &local,
-            end((None, "tied")),
-            end((Some("a"), "everywhere")),
-            None,
-        )
+        .create_tunnel(end((None, "tied")), end((Some("a"), "everywhere")), None)
         .unwrap();
     engine
+        .system(&local)
         .graph()
-        .create_tunnel(
-            &local,
-            end((None, "tied")),
-            end((Some("z"), "general")),
-            None,
-        )
+        .create_tunnel(end((None, "tied")), end((Some("z"), "general")), None)
         .unwrap();
-    let counts = engine.graph().map_counts(&local).unwrap();
+    let counts = engine.system(&local).graph().map_counts().unwrap();
     assert_eq!((counts.rooms, counts.bridging_rooms), (15, 14));
     assert_eq!(counts.edges, 12 * 11 / 2 + 12 + 1);
     let of = |wing: Option<&str>| {
@@ -268,8 +277,9 @@ fn a_walk_is_bounded_in_rooms_and_in_hops() {
                     ..fact("text", Visibility::Common)
                 };
                 engine
+                    .system(&Caller::local())
                     .memories()
-                    .remember(&Caller::local(), request)
+                    .remember(request)
                     .unwrap();
             }
         }
@@ -277,8 +287,9 @@ fn a_walk_is_bounded_in_rooms_and_in_hops() {
     let crowd = engine();
     file_all(&crowd, &|_| vec!["one".to_owned()]);
     let (steps, total) = crowd
+        .system(&Caller::local())
         .graph()
-        .traverse(&Caller::local(), "room59", 1)
+        .traverse("room59", 1)
         .unwrap();
     assert_eq!(total, rooms.len());
     let names: Vec<&str> = steps
@@ -295,14 +306,16 @@ fn a_walk_is_bounded_in_rooms_and_in_hops() {
         [number, number + 1].map(|wing| wing.to_string()).to_vec()
     });
     let (steps, _) = chain
+        .system(&Caller::local())
         .graph()
-        .traverse(&Caller::local(), "room00", usize::MAX)
+        .traverse("room00", usize::MAX)
         .unwrap();
     let hops: Vec<usize> = steps.iter().map(|step| step.hop).collect();
     assert_eq!(hops, (0..=limits::HOPS_MAX).collect::<Vec<_>>());
     let (bridges, total) = chain
+        .system(&Caller::local())
         .graph()
-        .bridges(&Caller::local(), [None, None])
+        .bridges([None, None])
         .unwrap();
     assert_eq!((bridges.len(), total), (limits::TRAVERSED_MAX, rooms.len()));
 }
@@ -320,7 +333,7 @@ fn the_newest_of_a_room_is_found_in_few_wings_and_in_many() {
                 section,
                 ..fact("text", Visibility::Common)
             };
-            engine.memories().remember(&local, request).unwrap();
+            engine.system(&local).memories().remember(request).unwrap();
             clock.now()
         };
         file(None, "plan");
@@ -330,7 +343,7 @@ fn the_newest_of_a_room_is_found_in_few_wings_and_in_many() {
         for wing in [Some(1), None] {
             let newest = file(wing, "plan");
             file(Some(1), "other");
-            let (bridges, _) = engine.graph().bridges(&local, [None, None]).unwrap();
+            let (bridges, _) = engine.system(&local).graph().bridges([None, None]).unwrap();
             let found: Vec<_> = bridges
                 .iter()
                 .map(|bridge| (bridge.room.collections.len(), bridge.newest))
@@ -526,7 +539,7 @@ impl Model {
             }
         }
         expected.sort_by_key(|(room, _)| (Reverse(room.memories), room.section.clone()));
-        let (found, _) = engine.graph().bridges(caller, between).unwrap();
+        let (found, _) = engine.system(caller).graph().bridges(between).unwrap();
         let found: Vec<_> = found
             .into_iter()
             .map(|bridge| (bridge.room, bridge.newest))
@@ -571,7 +584,10 @@ impl Model {
             rooms_per_collection: per_wing,
             top: top.into_iter().take(10).collect(),
         };
-        assert_eq!(engine.graph().map_counts(caller).unwrap(), expected);
+        assert_eq!(
+            engine.system(caller).graph().map_counts().unwrap(),
+            expected
+        );
     }
 }
 
@@ -636,15 +652,17 @@ fn random_graphs_are_as_in_a_model() {
                     };
                     let [one, other] = places.map(|place| of_filed(&mut random).unwrap_or(place));
                     engine
+                        .system(&by)
                         .graph()
-                        .create_tunnel(&by, end(one), end(other), None)
+                        .create_tunnel(end(one), end(other), None)
                         .ok();
                 }
                 _ if !filed.is_empty() => {
                     let gone = filed.swap_remove(random.below(filed.len()));
                     engine
+                        .system(&Caller::local())
                         .memories()
-                        .forget(&Caller::local(), &gone.id)
+                        .forget(&gone.id)
                         .unwrap();
                 }
                 _ => {}
@@ -656,9 +674,9 @@ fn random_graphs_are_as_in_a_model() {
                 name,
                 &filed,
                 engine
+                    .system(&by)
                     .graph()
                     .tunnels(
-                        &by,
                         None,
                         loci_core::Page {
                             offset: 0,
@@ -671,7 +689,7 @@ fn random_graphs_are_as_in_a_model() {
             model.assert_counts(&engine, &by);
             for section in ROOMS {
                 let hops_max = random.below(4);
-                let steps = engine.graph().traverse(&by, section, hops_max);
+                let steps = engine.system(&by).graph().traverse(section, hops_max);
                 if !model.sections().contains(&section) {
                     assert_eq!(steps.unwrap_err().code, ErrorCode::NotFound);
                     continue;

@@ -52,13 +52,17 @@ impl Mine {
 
     pub fn known(&self, path: &str) -> Option<SourceFile> {
         self.engine
+            .system(&self.ann)
             .sources()
-            .source_file(&self.ann, Some(WING), path)
+            .source_file(Some(WING), path)
             .unwrap()
     }
 
     pub fn file(&self, read: ReadSource) -> Result<SourceFiled> {
-        self.engine.sources().file_source(&self.ann, &id_of, read)
+        self.engine
+            .system(&self.ann)
+            .sources()
+            .file_source(&id_of, read)
     }
 
     /// Returns the reading of the whole file in its present state.
@@ -73,6 +77,7 @@ impl Mine {
     /// Returns the reading of a file of this machine.
     fn here(&self, mut read: ReadSource) -> ReadSource {
         self.engine
+            .system(&Caller::local())
             .sources()
             .machine()
             .clone_into(&mut read.file.machine);
@@ -111,14 +116,12 @@ impl Mine {
             let offset = memories.len();
             let browsed = self
                 .engine
+                .system(&Caller::local())
                 .listings()
-                .browse(
-                    &Caller::local(),
-                    Browse {
-                        offset,
-                        ..request.clone()
-                    },
-                )
+                .browse(Browse {
+                    offset,
+                    ..request.clone()
+                })
                 .unwrap();
             if browsed.memories.is_empty() {
                 assert_eq!(browsed.total, offset as u64);
@@ -275,8 +278,9 @@ fn what_is_new_of_a_file_is_as_visible_as_was_asked() {
     let bob = caller("bob", &WRITER);
     let seen = || {
         mine.engine
+            .system(&bob)
             .listings()
-            .places(&bob)
+            .places()
             .unwrap()
             .iter()
             .map(|place| place.memories)
@@ -331,8 +335,9 @@ fn a_part_of_a_file_is_a_common_memory() {
     let known = read.file.clone();
     assert_eq!(
         mine.engine
+            .system(&mine.ann)
             .sources()
-            .preview_source(&mine.ann, &id_of, &read),
+            .preview_source(&id_of, &read),
         Ok(counts(2, 0, 0))
     );
     assert_eq!(
@@ -375,7 +380,10 @@ fn a_part_of_a_file_is_a_common_memory() {
     );
     assert_eq!(mine.known("/p/a.rs"), Some(known.clone()));
     assert_eq!(
-        mine.engine.sources().source_files(&mine.ann, Some(WING)),
+        mine.engine
+            .system(&mine.ann)
+            .sources()
+            .source_files(Some(WING)),
         Ok(vec![known])
     );
     // By words at once, by meaning later.
@@ -430,8 +438,9 @@ fn a_file_that_is_read_again_changes_what_changed() {
         let read = mine.whole(path, parts);
         assert_eq!(
             mine.engine
+                .system(&mine.ann)
                 .sources()
-                .preview_source(&mine.ann, &id_of, &read),
+                .preview_source(&id_of, &read),
             Ok(expected),
             "{parts:?}"
         );
@@ -744,8 +753,9 @@ fn what_is_of_nobody_else_is_not_touched() {
     };
     let by_hand = mine
         .engine
+        .system(&mine.ann)
         .memories()
-        .remember(&mine.ann, by_hand)
+        .remember(by_hand)
         .unwrap()
         .memory;
     let mut elsewhere = mine.whole("/p/a.md", &[("a", "x")]);
@@ -775,16 +785,24 @@ fn what_was_forgotten_or_deleted_stays_so() {
         .unwrap();
     let ids: Vec<MemoryId> = mine.ids(path).into_iter().map(MemoryId::new).collect();
     mine.engine
+        .system(&mine.ann)
         .memories()
-        .forget_softly(&mine.ann, &ids[0])
+        .forget_softly(&ids[0])
         .unwrap();
-    mine.engine.memories().forget(&mine.ann, &ids[1]).unwrap();
+    mine.engine
+        .system(&mine.ann)
+        .memories()
+        .forget(&ids[1])
+        .unwrap();
     // A soft-deleted memory is hidden, but keeps its id.
     let discarded = loci_engine::Discard {
         id: Some(ids[2].clone()),
         ..loci_engine::Discard::default()
     };
-    assert_eq!(mine.engine.memories().discard(&mine.ann, &discarded), Ok(1));
+    assert_eq!(
+        mine.engine.system(&mine.ann).memories().discard(&discarded),
+        Ok(1)
+    );
     assert_eq!(
         mine.file(mine.whole(path, &[("a", "x"), ("b", "x"), ("c", "x"), ("d", "x")])),
         Ok(SourceFiled {
@@ -823,11 +841,14 @@ fn a_file_is_read_again_by_another_user() {
                 mine.file(mine.whole(path, &[("a", "x"), ("b", "x")]))
                     .unwrap();
                 if is_wiped {
-                    mine.engine.wipe(&mine.ann).unwrap();
+                    mine.engine.system(&mine.ann).wipe().unwrap();
                 }
                 let read = mine.whole(path, parts);
                 assert_eq!(
-                    mine.engine.sources().file_source(&other, &id_of, read),
+                    mine.engine
+                        .system(&other)
+                        .sources()
+                        .file_source(&id_of, read),
                     Ok(expected),
                     "{other:?}"
                 );
@@ -856,8 +877,9 @@ fn whoever_comes_second_is_told() {
     let reads = vec![good("/p/1.md"), late, good("/p/2.md"), bad, good("/p/3.md")];
     let outcomes = mine
         .engine
+        .system(&mine.ann)
         .sources()
-        .file_sources(&mine.ann, &id_of, reads)
+        .file_sources(&id_of, reads)
         .unwrap();
     let outcomes: Vec<_> = outcomes
         .into_iter()
@@ -962,8 +984,9 @@ fn what_is_beyond_the_limits_is_named() {
         spoil(&mut read);
         let previewed = mine
             .engine
+            .system(&mine.ann)
             .sources()
-            .preview_source(&mine.ann, &id_of, &read)
+            .preview_source(&id_of, &read)
             .unwrap_err();
         let error = mine.file(read).unwrap_err();
         assert_eq!((error.code, previewed.code), (code, code), "{error}");
@@ -1063,16 +1086,18 @@ fn a_step_is_neither_small_nor_long() {
         let commits = mine.count("commit");
         let outcomes = mine
             .engine
+            .system(&mine.ann)
             .sources()
-            .file_sources(&mine.ann, &id_of, reads)
+            .file_sources(&id_of, reads)
             .unwrap();
         assert!(outcomes.iter().all(Result::is_ok));
         assert_eq!(commits.load(Ordering::SeqCst), expected, "{why}");
     }
     mine.fail_after(1);
     mine.engine
+        .system(&mine.ann)
         .sources()
-        .file_sources(&mine.ann, &id_of, reads(5..9))
+        .file_sources(&id_of, reads(5..9))
         .unwrap_err();
     assert_eq!(mine.known("/p/6.md").map(|file| file.parts), Some(100));
     assert_eq!(
@@ -1183,8 +1208,9 @@ fn a_project_is_filed_as_it_is() {
         };
         let by_hand = mine
             .engine
+            .system(&mine.ann)
             .memories()
-            .remember(&mine.ann, by_hand)
+            .remember(by_hand)
             .unwrap()
             .memory;
         // The files on disk.
@@ -1220,7 +1246,7 @@ fn a_project_is_filed_as_it_is() {
             );
         }
         assert_eq!(
-            mine.engine.memories().show(&mine.ann, &by_hand.id),
+            mine.engine.system(&mine.ann).memories().show(&by_hand.id),
             Ok(by_hand)
         );
     }
@@ -1260,7 +1286,11 @@ fn change_disk(
 
 /// Mines like the command line: a file with the content of a known, missing one counts as moved.
 fn mine_all(mine: &Mine, disk: &BTreeMap<String, Vec<(&str, &str)>>) -> Result<()> {
-    let known = mine.engine.sources().source_files(&mine.ann, Some(WING))?;
+    let known = mine
+        .engine
+        .system(&mine.ann)
+        .sources()
+        .source_files(Some(WING))?;
     let mut gone: Vec<SourceFile> = known
         .into_iter()
         .filter(|file| !disk.contains_key(&file.path))
@@ -1277,8 +1307,9 @@ fn mine_all(mine: &Mine, disk: &BTreeMap<String, Vec<(&str, &str)>>) -> Result<(
     }
     for outcome in mine
         .engine
+        .system(&mine.ann)
         .sources()
-        .file_sources(&mine.ann, &id_of, reads)?
+        .file_sources(&id_of, reads)?
     {
         outcome?;
     }

@@ -144,15 +144,13 @@ fn mined(tree: &Arc<Tree>) -> Mine {
             .to_owned(),
         );
         mine.engine
+            .system(&mine.ann)
             .memories()
-            .remember(
-                &mine.ann,
-                Remember {
-                    collection,
-                    attributes,
-                    ..fact(content, Visibility::Common)
-                },
-            )
+            .remember(Remember {
+                collection,
+                attributes,
+                ..fact(content, Visibility::Common)
+            })
             .unwrap();
     }
     let secret = Remember {
@@ -161,8 +159,9 @@ fn mined(tree: &Arc<Tree>) -> Mine {
         ..fact("secret of bob", Visibility::Common)
     };
     mine.engine
+        .system(&caller("bob", &WRITER))
         .memories()
-        .remember(&caller("bob", &WRITER), secret)
+        .remember(secret)
         .unwrap();
     mine
 }
@@ -269,7 +268,12 @@ fn every_memory_is_in_one_class() {
         mine.memories(),
     );
     for (request, expected) in rows {
-        let synced = mine.engine.sources().sync(&mine.ann, &request).unwrap();
+        let synced = mine
+            .engine
+            .system(&mine.ann)
+            .sources()
+            .sync(&request)
+            .unwrap();
         let Synced {
             scanned,
             kept,
@@ -297,8 +301,9 @@ fn every_memory_is_in_one_class() {
     // A caller who may read more sees more.
     let everything = mine
         .engine
+        .system(&Caller::local())
         .sources()
-        .sync(&Caller::local(), &request(None, false))
+        .sync(&request(None, false))
         .unwrap();
     assert_eq!(
         (
@@ -315,8 +320,9 @@ fn what_is_ignored_or_gone_is_removed() {
     let mine = mined(&tree());
     let synced = mine
         .engine
+        .system(&mine.ann)
         .sources()
-        .sync(&mine.ann, &request(Some("/p"), true))
+        .sync(&request(Some("/p"), true))
         .unwrap();
     assert_eq!(
         (synced.removed_memories, synced.ignored + synced.missing),
@@ -341,8 +347,9 @@ fn what_is_ignored_or_gone_is_removed() {
     assert_eq!(left, expected.into_iter().map(str::to_owned).collect());
     let known = mine
         .engine
+        .system(&mine.ann)
         .sources()
-        .source_files(&mine.ann, Some(WING))
+        .source_files(Some(WING))
         .unwrap();
     assert_eq!(
         known
@@ -353,8 +360,9 @@ fn what_is_ignored_or_gone_is_removed() {
     );
     let again = mine
         .engine
+        .system(&mine.ann)
         .sources()
-        .sync(&mine.ann, &request(Some("/p"), true))
+        .sync(&request(Some("/p"), true))
         .unwrap();
     let expected = Synced {
         scanned: 7,
@@ -380,8 +388,9 @@ fn what_was_said_outlasts_its_transcript() {
         .unwrap();
     let synced = mine
         .engine
+        .system(&mine.ann)
         .sources()
-        .sync(&mine.ann, &request(None, true))
+        .sync(&request(None, true))
         .unwrap();
     assert_eq!(
         (synced.scanned, synced.kept, synced.removed_memories),
@@ -401,8 +410,9 @@ fn passages_are_counted_as_they_are_stored() {
     let before = mine.engine.size().unwrap().passages;
     let synced = mine
         .engine
+        .system(&Caller::local())
         .sources()
-        .sync(&Caller::local(), &request(None, true))
+        .sync(&request(None, true))
         .unwrap();
     assert_eq!(
         (synced.removed_memories, synced.removed_passages),
@@ -416,7 +426,12 @@ fn a_root_that_is_away_removes_nothing_at_all() {
     let mine = mined(&tree);
     let before = mine.memories();
     let refused = |request: &Sync, code: ErrorCode| {
-        let error = mine.engine.sources().sync(&mine.ann, request).unwrap_err();
+        let error = mine
+            .engine
+            .system(&mine.ann)
+            .sources()
+            .sync(request)
+            .unwrap_err();
         assert_eq!(error.code, code, "{request:?}: {error}");
         assert_eq!(mine.memories(), before);
         error.message
@@ -437,8 +452,9 @@ fn a_root_that_is_away_removes_nothing_at_all() {
     // A dry run reports the states that it can determine, and the projects that are away.
     let looked = mine
         .engine
+        .system(&mine.ann)
         .sources()
-        .sync(&mine.ann, &request(None, false))
+        .sync(&request(None, false))
         .unwrap();
     assert_eq!(
         (looked.away, looked.kept, looked.missing),
@@ -460,8 +476,9 @@ fn a_root_that_is_away_removes_nothing_at_all() {
     // The other one alone.
     assert_eq!(
         mine.engine
+            .system(&mine.ann)
             .sources()
-            .sync(&mine.ann, &request(Some("/p"), true))
+            .sync(&request(Some("/p"), true))
             .unwrap()
             .removed_memories,
         4
@@ -469,8 +486,9 @@ fn a_root_that_is_away_removes_nothing_at_all() {
     let Bench { engine, .. } = bench();
     assert_eq!(
         engine
+            .system(&mine.ann)
             .sources()
-            .sync(&mine.ann, &request(None, false))
+            .sync(&request(None, false))
             .unwrap_err()
             .code,
         ErrorCode::Unavailable
@@ -489,8 +507,9 @@ fn a_root_that_goes_away_during_the_look_removes_nothing_at_all() {
             *tree.meanwhile.lock().unwrap() = Some(("/p", meanwhile));
             let error = mine
                 .engine
+                .system(&mine.ann)
                 .sources()
-                .sync(&mine.ann, &request(root, true))
+                .sync(&request(root, true))
                 .unwrap_err();
             assert_eq!(error.code, ErrorCode::Unavailable);
             assert!(
@@ -504,8 +523,9 @@ fn a_root_that_goes_away_during_the_look_removes_nothing_at_all() {
         *tree.meanwhile.lock().unwrap() = Some(("/p", meanwhile));
         let looked = mine
             .engine
+            .system(&mine.ann)
             .sources()
-            .sync(&mine.ann, &request(None, false))
+            .sync(&request(None, false))
             .unwrap();
         assert_eq!(
             (looked.away, looked.kept, looked.missing),
@@ -530,8 +550,9 @@ fn a_root_that_goes_away_during_the_removal_ends_it() {
         });
         let error = mine
             .engine
+            .system(&mine.ann)
             .sources()
-            .sync(&mine.ann, &request(Some("/p"), true))
+            .sync(&request(Some("/p"), true))
             .unwrap_err();
         assert_eq!(error.code, ErrorCode::Unavailable);
         assert!(
@@ -593,8 +614,9 @@ fn a_file_that_came_back_is_kept() {
         });
         let synced = mine
             .engine
+            .system(&mine.ann)
             .sources()
-            .sync(&mine.ann, &request(Some("/p"), true))
+            .sync(&request(Some("/p"), true))
             .unwrap();
         assert_eq!(synced.removed_memories, 1, "{moment} {is_mined}");
         assert_eq!(
@@ -615,13 +637,15 @@ fn who_may_not_write_removes_nothing() {
         ..fact("shared by bob", Visibility::Common)
     };
     mine.engine
+        .system(&caller("bob", &WRITER))
         .memories()
-        .remember(&caller("bob", &WRITER), shared)
+        .remember(shared)
         .unwrap();
     let synced = mine
         .engine
+        .system(&caller("eve", &[Scope::Read]))
         .sources()
-        .sync(&caller("eve", &[Scope::Read]), &request(None, true))
+        .sync(&request(None, true))
         .unwrap();
     assert_eq!(
         (
@@ -633,16 +657,18 @@ fn who_may_not_write_removes_nothing() {
     );
     assert_eq!(
         mine.engine
+            .system(&mine.ann)
             .sources()
-            .source_files(&mine.ann, Some(WING))
+            .source_files(Some(WING))
             .unwrap()
             .len(),
         4
     );
     let synced = mine
         .engine
+        .system(&mine.ann)
         .sources()
-        .sync(&mine.ann, &request(None, true))
+        .sync(&request(None, true))
         .unwrap();
     assert_eq!(
         (
@@ -663,15 +689,16 @@ fn what_changes_meanwhile_is_looked_at_again() {
         (
             |engine, ann, id| {
                 engine
+                    .system(ann)
                     .memories()
-                    .update(ann, id, "still of that file", None)
+                    .update(id, "still of that file", None)
                     .map(drop)
             },
             4,
             false,
         ),
         (
-            |engine, ann, id| engine.memories().forget(ann, id),
+            |engine, ann, id| engine.system(ann).memories().forget(id),
             3,
             false,
         ),
@@ -681,7 +708,7 @@ fn what_changes_meanwhile_is_looked_at_again() {
                     collection: Some(Some("kept".to_owned())),
                     ..Refile::default()
                 };
-                engine.memories().refile(ann, id, change).map(drop)
+                engine.system(ann).memories().refile(id, change).map(drop)
             },
             3,
             true,
@@ -711,11 +738,15 @@ fn what_changes_meanwhile_is_looked_at_again() {
         });
         let synced = mine
             .engine
+            .system(&mine.ann)
             .sources()
-            .sync(&mine.ann, &request(Some("/p"), true))
+            .sync(&request(Some("/p"), true))
             .unwrap();
         assert_eq!(synced.removed_memories, removed);
-        assert_eq!(mine.engine.memories().show(&mine.ann, &id).is_ok(), is_left);
+        assert_eq!(
+            mine.engine.system(&mine.ann).memories().show(&id).is_ok(),
+            is_left
+        );
     }
 }
 
@@ -726,8 +757,9 @@ fn an_interrupted_removal_is_resumed() {
     mine.fail_after(1);
     assert_eq!(
         mine.engine
+            .system(&mine.ann)
             .sources()
-            .sync(&mine.ann, &request(Some("/p"), true))
+            .sync(&request(Some("/p"), true))
             .unwrap_err()
             .code,
         ErrorCode::Unavailable
@@ -754,8 +786,9 @@ fn an_interrupted_removal_is_resumed() {
     );
     assert_eq!(
         mine.engine
+            .system(&mine.ann)
             .sources()
-            .sync(&mine.ann, &request(Some("/p"), true))
+            .sync(&request(Some("/p"), true))
             .unwrap()
             .removed_memories,
         1
@@ -770,15 +803,17 @@ fn what_is_known_of_a_file_goes_without_memories_too() {
     for memory in mine.memories() {
         if memory.content == "made" {
             mine.engine
+                .system(&mine.ann)
                 .memories()
-                .forget(&mine.ann, &memory.id)
+                .forget(&memory.id)
                 .unwrap();
         }
     }
     let paths = |mine: &Mine| -> Vec<String> {
         mine.engine
+            .system(&mine.ann)
             .sources()
-            .source_files(&mine.ann, Some(WING))
+            .source_files(Some(WING))
             .unwrap()
             .into_iter()
             .map(|file| file.path)
@@ -786,8 +821,9 @@ fn what_is_known_of_a_file_goes_without_memories_too() {
     };
     let synced = mine
         .engine
+        .system(&mine.ann)
         .sources()
-        .sync(&mine.ann, &request(None, true))
+        .sync(&request(None, true))
         .unwrap();
     assert_eq!(synced.stale.get("/p/target/made.rs"), None);
     assert_eq!(paths(&mine), ["/p/kept.rs", "/p2/kept.rs"]);
@@ -804,8 +840,9 @@ fn what_is_known_of_a_file_goes_without_memories_too() {
     mine.file(empty).unwrap();
     assert_eq!(
         mine.engine
+            .system(&mine.ann)
             .sources()
-            .sync(&mine.ann, &request(None, true))
+            .sync(&request(None, true))
             .unwrap()
             .removed_memories,
         0

@@ -30,8 +30,11 @@ impl Mine {
     }
 
     fn forget(&self, text: &str) -> Forgetting {
-        let memories = self.engine.memories();
-        memories.forget_text(&self.ann, &self.id(text)).unwrap()
+        self.engine
+            .system(&self.ann)
+            .memories()
+            .forget_text(&self.id(text))
+            .unwrap()
     }
 
     /// Files the messages of a transcript of ann alone, from the first on.
@@ -75,9 +78,11 @@ fn import(text: &str) -> Import {
 fn imported(mine: &Mine, texts: &[&str], again: bool) -> (usize, usize) {
     let imports: Vec<Import> = texts.iter().map(|text| import(text)).collect();
     let mut imported = Imported::default();
-    let operations = mine.engine.imports().again(again);
-    operations
-        .import(&mine.ann, &imports, &mut imported)
+    mine.engine
+        .system(&mine.ann)
+        .imports()
+        .again(again)
+        .import(&imports, &mut imported)
         .unwrap();
     (imported.stored, imported.forgotten)
 }
@@ -97,8 +102,11 @@ fn no_reading_brings_back_what_was_removed_for_good() {
     assert_eq!(imported(&mine, &[LAMP, "a bee"], false), (1, 1));
     assert_eq!(mine.texts(), [KEY, "hello", "more", "yes"]);
     // A person who files it by hand is obeyed, and later readings still leave it out.
-    let memories = mine.engine.memories();
-    let filed = memories.remember(&mine.ann, fact(LAMP, Visibility::Private));
+    let filed = mine
+        .engine
+        .system(&mine.ann)
+        .memories()
+        .remember(fact(LAMP, Visibility::Private));
     assert_eq!(filed.unwrap().duplicate_of, None);
     assert_eq!(mine.said("/t/d", &[LAMP]), counts(0, 0, 1));
     // It is not forgotten for others.
@@ -108,7 +116,7 @@ fn no_reading_brings_back_what_was_removed_for_good() {
         ..mine.further("/t/e", 0, &[LAMP])
     };
     let id_of = &|_: &SourceFile, _: &SourcePart, _: u64| MemoryId::new("of bob");
-    let filed = mine.engine.sources().file_source(&bob, id_of, read);
+    let filed = mine.engine.system(&bob).sources().file_source(id_of, read);
     assert_eq!(filed, Ok(counts(1, 0, 0)));
 }
 
@@ -118,7 +126,7 @@ fn what_one_removed_of_all_no_one_brings_back() {
     mine.written("/p/a.md", &[LAMP, KEY]);
     let bob = caller("bob", &WRITER);
     let id = mine.id(LAMP);
-    mine.engine.memories().forget(&bob, &id).unwrap();
+    mine.engine.system(&bob).memories().forget(&id).unwrap();
     assert_eq!(
         mine.written("/p/a.md", &["new", LAMP, KEY]),
         counts(1, 1, 1)
@@ -176,8 +184,11 @@ fn forgotten_lines_stay_out_of_a_changed_section_of_their_file() {
         source: Some("/p/b.md".to_owned()),
         ..Conditions::default()
     };
-    let memories = mine.engine.memories();
-    memories.forget_where(&mine.ann, &of_file).unwrap();
+    mine.engine
+        .system(&mine.ann)
+        .memories()
+        .forget_where(&of_file)
+        .unwrap();
     mine.written("/p/b.md", &[&format!("{changed}More.\n")]);
     let left = "# One\n\n# Two\nMore.\n";
     assert!(
@@ -194,9 +205,10 @@ fn copies_from_files_go_along_and_others_are_counted() {
     for path in ["/t/a", "/t/fork", "/t/fork of the fork"] {
         mine.said(path, &[LAMP, path]);
     }
-    let memories = mine.engine.memories();
-    memories
-        .remember(&mine.ann, fact(LAMP, Visibility::Private))
+    mine.engine
+        .system(&mine.ann)
+        .memories()
+        .remember(fact(LAMP, Visibility::Private))
         .unwrap();
     let id = {
         let of_file = |memory: &&Memory| memory.attributes.contains_key(SOURCE_FILE);
@@ -204,7 +216,7 @@ fn copies_from_files_go_along_and_others_are_counted() {
         let mut lamps = memories.iter().filter(|memory| memory.content == LAMP);
         lamps.find(of_file).unwrap().id.clone()
     };
-    let forgetting = memories.forget_text(&mine.ann, &id);
+    let forgetting = mine.engine.system(&mine.ann).memories().forget_text(&id);
     assert_eq!(
         forgetting,
         Ok(Forgetting {
@@ -226,14 +238,23 @@ fn what_is_out_of_sight_comes_back_by_hand_alone() {
         source: Some("/t/a".to_owned()),
         ..Conditions::default()
     };
-    let memories = mine.engine.memories();
-    let marked = memories.forget_where(&mine.ann, &of_first).unwrap();
+    let marked = mine
+        .engine
+        .system(&mine.ann)
+        .memories()
+        .forget_where(&of_first)
+        .unwrap();
     assert_eq!((marked.memories, marked.equal), (2, 1));
     assert_eq!(mine.texts(), [KEY]);
     assert_eq!(mine.said("/t/b", &[LAMP, "new"]), counts(1, 0, 1));
     assert_eq!(mine.said("/t/a", &[LAMP, KEY]), counts(0, 2, 0));
     assert_eq!(mine.texts(), [KEY, "new"]);
-    let marked = memories.unforget_where(&mine.ann, &of_first).unwrap();
+    let marked = mine
+        .engine
+        .system(&mine.ann)
+        .memories()
+        .unforget_where(&of_first)
+        .unwrap();
     assert_eq!((marked.memories, marked.equal), (2, 0));
     assert_eq!(mine.said("/t/b", &[LAMP, "new"]), counts(1, 1, 0));
     // One at a time, with its copies, as a search shows one of them.
@@ -241,17 +262,33 @@ fn what_is_out_of_sight_comes_back_by_hand_alone() {
     mine.said(one, &["twice"]);
     mine.said(other, &["twice"]);
     let twice = mine.id("twice");
-    memories.forget_softly(&mine.ann, &twice).unwrap();
+    mine.engine
+        .system(&mine.ann)
+        .memories()
+        .forget_softly(&twice)
+        .unwrap();
     assert!(!mine.texts().contains(&"twice".to_owned()));
-    memories.unforget(&mine.ann, &twice).unwrap();
+    mine.engine
+        .system(&mine.ann)
+        .memories()
+        .unforget(&twice)
+        .unwrap();
     assert_eq!(
         mine.texts().iter().filter(|text| *text == "twice").count(),
         2
     );
     let id = mine.id("new");
-    memories.forget_softly(&mine.ann, &id).unwrap();
+    mine.engine
+        .system(&mine.ann)
+        .memories()
+        .forget_softly(&id)
+        .unwrap();
     assert_eq!(mine.said("/t/c", &["new"]), counts(0, 0, 1));
-    memories.unforget(&mine.ann, &id).unwrap();
+    mine.engine
+        .system(&mine.ann)
+        .memories()
+        .unforget(&id)
+        .unwrap();
     assert_eq!(mine.said("/t/c", &["new"]), counts(1, 0, 0));
 }
 
@@ -264,15 +301,18 @@ fn every_way_to_delete_holds() {
                 id: Some(mine.id(LAMP)),
                 ..Discard::default()
             };
-            assert_eq!(mine.engine.memories().discard(&mine.ann, &which), Ok(1));
+            assert_eq!(
+                mine.engine.system(&mine.ann).memories().discard(&which),
+                Ok(1)
+            );
         }),
         ("cleared", |mine| {
             let of_wing = CollectionFilter::Only(WING.to_owned());
-            let cleared = mine.engine.memories().clear(&mine.ann, of_wing);
+            let cleared = mine.engine.system(&mine.ann).memories().clear(of_wing);
             assert_eq!(cleared, Ok(1));
         }),
         ("wiped", |mine| {
-            assert_eq!(mine.engine.wipe(&mine.ann).unwrap().memories, 1);
+            assert_eq!(mine.engine.system(&mine.ann).wipe().unwrap().memories, 1);
         }),
     ];
     for (name, way) in ways {
@@ -285,9 +325,10 @@ fn every_way_to_delete_holds() {
         assert_eq!(mine.said("/t/a", &[LAMP]), counts(0, 0, 1), "{name}");
         assert_eq!(imported(&mine, &[LAMP], false), (0, 1), "{name}");
         let mut report = ImportReport::default();
-        let operations = mine.engine.imports();
-        operations
-            .import_records(&Caller::local(), &before, &mut report)
+        mine.engine
+            .system(&Caller::local())
+            .imports()
+            .import_records(&before, &mut report)
             .unwrap();
         assert_eq!(report.forgotten, 1, "{name}: {report:?}");
         assert_eq!(mine.texts(), Vec::<String>::new(), "{name}");
@@ -310,16 +351,18 @@ fn a_wipe_holds_against_older_records_and_keeps_no_name() {
     store.put_decision(&decision("green"), u64::MAX).unwrap();
     mine.said("/t/a", &[LAMP]);
     let before = archive(&**store);
-    mine.engine.wipe(&mine.ann).unwrap();
+    mine.engine.system(&mine.ann).wipe().unwrap();
     let left = format!("{:?}", store.tombstones(&Space::default(), None, 99));
     for word in ["ann", "lamp", "/t/a"] {
         assert!(!left.contains(word), "{left}");
     }
     let bring = |records: &[Archived], again: bool| {
         let mut report = ImportReport::default();
-        let operations = mine.engine.imports().again(again);
-        operations
-            .import_records(&Caller::local(), records, &mut report)
+        mine.engine
+            .system(&Caller::local())
+            .imports()
+            .again(again)
+            .import_records(records, &mut report)
             .unwrap();
         (report.stored, report.forgotten)
     };
@@ -328,7 +371,7 @@ fn a_wipe_holds_against_older_records_and_keeps_no_name() {
     assert_eq!(bring(&records, false), (0, 2));
     assert_eq!(bring(&records, true), (2, 0));
     // A decision of a later time is no part of what was wiped.
-    mine.engine.wipe(&mine.ann).unwrap();
+    mine.engine.system(&mine.ann).wipe().unwrap();
     mine.clock.advance(5);
     let later = Archived {
         space: Space::default(),
@@ -343,15 +386,18 @@ fn an_archive_brings_its_tombstones_along_and_what_was_filed_since() {
     one.said("/t/a", &[LAMP, KEY]);
     one.forget(LAMP);
     one.engine
+        .system(&one.ann)
         .memories()
-        .remember(&one.ann, fact(LAMP, Visibility::Private))
+        .remember(fact(LAMP, Visibility::Private))
         .unwrap();
     let all = archive(&*one.store.inner);
     let bring = |all: &[Archived]| {
         let mut report = ImportReport::default();
-        let operations = other.engine.imports();
-        operations
-            .import_records(&Caller::local(), all, &mut report)
+        other
+            .engine
+            .system(&Caller::local())
+            .imports()
+            .import_records(all, &mut report)
             .unwrap();
         (report.stored, report.present, report.forgotten)
     };
@@ -374,12 +420,21 @@ fn a_lifted_text_is_read_again() {
     let id = mine.id(LAMP);
     mine.forget(LAMP);
     mine.forget(KEY);
-    let memories = mine.engine.memories();
-    let refused = memories.lift(&mine.ann, &id).unwrap_err();
+    let refused = mine
+        .engine
+        .system(&mine.ann)
+        .memories()
+        .lift(&id)
+        .unwrap_err();
     assert_eq!(refused.code, ErrorCode::Forbidden);
-    let absent = memories.lift(&admin, &MemoryId::new("absent")).unwrap_err();
+    let absent = mine
+        .engine
+        .system(&admin)
+        .memories()
+        .lift(&MemoryId::new("absent"))
+        .unwrap_err();
     assert_eq!(absent.code, ErrorCode::NotFound);
-    let lifted = memories.lift(&admin, &id).unwrap();
+    let lifted = mine.engine.system(&admin).memories().lift(&id).unwrap();
     assert_eq!((lifted.memories, lifted.files), (2, 2));
     let again = mine.known("/t/a").unwrap();
     assert_eq!((again.bytes_read, again.parts), (0, 0));
@@ -389,7 +444,14 @@ fn a_lifted_text_is_read_again() {
         source: Some(source.to_owned()),
         ..Conditions::default()
     };
-    let lifted = |which: &Conditions| memories.lift_where(&admin, which).unwrap().memories;
+    let lifted = |which: &Conditions| {
+        mine.engine
+            .system(&admin)
+            .memories()
+            .lift_where(which)
+            .unwrap()
+            .memories
+    };
     assert_eq!(lifted(&of_source("/elsewhere")), 0);
     let typed = Conditions {
         sections: vec!["talk".to_owned()],
@@ -414,15 +476,23 @@ fn what_is_asked_for_again_is_filed_and_no_more_forgotten() {
     assert_eq!(imported(&mine, &[LAMP], true), (1, 0));
     assert_eq!(imported(&mine, &[LAMP, KEY], false), (1, 1));
     let read = mine.further("/t/b", 0, &[KEY, "new"]);
-    let sources = mine.engine.sources().again(true);
     let id_of = &|_: &SourceFile, part: &SourcePart, number: u64| {
         MemoryId::new(format!("{} {number}", part.content))
     };
     assert_eq!(
-        sources.preview_source(&mine.ann, id_of, &read),
+        mine.engine
+            .system(&mine.ann)
+            .sources()
+            .again(true)
+            .preview_source(id_of, &read),
         Ok(counts(2, 0, 0))
     );
-    let filed = sources.file_source(&mine.ann, id_of, read);
+    let filed = mine
+        .engine
+        .system(&mine.ann)
+        .sources()
+        .again(true)
+        .file_source(id_of, read);
     assert_eq!(filed, Ok(counts(2, 0, 0)));
     assert_eq!(mine.said("/t/c", &[KEY]), counts(1, 0, 0));
 }
@@ -436,8 +506,9 @@ fn nothing_is_read_for_a_memory_that_is_filed_by_hand() {
         assert!(!method.contains("tombstone"), "{method}");
         Ok(())
     });
-    let memories = mine.engine.memories();
-    memories
-        .remember(&mine.ann, fact(LAMP, Visibility::Common))
+    mine.engine
+        .system(&mine.ann)
+        .memories()
+        .remember(fact(LAMP, Visibility::Common))
         .unwrap();
 }

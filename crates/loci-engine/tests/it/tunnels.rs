@@ -39,15 +39,13 @@ fn file(
 ) -> MemoryId {
     let (collection, section) = (collection.map(str::to_owned), Some(section.to_owned()));
     engine
+        .system(caller)
         .memories()
-        .remember(
-            caller,
-            Remember {
-                collection,
-                section,
-                ..fact("text", visibility)
-            },
-        )
+        .remember(Remember {
+            collection,
+            section,
+            ..fact("text", visibility)
+        })
         .unwrap()
         .memory
         .id
@@ -62,7 +60,7 @@ fn ids(tunnels: &[Tunnel]) -> Vec<&str> {
 }
 
 fn seen(engine: &Engine, caller: &Caller) -> Vec<Tunnel> {
-    engine.graph().tunnels(caller, None, ALL).unwrap().0
+    engine.system(caller).graph().tunnels(None, ALL).unwrap().0
 }
 
 #[test]
@@ -71,8 +69,9 @@ fn a_pair_has_one_tunnel_either_way_round() {
     let ann = caller("ann", &WRITER);
     let (design, schema) = (common(&engine, API), common(&engine, DATABASE));
     let made = engine
+        .system(&ann)
         .graph()
-        .create_tunnel(&ann, end(API), end_at(DATABASE, &schema), Some("needs"))
+        .create_tunnel(end(API), end_at(DATABASE, &schema), Some("needs"))
         .unwrap();
     assert!(
         made.id.len() == 16 && made.id.bytes().all(|byte| byte.is_ascii_hexdigit()),
@@ -89,8 +88,9 @@ fn a_pair_has_one_tunnel_either_way_round() {
         (Some("is stored as"), "is stored as"),
     ] {
         let again = engine
+            .system(&caller("bob", &WRITER))
             .graph()
-            .create_tunnel(&caller("bob", &WRITER), end(DATABASE), end(API), label)
+            .create_tunnel(end(DATABASE), end(API), label)
             .unwrap();
         assert_eq!(
             again,
@@ -102,8 +102,9 @@ fn a_pair_has_one_tunnel_either_way_round() {
         );
     }
     let named = engine
+        .system(&ann)
         .graph()
-        .create_tunnel(&ann, end(DATABASE), end_at(API, &design), None)
+        .create_tunnel(end(DATABASE), end_at(API, &design), None)
         .unwrap();
     assert_eq!(
         (named.source, named.target),
@@ -111,13 +112,15 @@ fn a_pair_has_one_tunnel_either_way_round() {
     );
     assert_eq!(ids(&seen(&engine, &ann)), [&made.id]);
     engine
+        .system(&caller("bob", &WRITER))
         .graph()
-        .delete_tunnel(&caller("bob", &WRITER), &made.id)
+        .delete_tunnel(&made.id)
         .unwrap();
     assert_eq!(
         engine
+            .system(&ann)
             .graph()
-            .delete_tunnel(&ann, &made.id)
+            .delete_tunnel(&made.id)
             .unwrap_err()
             .code,
         ErrorCode::NotFound
@@ -125,8 +128,9 @@ fn a_pair_has_one_tunnel_either_way_round() {
     // The id depends only on the locations, and is the same in every version.
     assert_eq!(
         engine
+            .system(&ann)
             .graph()
-            .create_tunnel(&ann, end(DATABASE), end(API), None)
+            .create_tunnel(end(DATABASE), end(API), None)
             .unwrap()
             .id,
         made.id
@@ -210,8 +214,9 @@ fn what_cannot_be_tied() {
     ];
     for (source, target, label, code, named) in rows {
         let error = engine
+            .system(&ann)
             .graph()
-            .create_tunnel(&ann, source, target, Some(label))
+            .create_tunnel(source, target, Some(label))
             .unwrap_err();
         assert!(
             error.code == code && error.message.contains(named),
@@ -219,8 +224,9 @@ fn what_cannot_be_tied() {
         );
     }
     let error = engine
+        .system(&ann)
         .graph()
-        .create_tunnel(&ann, end(API), end(DATABASE), Some(&"x".repeat(5_000)))
+        .create_tunnel(end(API), end(DATABASE), Some(&"x".repeat(5_000)))
         .unwrap_err();
     assert_eq!(error.code, ErrorCode::TooLarge);
     assert_eq!(seen(&engine, &Caller::local()), []);
@@ -239,13 +245,15 @@ fn a_tunnel_to_what_others_may_not_read_is_its_owners() {
     file(&engine, &ann, vault, Visibility::Private);
     file(&engine, &bob, vault, Visibility::Private);
     let anns = engine
+        .system(&ann)
         .graph()
-        .create_tunnel(&ann, end(API), end(vault), Some("ann says"))
+        .create_tunnel(end(API), end(vault), Some("ann says"))
         .unwrap();
     clock.advance(1);
     let bobs = engine
+        .system(&bob)
         .graph()
-        .create_tunnel(&bob, end(vault), end(API), Some("bob says"))
+        .create_tunnel(end(vault), end(API), Some("bob says"))
         .unwrap();
     assert!(!anns.is_common && !bobs.is_common && anns.id != bobs.id);
     assert_eq!(ids(&seen(&engine, &ann)), [&anns.id]);
@@ -260,8 +268,9 @@ fn a_tunnel_to_what_others_may_not_read_is_its_owners() {
     assert_eq!(ids(&seen(&engine, &claiming)), [""; 0]);
     assert_eq!(
         engine
+            .system(&bob)
             .graph()
-            .delete_tunnel(&bob, &anns.id)
+            .delete_tunnel(&anns.id)
             .unwrap_err()
             .code,
         ErrorCode::NotFound
@@ -269,8 +278,9 @@ fn a_tunnel_to_what_others_may_not_read_is_its_owners() {
     // It stays private when a caller adds a memory that every caller may read.
     common(&engine, vault);
     let again = engine
+        .system(&ann)
         .graph()
-        .create_tunnel(&ann, end(vault), end(API), None)
+        .create_tunnel(end(vault), end(API), None)
         .unwrap();
     assert_eq!(
         (again.id.as_str(), again.label.as_str(), again.is_common),
@@ -278,22 +288,28 @@ fn a_tunnel_to_what_others_may_not_read_is_its_owners() {
     );
     clock.advance(1);
     let commons = engine
+        .system(&caller("eve", &WRITER))
         .graph()
-        .create_tunnel(&caller("eve", &WRITER), end(vault), end(API), None)
+        .create_tunnel(end(vault), end(API), None)
         .unwrap();
     assert!(commons.is_common && commons.label.is_empty());
     assert_eq!(ids(&seen(&engine, &anonymous())), [&commons.id]);
-    engine.wipe(&ann).unwrap();
+    engine.system(&ann).wipe().unwrap();
     assert_eq!(ids(&seen(&engine, &local)), [&bobs.id, &commons.id]);
     assert_eq!(
         engine
+            .system(&caller("ann", &[Scope::Read]))
             .graph()
-            .delete_tunnel(&caller("ann", &[Scope::Read]), &commons.id)
+            .delete_tunnel(&commons.id)
             .unwrap_err()
             .code,
         ErrorCode::Forbidden
     );
-    engine.graph().delete_tunnel(&local, &bobs.id).unwrap();
+    engine
+        .system(&local)
+        .graph()
+        .delete_tunnel(&bobs.id)
+        .unwrap();
 }
 
 /// A memory that only a strict tool set hides from anonymous callers does not make a location
@@ -309,15 +325,17 @@ fn a_shared_memory_makes_no_place_common() {
         Visibility::Shared,
     );
     let made = engine
+        .system(&caller("bob", &WRITER))
         .graph()
-        .create_tunnel(&caller("bob", &WRITER), end(API), end(DATABASE), None)
+        .create_tunnel(end(API), end(DATABASE), None)
         .unwrap();
     assert!(!made.is_common);
     file(&engine, &anonymous(), DATABASE, Visibility::Private);
     assert!(
         engine
+            .system(&caller("eve", &WRITER))
             .graph()
-            .create_tunnel(&caller("eve", &WRITER), end(API), end(DATABASE), None)
+            .create_tunnel(end(API), end(DATABASE), None)
             .unwrap()
             .is_common
     );
@@ -330,8 +348,9 @@ fn an_end_names_its_memory_to_those_who_may_read_it() {
     let (design, _) = (common(&engine, API), common(&engine, DATABASE));
     let private = file(&engine, &ann, DATABASE, Visibility::Private);
     let made = engine
+        .system(&ann)
         .graph()
-        .create_tunnel(&ann, end_at(API, &design), end_at(DATABASE, &private), None)
+        .create_tunnel(end_at(API, &design), end_at(DATABASE, &private), None)
         .unwrap();
     let memories = |tunnel: &Tunnel| [&tunnel.source, &tunnel.target].map(|end| end.memory.clone());
     let both = [Some(design.clone()), Some(private.clone())];
@@ -343,16 +362,18 @@ fn an_end_names_its_memory_to_those_who_may_read_it() {
     assert_eq!(
         memories(
             &engine
+                .system(&bob)
                 .graph()
-                .create_tunnel(&bob, end(API), end(DATABASE), None)
+                .create_tunnel(end(API), end(DATABASE), None)
                 .unwrap()
         ),
         one
     );
     assert_eq!(memories(&seen(&engine, &ann)[0]), both);
     let followed = engine
+        .system(&bob)
         .graph()
-        .follow_tunnels(&bob, API.0, API.1, 5)
+        .follow_tunnels(API.0, API.1, 5)
         .unwrap();
     assert_eq!(
         (
@@ -367,31 +388,37 @@ fn an_end_names_its_memory_to_those_who_may_read_it() {
             collection: Some(Some(collection.to_owned())),
             ..Refile::default()
         };
-        engine.memories().refile(&ann, &private, refile).unwrap();
+        engine
+            .system(&ann)
+            .memories()
+            .refile(&private, refile)
+            .unwrap();
     };
     to("elsewhere");
     assert_eq!(memories(&seen(&engine, &ann)[0]), one);
     to("database");
     assert_eq!(memories(&seen(&engine, &ann)[0]), both);
-    engine.memories().forget(&ann, &private).unwrap();
+    engine.system(&ann).memories().forget(&private).unwrap();
     assert_eq!(
         memories(&seen(&engine, &ann)[0]),
         [Some(design.clone()), None]
     );
-    engine.memories().forget(&ann, &design).unwrap();
+    engine.system(&ann).memories().forget(&design).unwrap();
     // The location is empty, and the tunnel can still be deleted.
     assert_eq!(memories(&seen(&engine, &ann)[0]), [None, None]);
     assert_eq!(
         engine
+            .system(&ann)
             .graph()
-            .follow_tunnels(&ann, API.0, API.1, 5)
+            .follow_tunnels(API.0, API.1, 5)
             .unwrap_err()
             .code,
         ErrorCode::NotFound
     );
     let back = engine
+        .system(&ann)
         .graph()
-        .follow_tunnels(&ann, DATABASE.0, DATABASE.1, 5)
+        .follow_tunnels(DATABASE.0, DATABASE.1, 5)
         .unwrap();
     assert_eq!(
         (
@@ -414,16 +441,18 @@ fn tunnels_of_one_collection() {
     }
     let tie = |one, other| {
         engine
+            .system(&local)
             .graph()
-            .create_tunnel(&local, end(one), end(other), None)
+            .create_tunnel(end(one), end(other), None)
             .unwrap()
             .id
     };
     let (first, second, third) = (tie(API, DATABASE), tie(desk, API), tie(API, plan));
     let of = |collection| {
         let mut found: Vec<String> = engine
+            .system(&local)
             .graph()
-            .tunnels(&local, Some(collection), ALL)
+            .tunnels(Some(collection), ALL)
             .unwrap()
             .0
             .into_iter()
@@ -449,8 +478,9 @@ fn tunnels_of_one_collection() {
         (0, 0, &[]),
     ] {
         let page = engine
+            .system(&local)
             .graph()
-            .tunnels(&local, None, Page { offset, limit })
+            .tunnels(None, Page { offset, limit })
             .unwrap();
         assert_eq!(
             (&page.0[..], page.1),
@@ -485,23 +515,15 @@ fn where_a_place_leads() {
         })
         .collect();
     let zoo = engine
+        .system(&local)
         .graph()
-        .create_tunnel(
-            &local,
-            end((Some("zoo"), "design")),
-            end(API),
-            Some("animals"),
-        )
+        .create_tunnel(end((Some("zoo"), "design")), end(API), Some("animals"))
         .unwrap();
     clock.advance(1);
     let needs = engine
+        .system(&local)
         .graph()
-        .create_tunnel(
-            &local,
-            end(API),
-            end_at(DATABASE, &schema[1]),
-            Some("needs"),
-        )
+        .create_tunnel(end(API), end_at(DATABASE, &schema[1]), Some("needs"))
         .unwrap();
     let ids = |followed: &Followed| {
         followed
@@ -511,8 +533,9 @@ fn where_a_place_leads() {
             .collect::<Vec<_>>()
     };
     let followed = engine
+        .system(&local)
         .graph()
-        .follow_tunnels(&local, API.0, API.1, 3)
+        .follow_tunnels(API.0, API.1, 3)
         .unwrap();
     let shown: Vec<_> = followed
         .iter()
@@ -538,8 +561,9 @@ fn where_a_place_leads() {
     );
     // From the other end it leads back.
     let back = engine
+        .system(&local)
         .graph()
-        .follow_tunnels(&local, DATABASE.0, DATABASE.1, 0)
+        .follow_tunnels(DATABASE.0, DATABASE.1, 0)
         .unwrap();
     assert_eq!(
         (
@@ -552,14 +576,16 @@ fn where_a_place_leads() {
     );
     assert_eq!(
         engine
+            .system(&local)
             .graph()
-            .follow_tunnels(&local, Some("api"), "general", 3)
+            .follow_tunnels(Some("api"), "general", 3)
             .unwrap(),
         []
     );
     let error = engine
+        .system(&local)
         .graph()
-        .follow_tunnels(&local, Some("apis"), "design", 3)
+        .follow_tunnels(Some("apis"), "design", 3)
         .unwrap_err();
     assert_eq!(error.code, ErrorCode::NotFound);
     assert!(
@@ -585,28 +611,32 @@ fn what_is_apart_is_there_for_its_own_tool_set() {
         ..fact("dear diary", Visibility::Common)
     };
     let entry = engine
+        .system(&diarist)
         .memories()
-        .remember(&diarist, entry)
+        .remember(entry)
         .unwrap()
         .memory
         .id;
     common(&engine, API);
     assert_eq!(
         engine
+            .system(&other)
             .graph()
-            .create_tunnel(&other, end(API), end(diary), None)
+            .create_tunnel(end(API), end(diary), None)
             .unwrap_err()
             .code,
         ErrorCode::NotFound
     );
     let made = engine
+        .system(&diarist)
         .graph()
-        .create_tunnel(&diarist, end(API), end_at(diary, &entry), None)
+        .create_tunnel(end(API), end_at(diary, &entry), None)
         .unwrap();
     assert_eq!(
         engine
+            .system(&diarist)
             .graph()
-            .follow_tunnels(&diarist, API.0, API.1, 1)
+            .follow_tunnels(API.0, API.1, 1)
             .unwrap()[0]
             .memories[0]
             .id,
@@ -614,8 +644,9 @@ fn what_is_apart_is_there_for_its_own_tool_set() {
     );
     assert_eq!(
         engine
+            .system(&other)
             .graph()
-            .follow_tunnels(&other, API.0, API.1, 1)
+            .follow_tunnels(API.0, API.1, 1)
             .unwrap()[0]
             .total,
         0
@@ -637,8 +668,9 @@ fn there_are_at_most_so_many() {
         common(&engine, place);
     }
     let made = engine
+        .system(&local)
         .graph()
-        .create_tunnel(&local, end(API), end(DATABASE), None)
+        .create_tunnel(end(API), end(DATABASE), None)
         .unwrap();
     let more = |owner: Option<&str>, is_common| {
         let prefix = owner.unwrap_or_default();
@@ -665,22 +697,25 @@ fn there_are_at_most_so_many() {
     more(Some("local"), true);
     let third = |caller: &Caller| {
         engine
+            .system(caller)
             .graph()
-            .create_tunnel(caller, end(API), end((None, "desk")), None)
+            .create_tunnel(end(API), end((None, "desk")), None)
     };
     assert_eq!(third(&local).unwrap_err().code, ErrorCode::TooLarge);
     assert_eq!(
         engine
+            .system(&local)
             .graph()
-            .create_tunnel(&local, end(DATABASE), end(API), Some("again"))
+            .create_tunnel(end(DATABASE), end(API), Some("again"))
             .unwrap()
             .label,
         "again"
     );
     assert_eq!(
         engine
+            .system(&local)
             .graph()
-            .follow_tunnels(&local, API.0, API.1, 1)
+            .follow_tunnels(API.0, API.1, 1)
             .unwrap()
             .len(),
         limits::TRAVERSED_MAX
@@ -689,17 +724,23 @@ fn there_are_at_most_so_many() {
     let ann = caller("ann", &WRITER);
     more(Some("bob"), false);
     let of_ann = third(&ann).unwrap();
-    engine.graph().delete_tunnel(&ann, &of_ann.id).unwrap();
+    engine
+        .system(&ann)
+        .graph()
+        .delete_tunnel(&of_ann.id)
+        .unwrap();
     // Anonymous callers share the tunnels without an owner.
     more(None, false);
     let of_nobody = third(&anonymous()).unwrap();
     engine
+        .system(&anonymous())
         .graph()
-        .delete_tunnel(&anonymous(), &of_nobody.id)
+        .delete_tunnel(&of_nobody.id)
         .unwrap();
     engine
+        .system(&anonymous())
         .graph()
-        .create_tunnel(&anonymous(), end(DATABASE), end((None, "desk")), None)
+        .create_tunnel(end(DATABASE), end((None, "desk")), None)
         .unwrap();
     assert_eq!(third(&anonymous()).unwrap_err().code, ErrorCode::TooLarge);
     assert_eq!(third(&ann).unwrap().id, of_ann.id);
@@ -741,22 +782,25 @@ fn what_another_process_ties_meanwhile_is_kept() {
             schema = Some(common(engine, DATABASE));
             if !is_new {
                 engine
+                    .system(&local)
                     .graph()
-                    .create_tunnel(&local, end(API), end(DATABASE), Some("needs"))
+                    .create_tunnel(end(API), end(DATABASE), Some("needs"))
                     .unwrap();
             }
         };
         let bob = caller("bob", &WRITER);
         let engine = interrupted(begin, move |other| {
             other
+                .system(&bob)
                 .graph()
-                .create_tunnel(&bob, end(DATABASE), end(API), Some("is stored as"))
+                .create_tunnel(end(DATABASE), end(API), Some("is stored as"))
                 .map(drop)
         });
         let named = end_at(DATABASE, &schema.unwrap());
         let tied = engine
+            .system(&local)
             .graph()
-            .create_tunnel(&local, end(API), named.clone(), None)
+            .create_tunnel(end(API), named.clone(), None)
             .unwrap();
         assert_eq!(
             (tied.label.as_str(), &seen(&engine, &local)[..]),
@@ -786,23 +830,26 @@ fn no_tunnel_leads_to_what_is_gone_by_then() {
                 ..fact("text", Visibility::Common)
             };
             engine
+                .system(&local)
                 .memories()
-                .remember_as(&local, &made, request)
+                .remember_as(&made, request)
                 .unwrap();
             if !is_new {
                 engine
+                    .system(&local)
                     .graph()
-                    .create_tunnel(&local, end(API), end(DATABASE), None)
+                    .create_tunnel(end(API), end(DATABASE), None)
                     .unwrap();
             }
         };
         let (gone, by) = (schema.clone(), Caller::local());
         let engine = interrupted(begin, move |other| {
-            other.memories().forget(&by, &gone).map(drop)
+            other.system(&by).memories().forget(&gone).map(drop)
         });
         let error = engine
+            .system(&local)
             .graph()
-            .create_tunnel(&local, end(API), end_at(DATABASE, &schema), None)
+            .create_tunnel(end(API), end_at(DATABASE, &schema), None)
             .unwrap_err();
         assert!(
             error.code == ErrorCode::NotFound && error.message.contains("schema"),
@@ -826,11 +873,12 @@ fn a_wipe_meanwhile_leaves_no_tunnel() {
             file(engine, &ann, place, Visibility::Private);
         }
     };
-    let engine = interrupted(begin, move |other| other.wipe(&wiped).map(drop));
+    let engine = interrupted(begin, move |other| other.system(&wiped).wipe().map(drop));
     assert_eq!(
         engine
+            .system(&ann)
             .graph()
-            .create_tunnel(&ann, end(API), end(DATABASE), None)
+            .create_tunnel(end(API), end(DATABASE), None)
             .unwrap_err()
             .code,
         ErrorCode::NotFound
@@ -896,11 +944,15 @@ fn random_ties_are_as_in_a_model() {
                 }
                 2 if !memories.is_empty() => {
                     let (id, ..) = memories.swap_remove(random.below(memories.len()));
-                    engine.memories().forget(&Caller::local(), &id).unwrap();
+                    engine
+                        .system(&Caller::local())
+                        .memories()
+                        .forget(&id)
+                        .unwrap();
                 }
                 3 if !tied.is_empty() => {
                     let at = random.below(tied.len());
-                    let outcome = engine.graph().delete_tunnel(&by, &tied[at].id);
+                    let outcome = engine.system(&by).graph().delete_tunnel(&tied[at].id);
                     assert_eq!(
                         outcome.is_ok(),
                         sees(&&tied[at]),
@@ -912,10 +964,11 @@ fn random_ties_are_as_in_a_model() {
                 }
                 _ => {
                     let label = random.chance(50).then(|| step.to_string());
-                    let made =
-                        engine
-                            .graph()
-                            .create_tunnel(&by, end(place), end(other), label.as_deref());
+                    let made = engine.system(&by).graph().create_tunnel(
+                        end(place),
+                        end(other),
+                        label.as_deref(),
+                    );
                     let are_there =
                         [place, other].map(|place| readable(&memories, place, Some(name)) > 0);
                     if place == other || are_there != [true, true] {
@@ -966,7 +1019,10 @@ fn random_ties_are_as_in_a_model() {
                     expected.iter().map(modelled).collect::<Vec<_>>(),
                     "seed {seed}, step {step}"
                 );
-                let followed = engine.graph().follow_tunnels(&by, place.0, place.1, 2);
+                let followed = engine
+                    .system(&by)
+                    .graph()
+                    .follow_tunnels(place.0, place.1, 2);
                 if readable(&memories, place, Some(name)) == 0 {
                     assert!(followed.is_err(), "seed {seed}, step {step}");
                     continue;

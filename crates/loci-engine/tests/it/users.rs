@@ -115,17 +115,17 @@ fn a_dry_run_counts_what_is_deleted() {
         let which = which(&ids);
         let before = all(&engine, &bob);
         assert_eq!(
-            engine.memories().count_discarded(&ann, &which),
+            engine.system(&ann).memories().count_discarded(&which),
             Ok(expected),
             "{name}"
         );
         assert_eq!(
-            engine.memories().discard(&ann, &which),
+            engine.system(&ann).memories().discard(&which),
             Ok(expected),
             "{name}"
         );
         assert_eq!(
-            engine.memories().count_discarded(&ann, &which),
+            engine.system(&ann).memories().count_discarded(&which),
             Ok(0),
             "{name}"
         );
@@ -139,8 +139,9 @@ fn at(seconds: i64) -> Timestamp {
 
 fn all(engine: &Engine, caller: &Caller) -> u64 {
     engine
+        .system(caller)
         .listings()
-        .count_by_status(caller)
+        .count_by_status()
         .unwrap()
         .into_iter()
         .map(|row| row.memories)
@@ -162,8 +163,11 @@ fn a_message_and_what_was_made_from_it_go_together() {
             id: Some(id.clone()),
             ..Discard::default()
         };
-        assert_eq!(engine.memories().count_discarded(&ann, &which), Ok(1));
-        assert_eq!(engine.memories().discard(&ann, &which), Ok(1));
+        assert_eq!(
+            engine.system(&ann).memories().count_discarded(&which),
+            Ok(1)
+        );
+        assert_eq!(engine.system(&ann).memories().discard(&which), Ok(1));
         assert_eq!(
             (all(&engine, &ann), found(&engine, &ann, "budget")),
             (0, Vec::new())
@@ -178,8 +182,8 @@ fn a_message_and_what_was_made_from_it_go_together() {
 #[test]
 fn a_message_goes_with_what_was_made_from_it_wherever_that_is_deleted() {
     let rows: [fn(&Engine, &Caller, &MemoryId); 2] = [
-        |engine, caller, id| engine.memories().forget(caller, id).unwrap(),
-        |engine, caller, id| drop(engine.memories().forget_softly(caller, id).unwrap()),
+        |engine, caller, id| engine.system(caller).memories().forget(id).unwrap(),
+        |engine, caller, id| drop(engine.system(caller).memories().forget_softly(id).unwrap()),
     ];
     for delete in rows {
         let Bench { engine, .. } = bench();
@@ -196,7 +200,13 @@ fn a_message_goes_with_what_was_made_from_it_wherever_that_is_deleted() {
         let left = |caller| {
             (
                 all(&engine, caller),
-                engine.search().recall(caller, &both).unwrap().hits.len(),
+                engine
+                    .system(caller)
+                    .search()
+                    .recall(&both)
+                    .unwrap()
+                    .hits
+                    .len(),
             )
         };
         assert_eq!([left(&ann), left(&bob)], [(0, 0), (2, 1)]);
@@ -211,10 +221,13 @@ fn many_memories_are_deleted_in_several_transactions() {
         say(&engine, &ann, "c1", vec![tagged("a"); 100]).unwrap();
     }
     assert_eq!(
-        engine.memories().count_discarded(&ann, &by_tag("a")),
+        engine.system(&ann).memories().count_discarded(&by_tag("a")),
         Ok(600)
     );
-    assert_eq!(engine.memories().discard(&ann, &by_tag("a")), Ok(600));
+    assert_eq!(
+        engine.system(&ann).memories().discard(&by_tag("a")),
+        Ok(600)
+    );
     assert_eq!(all(&engine, &ann), 0);
 }
 
@@ -223,14 +236,12 @@ fn deleting_asks_for_a_condition_a_user_and_the_scope() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
     engine
+        .system(&anonymous())
         .memories()
-        .remember(
-            &anonymous(),
-            Remember {
-                tags: vec!["a".to_owned()],
-                ..fact("x", Visibility::Common)
-            },
-        )
+        .remember(Remember {
+            tags: vec!["a".to_owned()],
+            ..fact("x", Visibility::Common)
+        })
         .unwrap();
     let rows = [
         (ann.clone(), Discard::default(), ErrorCode::InvalidArgument),
@@ -244,14 +255,20 @@ fn deleting_asks_for_a_condition_a_user_and_the_scope() {
     ];
     for (caller, which, code) in rows {
         assert_eq!(
-            engine.memories().discard(&caller, &which).unwrap_err().code,
+            engine
+                .system(&caller)
+                .memories()
+                .discard(&which)
+                .unwrap_err()
+                .code,
             code,
             "{caller:?}"
         );
         assert_eq!(
             engine
+                .system(&caller)
                 .memories()
-                .count_discarded(&caller, &which)
+                .count_discarded(&which)
                 .unwrap_err()
                 .code,
             code,
@@ -260,7 +277,10 @@ fn deleting_asks_for_a_condition_a_user_and_the_scope() {
     }
     // Records of other owners, or without one, are not the admin's own.
     assert_eq!(
-        engine.memories().discard(&Caller::local(), &by_tag("a")),
+        engine
+            .system(&Caller::local())
+            .memories()
+            .discard(&by_tag("a")),
         Ok(0)
     );
     assert_eq!(engine.size().unwrap().memories, 1);
@@ -283,8 +303,9 @@ fn a_census_counts_the_callers_conversations() {
     .unwrap();
     say(&engine, &ann, "c2", vec![message(Role::Human, LONG)]).unwrap();
     engine
+        .system(&ann)
         .memories()
-        .remember(&ann, fact("not of a conversation", Visibility::Private))
+        .remember(fact("not of a conversation", Visibility::Private))
         .unwrap();
     complete(
         &store,
@@ -303,13 +324,26 @@ fn a_census_counts_the_callers_conversations() {
         row(Tier::LongTerm, Some(EnrichmentStatus::Completed), 1),
     ];
     assert_eq!(
-        engine.listings().count_by_status(&ann).unwrap(),
+        engine.system(&ann).listings().count_by_status().unwrap(),
         [&long_term[..], &[row(Tier::ShortTerm, None, 3)]].concat()
     );
-    assert_eq!(engine.listings().count_by_status(&bob).unwrap(), []);
-    assert_eq!(engine.listings().count_by_status(&anonymous()).unwrap(), []);
+    assert_eq!(
+        engine.system(&bob).listings().count_by_status().unwrap(),
+        []
+    );
+    assert_eq!(
+        engine
+            .system(&anonymous())
+            .listings()
+            .count_by_status()
+            .unwrap(),
+        []
+    );
     clock.advance(86_400);
-    assert_eq!(engine.listings().count_by_status(&ann).unwrap(), long_term);
+    assert_eq!(
+        engine.system(&ann).listings().count_by_status().unwrap(),
+        long_term
+    );
 }
 
 #[test]
@@ -318,32 +352,39 @@ fn a_decision_is_kept_under_its_key_until_it_expires() {
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
     let value = |caller: &Caller| {
         engine
+            .system(caller)
             .conversations()
-            .decided(caller, "theme")
+            .decided("theme")
             .unwrap()
             .map(|decision| decision.value)
     };
     let created_at = engine.now();
     assert_eq!(
-        engine.conversations().decide(&ann, "theme", "dark", None),
+        engine
+            .system(&ann)
+            .conversations()
+            .decide("theme", "dark", None),
         Ok(true)
     );
     assert_eq!(
         engine
+            .system(&bob)
             .conversations()
-            .decide(&bob, "theme", "light", Some(2)),
+            .decide("theme", "light", Some(2)),
         Ok(true)
     );
     clock.advance(86_400);
     assert_eq!(
         engine
+            .system(&ann)
             .conversations()
-            .decide(&ann, "theme", "darker", Some(1)),
+            .decide("theme", "darker", Some(1)),
         Ok(false)
     );
     let decision = engine
+        .system(&ann)
         .conversations()
-        .decided(&ann, "theme")
+        .decided("theme")
         .unwrap()
         .unwrap();
     let tomorrow = Some(engine.now().plus_seconds(86_400));
@@ -363,7 +404,10 @@ fn a_decision_is_kept_under_its_key_until_it_expires() {
     clock.advance(86_400);
     assert_eq!((value(&ann), value(&bob)), (None, None));
     assert_eq!(
-        engine.conversations().decide(&ann, "theme", "dark", None),
+        engine
+            .system(&ann)
+            .conversations()
+            .decide("theme", "dark", None),
         Ok(true)
     );
 }
@@ -389,8 +433,9 @@ fn a_decision_has_limits() {
     ];
     for (key, value, ttl_days, code, beginning) in rows {
         let error = engine
+            .system(&ann)
             .conversations()
-            .decide(&ann, key, value, ttl_days)
+            .decide(key, value, ttl_days)
             .unwrap_err();
         assert_eq!(
             (error.code, error.message.starts_with(beginning)),
@@ -401,20 +446,27 @@ fn a_decision_has_limits() {
     }
     assert_eq!(
         engine
+            .system(&anonymous())
             .conversations()
-            .decide(&anonymous(), "k", "v", None)
+            .decide("k", "v", None)
             .unwrap_err()
             .code,
         ErrorCode::Forbidden
     );
     assert_eq!(
         engine
+            .system(&ann)
             .conversations()
-            .decide(&ann, "k", "v", Some(days_max)),
+            .decide("k", "v", Some(days_max)),
         Ok(true)
     );
     assert_eq!(
-        engine.conversations().decided(&ann, "").unwrap_err().code,
+        engine
+            .system(&ann)
+            .conversations()
+            .decided("")
+            .unwrap_err()
+            .code,
         ErrorCode::InvalidArgument
     );
 }
@@ -426,34 +478,39 @@ fn a_wipe_takes_everything_of_one_user() {
     for user in [&ann, &bob] {
         say(&engine, user, "c1", vec![message(Role::Human, LONG)]).unwrap();
         engine
+            .system(user)
             .memories()
-            .remember(user, fact("private", Visibility::Private))
+            .remember(fact("private", Visibility::Private))
             .unwrap();
         engine
+            .system(user)
             .memories()
-            .remember(user, fact("common", Visibility::Common))
+            .remember(fact("common", Visibility::Common))
             .unwrap();
         engine
+            .system(user)
             .conversations()
-            .cache_answer(user, mint(), "when is the meeting?", "on Friday")
+            .cache_answer(mint(), "when is the meeting?", "on Friday")
             .unwrap();
         engine
+            .system(user)
             .conversations()
-            .decide(user, "theme", "dark", None)
+            .decide("theme", "dark", None)
             .unwrap();
         engine
+            .system(user)
             .search()
-            .recall(
-                user,
-                &Recall {
-                    counts_access: true,
-                    ..question("budget")
-                },
-            )
+            .recall(&Recall {
+                counts_access: true,
+                ..question("budget")
+            })
             .unwrap();
     }
     for caller in [anonymous(), caller("ann", &[Scope::Read])] {
-        assert_eq!(engine.wipe(&caller).unwrap_err().code, ErrorCode::Forbidden);
+        assert_eq!(
+            engine.system(&caller).wipe().unwrap_err().code,
+            ErrorCode::Forbidden
+        );
     }
     // An audit entry that was not written yet counts, too.
     engine.audit().record(audit_entry("ann", engine.now()));
@@ -463,17 +520,24 @@ fn a_wipe_takes_everything_of_one_user() {
         audit_entries: 1,
         decisions: 1,
     };
-    assert_eq!(engine.wipe(&ann), Ok(wiped));
-    assert_eq!(engine.listings().count_by_status(&ann), Ok(Vec::new()));
+    assert_eq!(engine.system(&ann).wipe(), Ok(wiped));
+    assert_eq!(
+        engine.system(&ann).listings().count_by_status(),
+        Ok(Vec::new())
+    );
     assert_eq!(
         engine
+            .system(&ann)
             .conversations()
-            .cached_answer(&ann, "when is the meeting?", None)
+            .cached_answer("when is the meeting?", None)
             .unwrap()
             .0,
         None
     );
-    assert_eq!(engine.conversations().decided(&ann, "theme"), Ok(None));
+    assert_eq!(
+        engine.system(&ann).conversations().decided("theme"),
+        Ok(None)
+    );
     let mut left: Vec<_> = listed(&engine, &ann)
         .into_iter()
         .map(|memory| (memory.content, memory.owner))
@@ -492,21 +556,23 @@ fn a_wipe_takes_everything_of_one_user() {
         ]
     );
     assert_eq!(store.thread_end(&ann.space, "ann", "c1"), Ok(0));
-    assert_eq!(engine.wipe(&ann), Ok(Wiped::default()));
+    assert_eq!(engine.system(&ann).wipe(), Ok(Wiped::default()));
 
     assert_eq!(all(&engine, &bob), 2);
     assert!(
         engine
+            .system(&bob)
             .conversations()
-            .cached_answer(&bob, "when is the meeting?", None)
+            .cached_answer("when is the meeting?", None)
             .unwrap()
             .0
             .is_some()
     );
     assert!(
         engine
+            .system(&bob)
             .conversations()
-            .decided(&bob, "theme")
+            .decided("theme")
             .unwrap()
             .is_some()
     );
@@ -547,8 +613,9 @@ fn a_write_under_way_does_not_outlive_a_wipe() {
         }),
         ("remember", |engine, ann, _| {
             engine
+                .system(ann)
                 .memories()
-                .remember(ann, fact(LONG, Visibility::Private))
+                .remember(fact(LONG, Visibility::Private))
                 .map(drop)
         }),
         ("supersede", |engine, ann, old| {
@@ -556,12 +623,13 @@ fn a_write_under_way_does_not_outlive_a_wipe() {
                 supersedes: Some(old.clone()),
                 ..fact(LONG, Visibility::Private)
             };
-            engine.memories().remember(ann, request).map(drop)
+            engine.system(ann).memories().remember(request).map(drop)
         }),
         ("cache_answer", |engine, ann, _| {
             engine
+                .system(ann)
                 .conversations()
-                .cache_answer(ann, mint(), LONG, "yes")
+                .cache_answer(mint(), LONG, "yes")
         }),
     ];
     for (name, write) in writes {
@@ -580,8 +648,9 @@ fn a_write_under_way_does_not_outlive_a_wipe() {
         );
         let ann = caller("ann", &WRITER);
         let old = other
+            .system(&ann)
             .memories()
-            .remember(&ann, fact("everybody may change this", Visibility::Common))
+            .remember(fact("everybody may change this", Visibility::Common))
             .unwrap()
             .memory
             .id;
@@ -589,7 +658,7 @@ fn a_write_under_way_does_not_outlive_a_wipe() {
         thread::scope(|scope| {
             let written = scope.spawn(|| write(&engine, &ann, &old));
             embedder.wait_until_entered();
-            other.wipe(&ann).unwrap();
+            other.system(&ann).wipe().unwrap();
             // A caller that continues after the wipe is not a reason to let the older write
             // through.
             say(&other, &ann, "c1", vec![message(Role::Human, "after")]).unwrap();
@@ -603,7 +672,7 @@ fn a_write_under_way_does_not_outlive_a_wipe() {
         assert_eq!(all(&other, &ann), 1, "{name}");
         assert_eq!(listed(&other, &ann).len(), 1, "{name}");
         assert_eq!(
-            other.conversations().forget_answers(&ann, None),
+            other.system(&ann).conversations().forget_answers(None),
             Ok(0),
             "{name}"
         );
@@ -626,8 +695,9 @@ fn a_successor_is_tried_again_while_the_old_memory_changes() {
         };
         let (engine, other, ann) = (engine(), engine(), caller("ann", &WRITER));
         let old = engine
+            .system(&ann)
             .memories()
-            .remember(&ann, fact("everybody may change this", Visibility::Common))
+            .remember(fact("everybody may change this", Visibility::Common))
             .unwrap()
             .memory
             .id;
@@ -637,10 +707,11 @@ fn a_successor_is_tried_again_while_the_old_memory_changes() {
                 return Ok(());
             }
             match (counted.fetch_add(1, Ordering::SeqCst), is_wiped) {
-                (0, true) => other.wipe(&changing).map(drop),
+                (0, true) => other.system(&changing).wipe().map(drop),
                 (0, false) => other
+                    .system(&changing)
                     .memories()
-                    .update(&changing, &id, "and somebody did", None)
+                    .update(&id, "and somebody did", None)
                     .map(drop),
                 (tries, _) if tries > 5 => Err(Error::internal("it goes on and on")),
                 _ => Ok(()),
@@ -651,13 +722,14 @@ fn a_successor_is_tried_again_while_the_old_memory_changes() {
             ..fact("instead", Visibility::Common)
         };
         let outcome = engine
+            .system(&ann)
             .memories()
-            .remember(&ann, successor)
+            .remember(successor)
             .map(drop)
             .map_err(|error| error.code);
         assert_eq!(outcome, expected);
         assert_eq!(
-            engine.memories().show(&ann, &old).unwrap().weight < 1.0,
+            engine.system(&ann).memories().show(&old).unwrap().weight < 1.0,
             !is_wiped
         );
         store.before(|_| Ok(()));
@@ -676,51 +748,72 @@ fn users_with_the_same_texts_have_nothing_in_common() {
     };
     let said = say(&engine, &ann, "c1", vec![tagged("a")]).unwrap();
     engine
+        .system(&ann)
         .conversations()
-        .cache_answer(&ann, mint(), LONG, "ann's")
+        .cache_answer(mint(), LONG, "ann's")
         .unwrap();
     engine
+        .system(&ann)
         .conversations()
-        .decide(&ann, "theme", "ann's", None)
+        .decide("theme", "ann's", None)
         .unwrap();
-    let mine = engine.search().recall(&ann, &both).unwrap().hits;
+    let mine = engine.system(&ann).search().recall(&both).unwrap().hits;
     assert!(!mine.is_empty());
 
     // There is nothing of Bob's.
-    assert!(engine.search().recall(&bob, &both).unwrap().hits.is_empty());
+    assert!(
+        engine
+            .system(&bob)
+            .search()
+            .recall(&both)
+            .unwrap()
+            .hits
+            .is_empty()
+    );
     assert_eq!(
-        engine.conversations().cached_answer(&bob, LONG, Some(-1.0)),
+        engine
+            .system(&bob)
+            .conversations()
+            .cached_answer(LONG, Some(-1.0)),
         Ok((None, None))
     );
-    assert_eq!(engine.conversations().decided(&bob, "theme"), Ok(None));
     assert_eq!(
-        engine.memories().discard(
-            &bob,
-            &Discard {
-                id: Some(said.ids[0].clone()),
-                ..Discard::default()
-            }
-        ),
+        engine.system(&bob).conversations().decided("theme"),
+        Ok(None)
+    );
+    assert_eq!(
+        engine.system(&bob).memories().discard(&Discard {
+            id: Some(said.ids[0].clone()),
+            ..Discard::default()
+        }),
         Ok(0)
     );
-    assert_eq!(engine.memories().discard(&bob, &by_tag("a")), Ok(0));
-    assert_eq!(engine.conversations().forget_answers(&bob, None), Ok(0));
+    assert_eq!(engine.system(&bob).memories().discard(&by_tag("a")), Ok(0));
+    assert_eq!(
+        engine.system(&bob).conversations().forget_answers(None),
+        Ok(0)
+    );
     assert_eq!((all(&engine, &ann), all(&engine, &bob)), (2, 0));
 
     // With the same data of his own, he sees only that.
     say(&engine, &bob, "c1", vec![tagged("a")]).unwrap();
     engine
+        .system(&bob)
         .conversations()
-        .cache_answer(&bob, mint(), LONG, "bob's")
+        .cache_answer(mint(), LONG, "bob's")
         .unwrap();
     assert_eq!(
-        engine.conversations().decide(&bob, "theme", "bob's", None),
+        engine
+            .system(&bob)
+            .conversations()
+            .decide("theme", "bob's", None),
         Ok(true)
     );
     let answer = |caller: &Caller| {
         engine
+            .system(caller)
             .conversations()
-            .cached_answer(caller, LONG, None)
+            .cached_answer(LONG, None)
             .unwrap()
             .0
             .unwrap()
@@ -731,21 +824,25 @@ fn users_with_the_same_texts_have_nothing_in_common() {
         (answer(&ann), answer(&bob)),
         ("ann's".to_owned(), "bob's".to_owned())
     );
-    for hit in engine.search().recall(&bob, &both).unwrap().hits {
+    for hit in engine.system(&bob).search().recall(&both).unwrap().hits {
         assert_eq!(
             (hit.memory.owner.as_deref(), hit.signals.access_count),
             (Some("bob"), 0)
         );
     }
-    assert_eq!(engine.memories().discard(&bob, &by_tag("a")), Ok(2));
+    assert_eq!(engine.system(&bob).memories().discard(&by_tag("a")), Ok(2));
     assert_eq!(
-        engine.conversations().forget_answers(&bob, Some("meeting")),
+        engine
+            .system(&bob)
+            .conversations()
+            .forget_answers(Some("meeting")),
         Ok(1)
     );
     assert_eq!((all(&engine, &ann), answer(&ann)), (2, "ann's".to_owned()));
     let again: Vec<MemoryId> = engine
+        .system(&ann)
         .search()
-        .recall(&ann, &both)
+        .recall(&both)
         .unwrap()
         .hits
         .into_iter()

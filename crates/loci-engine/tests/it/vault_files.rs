@@ -64,7 +64,7 @@ impl Disk {
 
     /// Checks that the files match the index, and that another reconciliation has nothing to do.
     fn assert_settled(&self, engine: &Engine) {
-        engine.notes().reconcile().unwrap();
+        engine.system(&Caller::local()).notes().reconcile().unwrap();
         let (version, files) = (
             self.store.version(&Space::default()).unwrap(),
             self.store.note_files(&Space::default()).unwrap(),
@@ -74,7 +74,7 @@ impl Disk {
             .filter(|file| file.missing_since.is_none())
             .count();
         assert_eq!(
-            engine.notes().reconcile(),
+            engine.system(&Caller::local()).notes().reconcile(),
             Ok(Reconciled {
                 unchanged,
                 ..Reconciled::default()
@@ -93,8 +93,9 @@ fn append(engine: &Engine, title: &str, body: &str) -> Memory {
         keyed: None,
     };
     let Appended::New(memory, _) = engine
+        .system(&caller("ann", &WRITER))
         .notes()
-        .append(&caller("ann", &WRITER), note)
+        .append(note)
         .unwrap()
     else {
         panic!("it is new");
@@ -126,7 +127,7 @@ fn texts_go_to_the_disk_and_back() {
         .iter()
         .map(|(title, body)| append(&engine, title, body))
         .collect();
-    let reconciled = engine.notes().reconcile().unwrap();
+    let reconciled = engine.system(&Caller::local()).notes().reconcile().unwrap();
     assert_eq!(
         (reconciled.indexed, reconciled.moved, reconciled.removed),
         (0, 0, 0)
@@ -161,7 +162,12 @@ fn texts_go_to_the_disk_and_back() {
         store: Arc::new(NaiveStore::new()),
         clock: disk.clock,
     };
-    again.engine().notes().reconcile().unwrap();
+    again
+        .engine()
+        .system(&Caller::local())
+        .notes()
+        .reconcile()
+        .unwrap();
     for memory in memories {
         let anew = again.stored(&memory.id);
         let (owner, origin, revision) = (None, "vault".to_owned(), anew.revision);
@@ -190,7 +196,7 @@ fn a_person_and_callers_work_on_one_folder() {
     disk.replace("on-bees.md", "---\nuid", "---\nmood: 'calm' # today\nuid");
     fs::create_dir(disk.path("deep")).unwrap();
     fs::rename(disk.path("on-bees.md"), disk.path("deep/Bees.md")).unwrap();
-    other.memories().forget(&ann, &id).unwrap();
+    other.system(&ann).memories().forget(&id).unwrap();
     let text = disk.text("deep/Bees.md");
     assert!(
         text.contains("mood: 'calm' # today")
@@ -199,22 +205,34 @@ fn a_person_and_callers_work_on_one_folder() {
         "{text}"
     );
     assert_eq!(
-        one.memories().show(&ann, &id).unwrap_err().code,
+        one.system(&ann).memories().show(&id).unwrap_err().code,
         ErrorCode::NotFound
     );
     disk.replace("deep/Bees.md", "deleted\n", "active\n");
-    assert_eq!(one.notes().reconcile().unwrap().indexed, 1);
-    assert_eq!(other.memories().show(&ann, &id).unwrap().content, "wax");
+    assert_eq!(
+        one.system(&Caller::local())
+            .notes()
+            .reconcile()
+            .unwrap()
+            .indexed,
+        1
+    );
+    assert_eq!(
+        other.system(&ann).memories().show(&id).unwrap().content,
+        "wax"
+    );
     disk.replace("deep/Bees.md", "wax", "wax by hand");
     assert_eq!(
-        one.memories()
-            .update(&ann, &id, "of an agent", None)
+        one.system(&ann)
+            .memories()
+            .update(&id, "of an agent", None)
             .unwrap_err()
             .code,
         ErrorCode::Conflict
     );
-    one.memories()
-        .update(&ann, &id, "of an agent", None)
+    one.system(&ann)
+        .memories()
+        .update(&id, "of an agent", None)
         .unwrap();
     assert!(disk.text("deep/Bees.md").ends_with("\n---\nof an agent\n"));
     disk.assert_settled(&other);
@@ -228,8 +246,8 @@ fn a_person_and_callers_work_on_one_folder() {
     fs::write(disk.path("broken.md"), "---\ntitle: [\n---\nfindable").unwrap();
     fs::write(disk.path("binary.md"), [0, 255, 0]).unwrap();
     fs::copy(disk.path("deep/Bees.md"), disk.path("copy.md")).unwrap();
-    other.notes().reconcile().unwrap();
-    let status = one.notes().status().unwrap();
+    other.system(&Caller::local()).notes().reconcile().unwrap();
+    let status = one.system(&Caller::local()).notes().status().unwrap();
     let problems: Vec<_> = status
         .problems
         .iter()
@@ -243,7 +261,7 @@ fn a_person_and_callers_work_on_one_folder() {
     ];
     assert_eq!((status.notes, problems.as_slice()), (4, &expected[..]));
     let plain = found(&one, &ann, "by hand without frontmatter")[0].clone();
-    one.memories().forget(&ann, &plain).unwrap();
+    one.system(&ann).memories().forget(&plain).unwrap();
     let text = disk.text("plain.md");
     assert!(
         text.contains(&format!("uid: {plain}"))
@@ -286,8 +304,8 @@ fn notes_that_may_be_versions_of_one_are_told_and_found() {
     ] {
         fs::write(disk.path(path), text).unwrap();
     }
-    engine.notes().reconcile().unwrap();
-    let status = engine.notes().status().unwrap();
+    engine.system(&Caller::local()).notes().reconcile().unwrap();
+    let status = engine.system(&Caller::local()).notes().status().unwrap();
     let problems: Vec<_> = status
         .problems
         .iter()
@@ -306,7 +324,7 @@ fn notes_that_may_be_versions_of_one_are_told_and_found() {
     assert!(!found(&engine, &ann, "closed for good").is_empty());
     // A note with the marks of a merge can still be forgotten, and keeps its text.
     let merged = found(&engine, &ann, "herons and storks")[0].clone();
-    engine.memories().forget(&ann, &merged).unwrap();
+    engine.system(&ann).memories().forget(&merged).unwrap();
     let text = disk.text("Merge.md");
     assert!(text.contains("status: deleted") && text.contains("=======\nstorks\n>>>>>>> theirs"));
     disk.assert_settled(&engine);
@@ -320,7 +338,7 @@ fn a_note_is_found_by_the_values_of_its_frontmatter() {
     fs::create_dir_all(disk.path("")).unwrap();
     fs::write(disk.path("Glossary.md"), "---\naliases: [Begriffsheft]\nauthor: Ottilie\nup: \"[[Shelf]]\"\ndue: 2026-01-02\n---\nWhat short forms mean.\n").unwrap();
     fs::write(disk.path("Shelf.md"), "Books stand here.\n").unwrap();
-    engine.notes().reconcile().unwrap();
+    engine.system(&Caller::local()).notes().reconcile().unwrap();
     let id = found(&engine, &ann, "short forms")[0].clone();
     for query in ["Begriffsheft", "ottilie", "\"Begriffsheft\""] {
         assert_eq!(found(&engine, &ann, query).first(), Some(&id), "{query}");
@@ -347,12 +365,12 @@ fn a_note_is_found_by_the_values_of_its_frontmatter() {
     let space = Space::default();
     disk.store.commit(Batch { space, changes }).unwrap();
     assert!(!found(&engine, &ann, "Begriffsheft").contains(&id));
-    engine.notes().reconcile().unwrap();
+    engine.system(&Caller::local()).notes().reconcile().unwrap();
     assert!(found(&engine, &ann, "Begriffsheft").contains(&id));
     assert_eq!(disk.stored(&id).updated_at, before.updated_at);
     disk.assert_settled(&engine);
     disk.replace("Glossary.md", "aliases: [Begriffsheft]\n", "");
-    engine.notes().reconcile().unwrap();
+    engine.system(&Caller::local()).notes().reconcile().unwrap();
     assert!(!found(&engine, &ann, "Begriffsheft").contains(&id));
 }
 
@@ -369,9 +387,13 @@ fn processes_write_at_once_and_lose_nothing() {
                 for turn in 0..5 {
                     let body = format!("text {number} {turn}");
                     notes.push((append(&engine, "Same title", &body).id, body));
-                    engine.notes().reconcile().unwrap();
+                    engine.system(&Caller::local()).notes().reconcile().unwrap();
                 }
-                engine.memories().forget_softly(&ann, &notes[0].0).unwrap();
+                engine
+                    .system(&ann)
+                    .memories()
+                    .forget_softly(&notes[0].0)
+                    .unwrap();
                 notes
             })
         })

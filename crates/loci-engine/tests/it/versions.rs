@@ -18,22 +18,35 @@ fn a_new_text_keeps_the_former_one() {
     let engine = engine();
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
     let written = fact("ann keeps bees", Visibility::Common);
-    let before = engine.memories().remember(&ann, written).unwrap().memory;
-    let versions = || engine.memories().versions(&ann, &before.id).unwrap();
-    let refile = |change: Refile| engine.memories().refile(&bob, &before.id, change).unwrap();
+    let before = engine
+        .system(&ann)
+        .memories()
+        .remember(written)
+        .unwrap()
+        .memory;
+    let versions = || engine.system(&ann).memories().versions(&before.id).unwrap();
+    let refile = |change: Refile| {
+        engine
+            .system(&bob)
+            .memories()
+            .refile(&before.id, change)
+            .unwrap()
+    };
     refile(Refile {
         section: Some("places".to_owned()),
         ..Refile::default()
     });
     engine
+        .system(&bob)
         .memories()
-        .update(&bob, &before.id, "ann keeps bees", None)
+        .update(&before.id, "ann keeps bees", None)
         .unwrap();
     assert_eq!(versions(), [], "the text stayed");
     let update = |text| {
         engine
+            .system(&bob)
             .memories()
-            .update(&bob, &before.id, text, None)
+            .update(&before.id, text, None)
             .unwrap()
     };
     let (second, _) = update("ann keeps two hives");
@@ -50,8 +63,12 @@ fn a_new_text_keeps_the_former_one() {
         found(&engine, &ann, "two"),
         std::slice::from_ref(&before.id)
     );
-    engine.memories().forget(&ann, &before.id).unwrap();
-    let gone = engine.memories().versions(&ann, &before.id).unwrap_err();
+    engine.system(&ann).memories().forget(&before.id).unwrap();
+    let gone = engine
+        .system(&ann)
+        .memories()
+        .versions(&before.id)
+        .unwrap_err();
     assert_eq!(gone.code, ErrorCode::NotFound);
 }
 
@@ -60,14 +77,24 @@ fn versions_are_read_under_the_rule_of_their_memory() {
     let engine = engine();
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
     let written = fact("ann keeps bees", Visibility::Private);
-    let id = engine.memories().remember(&ann, written).unwrap().memory.id;
-    engine
+    let id = engine
+        .system(&ann)
         .memories()
-        .update(&ann, &id, "ann keeps wasps", None)
+        .remember(written)
+        .unwrap()
+        .memory
+        .id;
+    engine
+        .system(&ann)
+        .memories()
+        .update(&id, "ann keeps wasps", None)
         .unwrap();
-    assert_eq!(engine.memories().versions(&ann, &id).unwrap().len(), 1);
-    let refused = engine.memories().versions(&bob, &id).unwrap_err();
-    let shown = engine.memories().show(&bob, &id).unwrap_err();
+    assert_eq!(
+        engine.system(&ann).memories().versions(&id).unwrap().len(),
+        1
+    );
+    let refused = engine.system(&bob).memories().versions(&id).unwrap_err();
+    let shown = engine.system(&bob).memories().show(&id).unwrap_err();
     assert_eq!(refused, shown);
 }
 
@@ -80,17 +107,28 @@ fn what_a_person_changes_in_a_note_is_kept() {
     vault.folder.replace("tea.md", "four", "five");
     vault.reconcile();
     let local = Caller::local();
-    let kept = vault.engine.memories().versions(&local, &id).unwrap();
+    let kept = vault
+        .engine
+        .system(&local)
+        .memories()
+        .versions(&id)
+        .unwrap();
     let [version] = &kept[..] else {
         panic!("{kept:?}")
     };
     assert!(version.content.contains("At four."), "{version:?}");
     vault
         .engine
+        .system(&local)
         .memories()
-        .update(&local, &id, "At six.", None)
+        .update(&id, "At six.", None)
         .unwrap();
-    let kept = vault.engine.memories().versions(&local, &id).unwrap();
+    let kept = vault
+        .engine
+        .system(&local)
+        .memories()
+        .versions(&id)
+        .unwrap();
     assert_eq!(kept.len(), 2);
     assert!(kept[0].content.contains("At five."), "{kept:?}");
 }
@@ -102,14 +140,19 @@ fn secrets_leave_no_former_version() {
     let remember = |text: &str| {
         let written = Remember::new(text, "fact");
         engine
+            .system(&local)
             .memories()
-            .remember(&local, written)
+            .remember(written)
             .unwrap()
             .memory
             .id
     };
     let update = |id: &MemoryId, text: &str| {
-        engine.memories().update(&local, id, text, None).unwrap();
+        engine
+            .system(&local)
+            .memories()
+            .update(id, text, None)
+            .unwrap();
     };
     // One has its secret in a former text alone, the other in its text alone.
     let (former, current) = (
@@ -118,7 +161,7 @@ fn secrets_leave_no_former_version() {
     );
     update(&former, "milk");
     update(&current, &format!("the {SECRET} of coffee"));
-    let found = engine.secrets().find_secrets(&local).unwrap();
+    let found = engine.system(&local).secrets().find_secrets().unwrap();
     let named: BTreeMap<&str, &str> = found
         .iter()
         .map(|stored| (stored.id.as_str(), stored.holder.name()))
@@ -130,12 +173,12 @@ fn secrets_leave_no_former_version() {
     assert_eq!(named, BTreeMap::from(expected));
     for stored in &found {
         for is_done in [true, false] {
-            let redacted = engine.secrets().redact_stored(&local, stored);
+            let redacted = engine.system(&local).secrets().redact_stored(stored);
             assert_eq!(redacted, Ok(is_done), "{stored:?}");
         }
     }
     for id in [&former, &current] {
-        assert_eq!(engine.memories().versions(&local, id).unwrap(), []);
+        assert_eq!(engine.system(&local).memories().versions(id).unwrap(), []);
     }
-    assert_eq!(engine.secrets().find_secrets(&local).unwrap(), []);
+    assert_eq!(engine.system(&local).secrets().find_secrets().unwrap(), []);
 }

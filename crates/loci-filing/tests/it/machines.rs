@@ -79,7 +79,7 @@ impl Shared {
             rereads: false,
             is_verbatim: false,
         };
-        project::mine(engine, &mining, &Silent).unwrap()
+        project::mine(&engine.system(&caller()), &mining, &Silent).unwrap()
     }
 
     /// Reads a transcript for as long as a hook without time does.
@@ -95,7 +95,12 @@ impl Shared {
             is_verbatim,
         };
         let path = self.path(name);
-        let told = conversation::file(engine, &transcripts, path.to_str().unwrap()).unwrap();
+        let told = conversation::file(
+            &engine.system(&caller()),
+            &transcripts,
+            path.to_str().unwrap(),
+        )
+        .unwrap();
         assert!(told.unwrap().is_pending);
     }
 
@@ -112,7 +117,7 @@ impl Shared {
             characters_max: None,
             ..Browse::default()
         };
-        let browsed = self.machines[0].listings().browse(&caller(), browse);
+        let browsed = self.machines[0].system(&caller()).listings().browse(browse);
         let of_machine = |memory: &Memory| memory.source_machine() == machine;
         let memories = browsed.unwrap().memories.into_iter().filter(of_machine);
         let mut texts: Vec<String> = memories.map(|memory| memory.content).collect();
@@ -147,17 +152,17 @@ fn no_machine_passes_over_the_transcript_that_another_one_left() {
 
     // The second machine has no such file, or another one, or one that is no transcript.
     shared.put(&[]);
-    assert_eq!(conversation::read_on(second), Ok(0));
+    assert_eq!(conversation::read_on(&second.system(&caller())), Ok(0));
     shared.put(&[("session.jsonl", "no transcript")]);
-    assert_eq!(conversation::read_on(second), Ok(0));
+    assert_eq!(conversation::read_on(&second.system(&caller())), Ok(0));
     shared.put(&[("session.jsonl", &transcript("three", "four"))]);
     shared.begin(second, "session.jsonl", false);
-    assert_eq!(conversation::read_on(second), Ok(1));
+    assert_eq!(conversation::read_on(&second.system(&caller())), Ok(1));
     assert_eq!(shared.pending("a").len(), 1, "the first one still waits");
     assert_eq!(shared.texts("b"), ["four", "three"]);
 
     shared.put(&[("session.jsonl", &transcript("one", "two"))]);
-    assert_eq!(conversation::read_on(first), Ok(1));
+    assert_eq!(conversation::read_on(&first.system(&caller())), Ok(1));
     assert_eq!((shared.pending("a"), shared.pending("b")), (vec![], vec![]));
     assert_eq!(shared.texts("a"), ["one", "two"]);
     assert_eq!(shared.texts("b"), ["four", "three"]);
@@ -171,15 +176,16 @@ fn a_transcript_continues_one_of_its_own_machine_alone() {
     let text = transcript("one", "two");
     shared.put(&[("session.jsonl", &text)]);
     shared.begin(first, "session.jsonl", false);
-    assert_eq!(conversation::read_on(first), Ok(1));
+    assert_eq!(conversation::read_on(&first.system(&caller())), Ok(1));
     shared.put(&[("copy.jsonl", &text)]);
     shared.begin(second, "copy.jsonl", false);
-    assert_eq!(conversation::read_on(second), Ok(1));
+    assert_eq!(conversation::read_on(&second.system(&caller())), Ok(1));
     assert_eq!((shared.texts("a").len(), shared.texts("b").len()), (2, 2));
     let path = shared.path("session.jsonl");
     let known = first
+        .system(&caller())
         .sources()
-        .sources_at(&caller(), path.to_str().unwrap());
+        .sources_at(path.to_str().unwrap());
     assert_eq!(known.map(|files| files.len()), Ok(1));
 }
 
@@ -192,8 +198,8 @@ fn the_rest_is_redacted_as_the_machine_began_it() {
     shared.put(&[("session.jsonl", &transcript("one", &key))]);
     shared.begin(first, "session.jsonl", true);
     shared.begin(second, "session.jsonl", false);
-    assert_eq!(conversation::read_on(first), Ok(1));
-    assert_eq!(conversation::read_on(second), Ok(1));
+    assert_eq!(conversation::read_on(&first.system(&caller())), Ok(1));
+    assert_eq!(conversation::read_on(&second.system(&caller())), Ok(1));
     let has_key = |machine| shared.texts(machine).iter().any(|text| text.contains(&key));
     assert_eq!((has_key("a"), has_key("b")), (true, false));
 }

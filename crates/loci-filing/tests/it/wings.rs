@@ -89,7 +89,7 @@ impl Place {
     }
 
     fn wing(&self, folder: &Path) -> String {
-        Wings::new(&self.engine, &self.trust, false)
+        Wings::new(&self.engine.system(&caller()), &self.trust, false)
             .of(folder)
             .unwrap()
     }
@@ -251,7 +251,8 @@ fn a_second_project_of_a_name_gets_its_own_wing_and_that_is_told_once() {
     let (acme, zenith) = (place.path("acme/api"), place.path("zenith/api"));
     assert_eq!(place.wing(&acme), "api");
     // Nothing is kept where nothing shall be.
-    let dry = Wings::new(&place.engine, &place.trust, true);
+    let system = place.engine.system(&caller());
+    let dry = Wings::new(&system, &place.trust, true);
     assert_eq!(dry.of(&zenith).unwrap(), "zenith api");
     let first = place.start(&zenith);
     assert!(
@@ -349,7 +350,12 @@ fn a_wing_of_before_is_of_the_project_whose_files_it_holds() {
         rereads: false,
         files_again: false,
     };
-    conversation::file(&place.engine, &transcripts, transcript.to_str().unwrap()).unwrap();
+    conversation::file(
+        &place.engine.system(&caller()),
+        &transcripts,
+        transcript.to_str().unwrap(),
+    )
+    .unwrap();
     assert!(!place.start(&zenith).contains("Said before."));
     assert!(place.start(&acme).contains("Said before."));
     assert_eq!(
@@ -361,7 +367,12 @@ fn a_wing_of_before_is_of_the_project_whose_files_it_holds() {
         collection: Some("my_shop".to_owned()),
         ..loci_engine::Remember::new("The shop opens at nine.", "fact")
     };
-    place.engine.memories().remember(&caller(), memory).unwrap();
+    place
+        .engine
+        .system(&caller())
+        .memories()
+        .remember(memory)
+        .unwrap();
     let shop = place.path("My Shop");
     fs::create_dir_all(&shop).unwrap();
     assert!(
@@ -373,7 +384,12 @@ fn a_wing_of_before_is_of_the_project_whose_files_it_holds() {
         limit: 9,
         ..Browse::default()
     };
-    let browsed = place.engine.listings().browse(&caller(), browse).unwrap();
+    let browsed = place
+        .engine
+        .system(&caller())
+        .listings()
+        .browse(browse)
+        .unwrap();
     assert_eq!(browsed.memories.len(), 1);
 }
 

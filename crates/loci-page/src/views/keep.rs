@@ -4,6 +4,7 @@
 use std::io::Read;
 
 use loci_core::{Caller, Error, ErrorCode, LOCAL, Result, Scope, Space, limits};
+use loci_engine::Effect;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -136,7 +137,9 @@ pub(crate) fn run(asked: &Asked<'_>, errand: Errand) -> Result<Ran> {
         Task::MakeToken { .. } => "token_create",
         Task::RevokeToken(_) => "token_revoke",
     };
-    let said = asked.logged(name, "admin:keep", None, |_, _| keeper.run(&task))?;
+    let said = asked.logged((name, "admin:keep", Effect::Write), None, |_| {
+        keeper.run(&task)
+    })?;
     Ok(Ran { said })
 }
 
@@ -166,9 +169,11 @@ view!(Importing, Tab::Keep, "importing.html");
 #[utoipa::path(post, path = "/keep/import", operation_id = "keep_import", request_body(content = UploadForm, content_type = "multipart/form-data"), responses((status = OK, body = Importing, description = "The content of the view")))]
 pub(crate) fn import(asked: &Asked<'_>, upload: String) -> Result<Importing> {
     let keeper = asked.page.keeper();
-    let tried = asked.logged("import_dry_run", "admin:keep", None, |_, _| {
-        keeper.import(&upload, ImportWork::Count)
-    })?;
+    let tried = asked.logged(
+        ("import_dry_run", "admin:keep", Effect::Write),
+        None,
+        |_| keeper.import(&upload, ImportWork::Count),
+    )?;
     Ok(Importing {
         upload: tried.counts.as_ref().map(|_| upload),
         counts: tried.counts,
@@ -191,7 +196,7 @@ view!(Restored, Tab::Keep, "restored.html");
 pub(crate) fn restore(asked: &Asked<'_>, named: BackupNamed) -> Result<Restored> {
     admit(asked.caller())?;
     let keeper = asked.page.keeper();
-    asked.logged("restore", "admin:keep", None, |_, _| {
+    asked.logged(("restore", "admin:keep", Effect::Write), None, |_| {
         keeper.restore(&named.backup)
     })
 }
@@ -216,9 +221,10 @@ pub(crate) fn import_run(asked: &Asked<'_>, uploaded: Uploaded) -> Result<Import
     } else {
         ImportWork::Import
     };
-    let ImportSaid { counts, said } = asked.logged("import", "admin:keep", None, |_, _| {
-        keeper.import(&uploaded.upload, work)
-    })?;
+    let ImportSaid { counts, said } =
+        asked.logged(("import", "admin:keep", Effect::Write), None, |_| {
+            keeper.import(&uploaded.upload, work)
+        })?;
     Ok(Importing {
         upload: None,
         counts,
@@ -248,7 +254,9 @@ pub(crate) const EXPORT_NAME: &str = "loci-export.jsonl";
 pub(crate) fn export(asked: &Asked<'_>) -> Result<Box<dyn Read + Send>> {
     admit(asked.caller())?;
     let keeper = asked.page.keeper();
-    asked.logged("export", "admin:keep", None, |_, _| keeper.export())
+    asked.logged(("export", "admin:keep", Effect::Write), None, |_| {
+        keeper.export()
+    })
 }
 
 fn task(errand: Errand, hosts: &[HostFound]) -> Result<Task> {

@@ -119,7 +119,7 @@ pub(crate) fn view(asked: &Asked<'_>, _: MapQuery) -> Result<Map> {
         offset: 0,
         limit: limits::TUNNELS_MAX,
     };
-    let (tunnels, _) = asked.engine().graph().tunnels(asked.caller(), None, all)?;
+    let (tunnels, _) = asked.call().graph().tunnels(None, all)?;
     let tunnels = tunnels
         .into_iter()
         .filter_map(|tunnel| {

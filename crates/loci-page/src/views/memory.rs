@@ -6,7 +6,7 @@ use loci_core::{
     AuditEntry, Citation, Delivery, Error, ErrorCode, Forgotten, Link, Memory, MemoryId,
     RecordVerb, Result, Tier, Version,
 };
-use loci_engine::{Refile, writer_of};
+use loci_engine::{Effect, Refile, writer_of};
 use serde::{Deserialize, Serialize};
 use similar::{ChangeTag, TextDiff};
 use utoipa::ToSchema;
@@ -145,16 +145,16 @@ pub(crate) fn diff(before: &str, after: &str) -> Vec<DiffLine> {
 
 /// Finds a memory by its id or a part of it, a forgotten one, too.
 fn named(asked: &Asked<'_>, id: &str) -> Result<Memory> {
-    let (memories, caller) = (asked.engine().memories(), asked.caller());
-    let id = memories.memory_id(caller, "id", id)?;
-    memories.show_of(caller, &id, &Tier::ALL, Forgotten::Show)
+    let memories = asked.call().memories();
+    let id = memories.memory_id("id", id)?;
+    memories.show_of(&id, &Tier::ALL, Forgotten::Show)
 }
 
 /// Returns a memory with all that is known of it.
 #[utoipa::path(get, path = "/memory/{id}", operation_id = "memory", params(("id" = String, Path, description = "The id of the memory, or 8 or more characters of it")), responses((status = OK, body = MemoryView, description = "The content of the view")))]
 pub(crate) fn view(asked: &Asked<'_>, query: MemoryQuery) -> Result<MemoryView> {
     let caller = asked.caller();
-    let memory = asked.logged("memory", "memory:read", None, |_, _| {
+    let memory = asked.logged(("memory", "memory:read", Effect::Read), None, |_| {
         named(asked, &query.id)
     })?;
     let calls = entries(asked, CALLS_SHOWN, Some(memory.id.as_str()))?;
@@ -209,10 +209,8 @@ impl Cited {
 
 /// Returns another memory that the visitor may read, a forgotten one, too.
 fn other(asked: &Asked<'_>, id: &MemoryId) -> Option<Memory> {
-    let memories = asked.engine().memories();
-    memories
-        .show_of(asked.caller(), id, &Tier::ALL, Forgotten::Show)
-        .ok()
+    let memories = asked.call().memories();
+    memories.show_of(id, &Tier::ALL, Forgotten::Show).ok()
 }
 
 fn links(asked: &Asked<'_>, memory: &Memory) -> Vec<LinkTo> {
@@ -249,10 +247,7 @@ fn former_texts(asked: &Asked<'_>, memory: &Memory) -> Result<Vec<FormerText>> {
     if memory.forgotten_at.is_some() || memory.tier == Tier::ShortTerm {
         return Ok(Vec::new());
     }
-    let versions = asked
-        .engine()
-        .memories()
-        .versions(asked.caller(), &memory.id)?;
+    let versions = asked.call().memories().versions(&memory.id)?;
     let later: Vec<String> = [&memory.content]
         .into_iter()
         .chain(versions.iter().map(|version| &version.content))
@@ -339,14 +334,14 @@ fn refile(
     let change = change(before);
     let undo = reverse(&change, before);
     let id = before.id.clone();
-    asked.logged(tool, "memory:write", None, |engine, caller| {
-        engine.memories().refile(caller, &id, change)
+    asked.logged((tool, "memory:write", Effect::Write), None, |call| {
+        call.memories().refile(&id, change)
     })?;
     let id = before.id.clone();
     Ok(Change::one(
         message,
         next,
-        Box::new(move |engine, caller| engine.memories().refile(caller, &id, undo).map(drop)),
+        Box::new(move |call| call.memories().refile(&id, undo).map(drop)),
     ))
 }
 

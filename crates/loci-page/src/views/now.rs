@@ -143,9 +143,9 @@ fn is_admin(caller: &Caller) -> bool {
 /// Returns what happened since the last look, and how the installation is.
 #[utoipa::path(get, path = "/now", operation_id = "now", responses((status = OK, body = Now, description = "The content of the view")))]
 pub(crate) fn view(asked: &Asked<'_>, _: NowQuery) -> Result<Now> {
-    let (engine, caller) = (asked.engine(), asked.caller());
+    let (call, caller) = (asked.call(), asked.caller());
     let since = look(asked)?;
-    let listings = engine.listings();
+    let listings = call.listings();
     let filed = last_filed(asked, 0, SHOWN)?;
     let filed_count = match since {
         Some(since) => filed_since(asked, since)?,
@@ -157,7 +157,7 @@ pub(crate) fn view(asked: &Asked<'_>, _: NowQuery) -> Result<Now> {
         .take(SHOWN)
         .map(Call::of)
         .collect();
-    let models = engine.models();
+    let models = asked.engine().models();
     Ok(Now {
         since: since.map(Moment),
         filed_count,
@@ -169,8 +169,8 @@ pub(crate) fn view(asked: &Asked<'_>, _: NowQuery) -> Result<Now> {
         clients: asked.page.keeper().clients(),
         health: Health {
             place: asked.page.keeper().place(),
-            memories: listings.count(caller)?,
-            disk_bytes: engine.disk_bytes()?,
+            memories: listings.count()?,
+            disk_bytes: asked.engine().disk_bytes()?,
             waiting: models.pending_embeddings()?,
             search: match models.search_mode() {
                 SearchMode::Hybrid => "hybrid",
@@ -191,8 +191,8 @@ fn last_filed(asked: &Asked<'_>, offset: usize, limit: usize) -> Result<Vec<Memo
         characters_max: Some(CHARACTERS_READ),
         ..Browse::default()
     };
-    let listings = asked.engine().listings();
-    listings.list_by_insertion(asked.caller(), &browse)
+    let listings = asked.call().listings();
+    listings.list_by_insertion(&browse)
 }
 
 /// Counts the memories that were filed since a time, at most [`COUNTED_MAX`]. It looks at the last
@@ -213,9 +213,9 @@ fn filed_since(asked: &Asked<'_>, since: Timestamp) -> Result<u64> {
 
 /// Returns the time of the last look, and keeps the time of this one. Looks within minutes are one.
 fn look(asked: &Asked<'_>) -> Result<Option<Timestamp>> {
-    let (settings, caller) = (asked.engine().settings(), asked.caller());
+    let (settings, caller) = (asked.call().settings(), asked.caller());
     let now = asked.engine().now();
-    let kept = settings.get(caller, SEEN)?.unwrap_or_default();
+    let kept = settings.get(SEEN)?.unwrap_or_default();
     let mut times = kept.split(' ').map(read_back);
     let (last, before) = (times.next().flatten(), times.next().flatten());
     match last {
@@ -227,7 +227,7 @@ fn look(asked: &Asked<'_>) -> Result<Option<Timestamp>> {
                     .flatten()
                     .map(stored)
                     .collect();
-                settings.put(caller, SEEN, times.join(" "))?;
+                settings.put(SEEN, times.join(" "))?;
             }
             Ok(last)
         }

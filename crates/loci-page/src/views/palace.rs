@@ -51,11 +51,7 @@ view!(Palace, Tab::Palace, "palace.html");
 /// Returns the wings that a caller may read something in, by name, the global one first.
 pub(crate) fn wings(asked: &Asked<'_>) -> Result<Vec<Wing>> {
     let mut wings: BTreeMap<Option<String>, BTreeMap<String, Room>> = BTreeMap::new();
-    for count in asked
-        .engine()
-        .listings()
-        .count_by_location(asked.caller())?
-    {
+    for count in asked.call().listings().count_by_location()? {
         let rooms = wings.entry(count.collection.clone()).or_default();
         let room = rooms.entry(count.section.clone()).or_insert_with(|| Room {
             path: room_path(count.collection.as_deref(), &count.section),
@@ -118,25 +114,22 @@ view!(RoomView, Tab::Palace, "room.html", ["wing"]);
 /// Lists the memories of a room.
 #[utoipa::path(get, path = "/palace/room", operation_id = "palace_room", params(RoomQuery), responses((status = OK, body = RoomView, description = "The content of the view")))]
 pub(crate) fn room(asked: &Asked<'_>, query: RoomQuery) -> Result<RoomView> {
-    let (listings, caller) = (asked.engine().listings(), asked.caller());
+    let (listings, caller) = (asked.call().listings(), asked.caller());
     let collections: CollectionFilter = collections_of(query.wing.as_deref());
-    let browsed = listings.browse(
-        caller,
-        Browse {
-            collections,
-            sections: query.room.iter().cloned().collect(),
-            forgotten: if query.forgotten {
-                Forgotten::Only
-            } else {
-                Forgotten::Hide
-            },
-            order: FilingOrder::LastFirst,
-            offset: query.offset,
-            limit: LIMIT,
-            characters_max: Some(CHARACTERS_READ),
-            ..Browse::default()
+    let browsed = listings.browse(Browse {
+        collections,
+        sections: query.room.iter().cloned().collect(),
+        forgotten: if query.forgotten {
+            Forgotten::Only
+        } else {
+            Forgotten::Hide
         },
-    )?;
+        order: FilingOrder::LastFirst,
+        offset: query.offset,
+        limit: LIMIT,
+        characters_max: Some(CHARACTERS_READ),
+        ..Browse::default()
+    })?;
     Ok(RoomView {
         memories: browsed
             .memories
@@ -144,7 +137,7 @@ pub(crate) fn room(asked: &Asked<'_>, query: RoomQuery) -> Result<RoomView> {
             .map(|memory| Card::of(caller, memory))
             .collect(),
         total: browsed.total,
-        wings: listings.collections(caller)?,
+        wings: listings.collections()?,
         wing: query.wing,
         room: query.room,
         forgotten: query.forgotten,

@@ -154,8 +154,8 @@ fn titles(asked: &Asked<'_>, entries: &[AuditEntry]) -> Result<HashMap<String, S
     let named = entries.iter().flat_map(|entry| returned(entry).take(NAMED));
     let named: BTreeSet<MemoryId> = named.map(MemoryId::new).collect();
     let named: Vec<MemoryId> = named.into_iter().collect();
-    let memories = asked.engine().memories();
-    let found = memories.show_all(asked.caller(), &named, Forgotten::Show)?;
+    let memories = asked.call().memories();
+    let found = memories.show_all(&named, Forgotten::Show)?;
     let title = |memory: &Memory| {
         let title = shown_title(memory).into_owned();
         (memory.id.as_str().to_owned(), title)

@@ -227,7 +227,7 @@ pub(crate) fn view(asked: &Asked<'_>, query: ReviewQuery) -> Result<Review> {
         review.parts = &PARTS;
         return Ok(review);
     }
-    let dismissed = dismissed::read(asked.engine(), asked.caller())?;
+    let dismissed = dismissed::read(asked.call())?;
     let offset = match review.asked.as_slice() {
         [_] => query.offset,
         _ => 0,

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use loci_core::limits::{LIST_RESULTS_MAX, RECALL_RESULTS_MAX};
 use loci_core::{AuditQuery, OwnerFilter, RecordVerb, Result};
-use loci_engine::{Browse, Facets, Hit, Recall};
+use loci_engine::{Browse, Effect, Facets, Hit, Recall};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -154,7 +154,7 @@ view!(Found, Tab::Search, "search.html", ["wing"]);
 /// Finds memories by a question and by filters.
 #[utoipa::path(get, path = "/search", operation_id = "search", params(SearchQuery), responses((status = OK, body = Found, description = "The content of the view")))]
 pub(crate) fn view(asked: &Asked<'_>, query: SearchQuery) -> Result<Found> {
-    let (engine, caller) = (asked.engine(), asked.caller());
+    let call = asked.call();
     // The form sends `*` for all wings.
     let wing = query.wing.clone().filter(|wing| wing != "*");
     let facets = Facets {
@@ -206,7 +206,7 @@ pub(crate) fn view(asked: &Asked<'_>, query: SearchQuery) -> Result<Found> {
         degraded,
         bound,
         programs: programs.into_iter().collect(),
-        wings: engine.listings().collections(caller)?,
+        wings: call.listings().collections()?,
         q: query.q,
         wing: wing.unwrap_or_else(|| "*".to_owned()),
         room: query.room.unwrap_or_default(),
@@ -262,8 +262,8 @@ fn filed_by(asked: &Asked<'_>, program: &str) -> Result<FiledBy> {
 
 /// Returns the last memories that the filters admit.
 fn listed(asked: &Asked<'_>, browse: &Browse) -> Result<Vec<FoundHit>> {
-    let listings = asked.engine().listings();
-    let memories = listings.list_by_insertion(asked.caller(), browse)?;
+    let listings = asked.call().listings();
+    let memories = listings.list_by_insertion(browse)?;
     let hit = |memory| FoundHit {
         memory: Card::of(asked.caller(), &memory),
         why: None,
@@ -278,18 +278,22 @@ fn found(
     filters: Browse,
 ) -> Result<(Vec<FoundHit>, Option<String>)> {
     let limit = filters.limit;
-    let recalled = asked.logged("search", "memory:read", Some(question), |engine, caller| {
-        let recall = Recall {
-            tiers: filters.tiers,
-            collections: filters.collections,
-            sections: filters.sections,
-            kinds: filters.kinds,
-            tags: filters.tags,
-            facets: filters.facets,
-            ..Recall::new(question, limit, &|signals| signals.relevance)
-        };
-        engine.search().recall_within(caller, &recall, None)
-    })?;
+    let recalled = asked.logged(
+        ("search", "memory:read", Effect::Read),
+        Some(question),
+        |call| {
+            let recall = Recall {
+                tiers: filters.tiers,
+                collections: filters.collections,
+                sections: filters.sections,
+                kinds: filters.kinds,
+                tags: filters.tags,
+                facets: filters.facets,
+                ..Recall::new(question, limit, &|signals| signals.relevance)
+            };
+            call.search().recall_within(&recall, None)
+        },
+    )?;
     let hit = |hit: &Hit| FoundHit {
         memory: Card::of(asked.caller(), &hit.memory),
         why: Some(Why::of(hit)),

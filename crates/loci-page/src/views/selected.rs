@@ -1,7 +1,7 @@
 //! Changes of the memories that a visitor selected.
 
 use loci_core::{Forgotten, Memory, MemoryId, Result, Tier, Visibility};
-use loci_engine::{Engine, Refile};
+use loci_engine::{Call, Effect, Refile};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -21,10 +21,10 @@ fn next_path(next: Option<String>) -> String {
 /// others from it.
 fn each(
     asked: &Asked<'_>,
-    (tool, message): (&str, &'static str),
+    (tool, effect, message): (&str, Effect, &'static str),
     ids: Vec<String>,
     next: Option<String>,
-    change: impl Fn(&Engine, &loci_core::Caller, Memory) -> Result<Option<Undo>>,
+    change: impl Fn(&Call<'_>, Memory) -> Result<Option<Undo>>,
 ) -> Result<Change> {
     if ids.len() > SELECTED_MAX {
         let message = format!("names more than {SELECTED_MAX} memories; select fewer");
@@ -32,12 +32,12 @@ fn each(
     }
     let (mut undos, mut refused, mut changed) = (Vec::new(), Vec::new(), 0);
     for id in ids {
-        let outcome = asked.logged(tool, "memory:write", None, |engine, caller| {
+        let outcome = asked.logged((tool, "memory:write", effect), None, |call| {
             let known = MemoryId::parse("id", &id)?;
-            let memory = engine
+            let memory = call
                 .memories()
-                .show_of(caller, &known, &Tier::ALL, Forgotten::Show)?;
-            change(engine, caller, memory)
+                .show_of(&known, &Tier::ALL, Forgotten::Show)?;
+            change(call, memory)
         });
         match outcome {
             Ok(undo) => {
@@ -51,12 +51,9 @@ fn each(
         }
     }
     let undo: Option<Undo> = (!undos.is_empty()).then(|| {
-        let all: Undo = Box::new(move |engine, caller| {
+        let all: Undo = Box::new(move |call| {
             // The last change is taken back first.
-            undos
-                .into_iter()
-                .rev()
-                .try_for_each(|undo| undo(engine, caller))
+            undos.into_iter().rev().try_for_each(|undo| undo(call))
         });
         all
     });
@@ -69,16 +66,11 @@ fn each(
     })
 }
 
-fn refile(
-    engine: &Engine,
-    caller: &loci_core::Caller,
-    memory: &Memory,
-    change: Refile,
-) -> Result<Option<Undo>> {
+fn refile(call: &Call<'_>, memory: &Memory, change: Refile) -> Result<Option<Undo>> {
     let (id, back) = (memory.id.clone(), reverse(&change, memory));
-    engine.memories().refile(caller, &id, change)?;
-    Ok(Some(Box::new(move |engine, caller| {
-        engine.memories().refile(caller, &id, back).map(drop)
+    call.memories().refile(&id, change)?;
+    Ok(Some(Box::new(move |call| {
+        call.memories().refile(&id, back).map(drop)
     })))
 }
 
@@ -118,10 +110,10 @@ pub(crate) fn move_to(asked: &Asked<'_>, to: Move) -> Result<Change> {
     };
     each(
         asked,
-        ("move", "done-moved"),
+        ("move", Effect::Write, "done-moved"),
         id,
         next,
-        |engine, caller, memory| refile(engine, caller, &memory, change.clone()),
+        |call, memory| refile(call, &memory, change.clone()),
     )
 }
 
@@ -151,17 +143,17 @@ pub(crate) fn tag(asked: &Asked<'_>, tags: Tags) -> Result<Change> {
     let (add, remove) = (listed(&tags.add), listed(&tags.remove));
     each(
         asked,
-        ("tag", "done-tagged"),
+        ("tag", Effect::Write, "done-tagged"),
         tags.id,
         tags.next,
-        |engine, caller, memory| {
+        |call, memory| {
             let kept = memory.tags.iter().filter(|tag| !remove.contains(tag));
             let all = kept.chain(&add).cloned().collect();
             let change = Refile {
                 tags: Some(all),
                 ..Refile::default()
             };
-            refile(engine, caller, &memory, change)
+            refile(call, &memory, change)
         },
     )
 }
@@ -186,18 +178,15 @@ pub(crate) fn share(asked: &Asked<'_>, share: Share) -> Result<Change> {
     };
     each(
         asked,
-        ("share", message),
+        ("share", Effect::Write, message),
         id,
         next,
-        |engine, caller, memory| {
+        |call, memory| {
             let was_shared = memory.visibility != Visibility::Private;
             let id = memory.id;
-            engine.memories().set_shared(caller, &id, shared)?;
-            Ok(Some(Box::new(move |engine, caller| {
-                engine
-                    .memories()
-                    .set_shared(caller, &id, was_shared)
-                    .map(drop)
+            call.memories().set_shared(&id, shared)?;
+            Ok(Some(Box::new(move |call| {
+                call.memories().set_shared(&id, was_shared).map(drop)
             })))
         },
     )
@@ -217,16 +206,14 @@ pub(crate) fn forget(asked: &Asked<'_>, selected: Selected) -> Result<Change> {
     let Selected { id, next } = selected;
     each(
         asked,
-        ("forget", "done-forgotten"),
+        ("forget", Effect::Write, "done-forgotten"),
         id,
         next,
-        |engine, caller, memory| {
+        |call, memory| {
             let id = memory.id;
-            engine.memories().forget_softly(caller, &id)?;
+            call.memories().forget_softly(&id)?;
             Ok((memory.forgotten_at.is_none()).then(|| {
-                let undo: Undo = Box::new(move |engine, caller| {
-                    engine.memories().unforget(caller, &id).map(drop)
-                });
+                let undo: Undo = Box::new(move |call| call.memories().unforget(&id).map(drop));
                 undo
             }))
         },
@@ -239,16 +226,14 @@ pub(crate) fn unforget(asked: &Asked<'_>, selected: Selected) -> Result<Change> 
     let Selected { id, next } = selected;
     each(
         asked,
-        ("unforget", "done-unforgotten"),
+        ("unforget", Effect::Write, "done-unforgotten"),
         id,
         next,
-        |engine, caller, memory| {
+        |call, memory| {
             let id = memory.id;
-            let unforgotten = engine.memories().unforget(caller, &id)?;
+            let unforgotten = call.memories().unforget(&id)?;
             Ok(unforgotten.is_changed.then(|| {
-                let undo: Undo = Box::new(move |engine, caller| {
-                    engine.memories().forget_softly(caller, &id).map(drop)
-                });
+                let undo: Undo = Box::new(move |call| call.memories().forget_softly(&id).map(drop));
                 undo
             }))
         },
@@ -280,11 +265,11 @@ pub(crate) fn delete(asked: &Asked<'_>, delete: Delete) -> Result<Change> {
     }
     each(
         asked,
-        ("delete", "done-deleted"),
+        ("delete", Effect::Destroy, "done-deleted"),
         id,
         next,
-        |engine, caller, memory| {
-            engine.memories().forget(caller, &memory.id)?;
+        |call, memory| {
+            call.memories().forget(&memory.id)?;
             Ok(None)
         },
     )

@@ -113,7 +113,7 @@ fn period(argument: &str, text: &str) -> Result<Period> {
 /// Returns the facts of an entity along the time.
 #[utoipa::path(get, path = "/time", operation_id = "time", params(TimeQuery), responses((status = OK, body = Time, description = "The content of the view")))]
 pub(crate) fn view(asked: &Asked<'_>, query: TimeQuery) -> Result<Time> {
-    let (graph, caller) = (asked.engine().graph(), asked.caller());
+    let graph = asked.call().graph();
     let today = Moment(asked.engine().now());
     // An instant is looked at with the rest of its day, as the slider has whole days.
     let day = match &query.as_of {
@@ -124,7 +124,7 @@ pub(crate) fn view(asked: &Asked<'_>, query: TimeQuery) -> Result<Time> {
     let (mut facts, mut is_cut) = (Vec::new(), false);
     let mut entity = None;
     if let Some(name) = query.entity {
-        let about = graph.facts_about(caller, &name, Direction::Both, None, query.offset)?;
+        let about = graph.facts_about(&name, Direction::Both, None, query.offset)?;
         is_cut = about.is_cut || about.facts.len() > SHOWN;
         facts = about.facts;
         facts.truncate(SHOWN);
@@ -136,7 +136,7 @@ pub(crate) fn view(asked: &Asked<'_>, query: TimeQuery) -> Result<Time> {
         entity = Some(known.map_or(name, |known| known.spelling.clone()));
     }
     let named = if facts.is_empty() {
-        &graph.timeline(caller, None, 0)?.facts
+        &graph.timeline(None, 0)?.facts
     } else {
         &facts
     };
@@ -155,7 +155,7 @@ pub(crate) fn view(asked: &Asked<'_>, query: TimeQuery) -> Result<Time> {
             .take(NAMES_MAX)
             .map(str::to_owned)
             .collect(),
-        predicates: graph.fact_counts(caller)?.predicates,
+        predicates: graph.fact_counts()?.predicates,
         next_offset: is_cut.then(|| query.offset.saturating_add(SHOWN)),
     })
 }

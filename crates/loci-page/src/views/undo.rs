@@ -1,6 +1,7 @@
 //! Taking a change back.
 
 use loci_core::{Error, Result};
+use loci_engine::Effect;
 use serde::Deserialize;
 
 use crate::change::{Change, own_path};
@@ -22,7 +23,7 @@ pub(crate) fn undo(asked: &Asked<'_>, undone: Undone) -> Result<Change> {
         .ok_or_else(|| {
             Error::not_found("this change was taken back already, or was too long ago to be")
         })?;
-    asked.logged("undo", "memory:write", None, undo)?;
+    asked.logged(("undo", "memory:write", Effect::Write), None, undo)?;
     Ok(Change {
         message: "done-undone",
         changed: 1,

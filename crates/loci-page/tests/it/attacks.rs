@@ -104,8 +104,8 @@ async fn no_stored_text_is_markup() {
             valid_to: None,
             source: Some(place),
         };
-        let graph = installation.engine.graph();
-        graph.add_fact(&caller("ann"), fact).unwrap();
+        let ann = installation.engine.system(&caller("ann"));
+        ann.graph().add_fact(fact).unwrap();
     }
     let mut browser = installation.browser("ann").await;
     let mut paths: Vec<String> = [

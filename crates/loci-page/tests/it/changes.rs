@@ -7,9 +7,9 @@ use loci_engine::Remember;
 use crate::support::{Installation, Reply, caller};
 
 fn memory(installation: &Installation, id: &str) -> Option<loci_core::Memory> {
-    let memories = installation.engine.memories();
-    memories
-        .show_among(&caller("ann"), &MemoryId::new(id), Forgotten::Show)
+    let ann = installation.engine.system(&caller("ann"));
+    ann.memories()
+        .show_among(&MemoryId::new(id), Forgotten::Show)
         .ok()
 }
 

@@ -257,7 +257,11 @@ impl Installation {
     }
 
     pub fn remember_as(&self, user: &str, request: Remember) -> String {
-        let stored = self.engine.memories().remember(&caller(user), request);
+        let stored = self
+            .engine
+            .system(&caller(user))
+            .memories()
+            .remember(request);
         stored.unwrap().memory.id.as_str().to_owned()
     }
 

@@ -2,7 +2,6 @@
 
 use loci_core::Error;
 use loci_dialects::Context;
-use loci_engine::traces;
 use rmcp::ErrorData;
 use rmcp::model::{
     CacheScope, ConstString, ReadResourceRequestMethod, ReadResourceRequestParams,
@@ -19,8 +18,6 @@ use crate::host::{CallKind, ReplyShare};
 use crate::request_context::{found, unless_cancelled};
 use crate::trace_context::record_outcome;
 
-/// The name of the operation, for traces.
-const OPERATION: &str = "resource:read";
 /// The error for a URI without a resource.
 const MISSING: &str =
     "there is no such resource; resources/list and resources/templates/list name them";
@@ -45,7 +42,7 @@ impl DialectHandler {
                     engine,
                     caller: &caller,
                 };
-                traces::operation(OPERATION, || (resources.read)(context, &uri))
+                resources.read(context, &uri)
             },
         );
         let span = self.span(ReadResourceRequestMethod::VALUE, None, &context);

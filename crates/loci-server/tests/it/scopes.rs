@@ -1,7 +1,8 @@
 //! A call without the required scope never happens, in any revision and with any headers.
 
 use loci_core::{AuditQuery, ErrorCode, Ownership, Result, Scope, Scopes, Space};
-use loci_dialects::{Context, DIALECTS, Dialect, Hints, Reply as ToolReply, Tool, TypedTool};
+use loci_dialects::{DIALECTS, Dialect, Hints, Reply as ToolReply, Tool, TypedTool};
+use loci_engine::Call;
 use loci_server::{Authentication, HttpConfig};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -460,7 +461,7 @@ impl TypedTool for Rule {
     type Arguments = NoArguments;
     type Output = Value;
 
-    fn run(_context: Context<'_>, _arguments: NoArguments) -> Result<ToolReply> {
+    fn run(_call: &Call<'_>, _arguments: NoArguments) -> Result<ToolReply> {
         ToolReply::json(&json!({}), None)
     }
 }

@@ -40,7 +40,7 @@ pub fn run(settings: &Settings, arguments: &cli::Backup, output: Output) -> Resu
     // Any other failure of the status shows when the copy is inspected.
     if let Ok(NoteStatus {
         away: Some(why), ..
-    }) = parts.engine.notes().status()
+    }) = parts.system().notes().status()
     {
         let message = format!(
             "{why}; no backup was made, since they would not be in it: bring the folder back or, if they are gone for \

@@ -1,6 +1,5 @@
 //! `loci bootstrap`: prints the text that an agent reads at the start of a session.
 
-use loci_core::Caller;
 use serde_json::json;
 
 use crate::exit::Failure;
@@ -10,9 +9,9 @@ use crate::wiring::Parts;
 
 pub fn run(settings: &Settings, project: Option<&str>, output: Output) -> Result<(), Failure> {
     let bootstrap = Parts::open_current(settings)?
-        .engine
+        .system()
         .context()
-        .bootstrap(&Caller::local(), project)?;
+        .bootstrap(project)?;
     if bootstrap.memories == 0 {
         status_line(
             "no memory is read at the start of a session; `loci add --bootstrap TEXT` stores one",

@@ -2,7 +2,6 @@
 
 mod many;
 
-use loci_core::Caller;
 use serde_json::{Map, json};
 
 pub use self::many::{Direction, run_many, say_lifted};
@@ -18,7 +17,7 @@ pub fn run(settings: &Settings, arguments: &cli::Forget, output: Output) -> Resu
     let Some(id) = &arguments.id else {
         return run_many(&parts, &arguments.many, Direction::Forget, output);
     };
-    let id = named_memory(&parts.engine, &Caller::local(), id)?;
+    let id = named_memory(&parts.system(), id)?;
     // Calls the tool, so that the audit log has an entry.
     parts.call(
         "forget",

@@ -11,7 +11,7 @@ use loci_archive::{
     stay_forgotten,
 };
 use loci_core::{Caller, Delivery, Error, MemoryId, Timestamp, Visibility};
-use loci_engine::{Engine, Import, Imported, Reconciled, Remember, SearchMode};
+use loci_engine::{Effect, Engine, Import, Imported, Reconciled, Remember, SearchMode};
 use loci_mine::unpacked::{Unpacked, is_zip};
 use serde::Deserialize;
 use serde_json::json;
@@ -23,7 +23,7 @@ use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::signal::before_end;
 use crate::visible::OneLine;
-use crate::wiring::{Parts, SystemClock};
+use crate::wiring::{CommandInfo, Parts, SystemClock};
 
 /// The largest number of memories in one transaction.
 const BATCH_MEMORIES: usize = 1_000;
@@ -189,6 +189,9 @@ fn run_on(
     import_list(settings, arguments, input, output)
 }
 
+/// An import, in the audit log.
+const IMPORT: CommandInfo = ("import", "memory:write", Effect::Write);
+
 /// Imports a list of memories, or a memory on each line.
 fn import_list(
     settings: &Settings,
@@ -197,22 +200,20 @@ fn import_list(
     output: Output,
 ) -> Result<(), Failure> {
     let parts = Parts::open(settings)?;
-    let mut importer = LineImporter::new(&parts.engine);
-    importer.is_dry_run = arguments.dry_run;
-    importer.again = arguments.again;
-    importer.read(&arguments.file, input)?;
-    importer.store()?;
-    let LineImporter {
-        imported:
-            Imported {
-                stored,
-                present,
-                forgotten,
-            },
-        refused: Refusals { count: refused },
-        repairs,
-        ..
-    } = importer;
+    let (imported, refused, repairs) = parts.logged(IMPORT, |call| {
+        let mut importer = LineImporter::new(call);
+        importer.is_dry_run = arguments.dry_run;
+        importer.again = arguments.again;
+        importer.read(&arguments.file, input)?;
+        importer.store()?;
+        Ok((importer.imported, importer.refused, importer.repairs))
+    })?;
+    let Imported {
+        stored,
+        present,
+        forgotten,
+    } = imported;
+    let Refusals { count: refused } = refused;
     let rest = stay_forgotten(forgotten as u64);
     let mut value = json!({"stored": stored, "present": present, "refused": refused});
     let mut text = format!("stored {stored}, already there {present}, refused {refused}{rest}");
@@ -266,9 +267,9 @@ fn bring_back(
     // that the index does not know yet, the export counts.
     let away = if parts.vault.is_kept {
         let away = if arguments.dry_run {
-            parts.engine.notes().status()?.away
+            parts.system().notes().status()?.away
         } else {
-            reconciled(parts.engine.notes().reconcile_known()).away
+            reconciled(parts.system().notes().reconcile_known()).away
         };
         away.map(|why| {
             format!(
@@ -280,46 +281,42 @@ fn bring_back(
         Some("has notes, and no folder of notes is named here: name one with --vault".to_owned())
     };
     let notes = parts.vault.notes();
-    let mut bringing = Importer::new(
-        &parts.engine,
-        &notes,
-        away,
-        !arguments.no_wait,
-        &|message| status_line(OneLine(message)),
-    );
-    if arguments.dry_run {
-        bringing = bringing.dry();
-    }
-    bringing = bringing.again(arguments.again);
-    while let Some(part) = next()? {
-        let before = bringing.stored();
-        bringing.take(part)?;
-        if bringing.stored() > before && !arguments.dry_run {
-            show_progress(&format!("stored {}", bringing.stored()), false);
+    let (mut value, text, verdict) = parts.logged(IMPORT, |call| {
+        let notice = |message: &str| status_line(OneLine(message));
+        let mut bringing = Importer::new(call, &notes, away, !arguments.no_wait, &notice);
+        if arguments.dry_run {
+            bringing = bringing.dry();
         }
-    }
-    bringing.store()?;
+        bringing = bringing.again(arguments.again);
+        while let Some(part) = next()? {
+            let before = bringing.stored();
+            bringing.take(part)?;
+            if bringing.stored() > before && !arguments.dry_run {
+                show_progress(&format!("stored {}", bringing.stored()), false);
+            }
+        }
+        bringing.store()?;
+        if !arguments.dry_run {
+            show_progress(&format!("stored {}", bringing.stored()), true);
+        }
+        Ok((bringing.value(), bringing.text(), bringing.verdict()))
+    })?;
+    let verdict = verdict.map_err(|message| Failure::new(Exit::Failure, message));
     if arguments.dry_run {
-        tell_dry_run(bringing.value(), &bringing.text(), output)?;
-        return bringing
-            .verdict()
-            .map_err(|message| Failure::new(Exit::Failure, message));
+        tell_dry_run(value, &text, output)?;
+        return verdict;
     }
-    show_progress(&format!("stored {}", bringing.stored()), true);
     // Finds the other changes in the folder, as every reconciliation does.
     if parts.vault.is_kept {
-        reconciled(parts.engine.notes().reconcile());
+        reconciled(parts.system().notes().reconcile());
     }
     let pending = embed_pending(&parts, settings, !arguments.no_wait)?;
-    let mut value = bringing.value();
     value["pending_embeddings"] = json!(pending);
     output.either(
         &value,
-        format_args!("{}, waiting for the model {pending}\n", bringing.text()),
+        format_args!("{text}, waiting for the model {pending}\n"),
     )?;
-    bringing
-        .verdict()
-        .map_err(|message| Failure::new(Exit::Failure, message))
+    verdict
 }
 
 /// Returns the outcome of a reconciliation; prints an error and returns an empty one if it failed.
@@ -373,7 +370,7 @@ impl Batch {
 }
 
 struct LineImporter<'a> {
-    engine: &'a Engine,
+    parts: &'a loci_engine::Parts<'a>,
     waiting: Batch,
     imported: Imported,
     refused: Refusals,
@@ -386,9 +383,9 @@ struct LineImporter<'a> {
 }
 
 impl<'a> LineImporter<'a> {
-    fn new(engine: &'a Engine) -> Self {
+    fn new(parts: &'a loci_engine::Parts<'a>) -> Self {
         LineImporter {
-            engine,
+            parts,
             waiting: Batch::default(),
             imported: Imported::default(),
             refused: Refusals::default(),
@@ -483,12 +480,12 @@ impl<'a> LineImporter<'a> {
             return Ok(());
         }
         let before = self.imported;
-        let engine = self.engine.imports().again(self.again);
+        let imports_part = self.parts.imports().again(self.again);
         if self.is_dry_run {
-            engine.count_import(&Caller::local(), &imports, &mut self.imported)?;
+            imports_part.count_import(&imports, &mut self.imported)?;
             return Ok(());
         }
-        let outcome = engine.import(&Caller::local(), &imports, &mut self.imported);
+        let outcome = imports_part.import(&imports, &mut self.imported);
         show_progress(&format!("stored {}", self.imported.stored), false);
         outcome.map_err(|error| {
             let come =
@@ -600,8 +597,9 @@ mod tests {
         let embedder = Arc::new(HashingEmbedder::default());
         let engine = Engine::new(store.clone(), embedder, clock.clone(), SearchMode::Words);
         let local = Caller::local();
+        let system = engine.system(&local);
         let add = |ids: &[&str]| {
-            let mut importer = LineImporter::new(&engine);
+            let mut importer = LineImporter::new(&system);
             for (number, id) in (1..).zip(ids) {
                 importer
                     .add(

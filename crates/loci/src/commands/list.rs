@@ -21,13 +21,10 @@ pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result
     let limit = clamped(arguments.limit, LIST_RESULTS_MAX);
     let parts = Parts::open_current(settings)?;
     let types = arguments.only.r#type.iter().cloned().collect();
-    let named = parts.engine.listings().named(
-        &Caller::local(),
-        NOUNS,
-        &[Tier::LongTerm],
-        collections,
-        types,
-    )?;
+    let named = parts
+        .system()
+        .listings()
+        .named(NOUNS, &[Tier::LongTerm], collections, types)?;
     if let Some(notice) = &named.notice {
         status_line(format_args!("note: {notice}"));
     }
@@ -39,7 +36,7 @@ pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result
         offset: arguments.offset as usize,
         limit,
     };
-    let memories = parts.engine.listings().list(&Caller::local(), request)?;
+    let memories = parts.system().listings().list(request)?;
     let access = memories
         .iter()
         .map(|memory| (memory.visibility, memory.owner.clone()));

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use indicatif::DecimalBytes;
-use loci_core::{Caller, Clock, Timestamp};
+use loci_core::{Clock, Timestamp};
 
 use crate::exit::Failure;
 use crate::hosts_here::{HostConnection, HostHere, hosts_here};
@@ -60,10 +60,11 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
 /// Counts what the local user can list.
 fn held(settings: &Settings) -> Result<Held, Failure> {
     let parts = Parts::open_to_read(settings)?;
-    let (listings, caller) = (parts.engine.listings(), Caller::local());
+    let system = parts.system();
+    let listings = system.listings();
     Ok(Held {
-        memories: listings.count(&caller)?,
-        projects: listings.collections(&caller)?.len() as u64,
+        memories: listings.count()?,
+        projects: listings.collections()?.len() as u64,
         disk_bytes: parts.engine.size()?.disk_bytes,
     })
 }

@@ -9,8 +9,8 @@ use std::io;
 use std::path::Path;
 
 use loci_core::{CollectionFilter, FilingOrder, Memory, Tier};
-use loci_dialects::{Context, mempalace};
-use loci_engine::{Browse, Sync, Synced};
+use loci_dialects::mempalace;
+use loci_engine::{Browse, Effect, Sync, Synced};
 use loci_mine::plain_file::Refusal;
 use loci_mine::project::{PLAN_FILE, Plan, plan_folders, propose};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ use crate::output::{Output, counted, notice, status_line};
 use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::visible::OneLine;
-use crate::wiring::Parts;
+use crate::wiring::{CommandInfo, Parts};
 use loci_filing::trust::{Trust, plan_in};
 use loci_filing::wings::{Apart, Wings};
 use loci_filing::{Report, absolute, conversation, project};
@@ -54,7 +54,10 @@ fn init(settings: &Settings, folder: &Path, write: bool, output: Output) -> Resu
     let root = absolute(folder)?;
     let plan = propose(Path::new(&root)).map_err(|error| unreadable(&root, &error))?;
     let (parts, mut trust) = (Parts::open(settings)?, Trust::read(&settings.data, notice)?);
-    let wing = Wings::new(&parts.engine, &trust, !write).of(Path::new(&root))?;
+    let info = ("palace init", "memory:write", Effect::Write);
+    let wing = parts.logged_filing(info, |call| {
+        Ok(Wings::new(call, &trust, !write).of(Path::new(&root))?)
+    })?;
     let plan = Plan { wing, ..plan };
     let text = plan.to_text();
     let rooms: Value = plan
@@ -131,6 +134,9 @@ fn plan(wings: &Wings<'_>, root: &Path, wing: Option<&str>) -> Result<Plan, Fail
     Ok(Plan { wing, ..plan })
 }
 
+/// The command that mines, in the audit log.
+const MINE: CommandInfo = ("palace mine", "memory:write", Effect::Write);
+
 fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Failure> {
     let root = absolute(&arguments.folder)?;
     let wing = arguments.wing.as_deref();
@@ -154,7 +160,9 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
             is_verbatim,
             trust: &trust,
         };
-        let report = conversation::mine(&parts.engine, &mining, &progress)?;
+        let report = parts.logged_filing(MINE, |call| {
+            Ok(conversation::mine(call, &mining, &progress)?)
+        })?;
         (parts, report)
     } else {
         if !Path::new(&root).is_dir() {
@@ -164,19 +172,22 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
             return Err(Failure::new(Exit::Usage, message));
         }
         let parts = Parts::open(settings)?;
-        let wings = Wings::new(&parts.engine, &trust, is_dry);
-        let plan = plan(&wings, Path::new(&root), wing)?;
-        let apart = wings.apart();
-        let mining = project::Mining {
-            root: &root,
-            plan: &plan,
-            is_dry,
-            rereads: arguments.reread || arguments.again,
-            files_again: arguments.again,
-            is_verbatim: arguments.verbatim,
-        };
-        let report = project::mine(&parts.engine, &mining, &Progress::new("files"))?;
-        (parts, Report { apart, ..report })
+        let report = parts.logged_filing(MINE, |call| {
+            let wings = Wings::new(call, &trust, is_dry);
+            let plan = plan(&wings, Path::new(&root), wing)?;
+            let apart = wings.apart();
+            let mining = project::Mining {
+                root: &root,
+                plan: &plan,
+                is_dry,
+                rereads: arguments.reread || arguments.again,
+                files_again: arguments.again,
+                is_verbatim: arguments.verbatim,
+            };
+            let report = project::mine(call, &mining, &Progress::new("files"))?;
+            Ok(Report { apart, ..report })
+        })?;
+        (parts, report)
     };
     let pending = if is_dry {
         0
@@ -405,10 +416,9 @@ fn sync(
         },
         apply,
     };
-    let synced = Parts::open(settings)?
-        .engine
-        .sources()
-        .sync(&loci_filing::caller(), &request)?;
+    let info = ("palace sync", "memory:delete", Effect::Destroy);
+    let synced =
+        Parts::open(settings)?.logged_filing(info, |call| Ok(call.sources().sync(&request)?))?;
     let Synced {
         scanned,
         kept,
@@ -456,12 +466,8 @@ fn wake_up(
         .map(|wing| mempalace::place_name("--wing", wing))
         .transpose()?;
     let parts = Parts::open_current(settings)?;
-    let context = Context {
-        engine: &parts.engine,
-        caller: &loci_filing::caller(),
-    };
     let text = mempalace::wake_up(
-        context,
+        &parts.engine.system(&loci_filing::caller()),
         wing.as_deref(),
         &mempalace::DIALECT,
         tokens as usize,
@@ -497,8 +503,9 @@ fn compress(
     };
     let browsed = Parts::open_current(settings)?
         .engine
+        .system(&loci_filing::caller())
         .listings()
-        .browse(&loci_filing::caller(), request)?;
+        .browse(request)?;
     let drawers: Vec<(&Memory, String)> = browsed
         .memories
         .iter()

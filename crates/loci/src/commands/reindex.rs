@@ -18,7 +18,7 @@ pub fn run(settings: &Settings, embeddings: bool, output: Output) -> Result<(), 
         away,
         ..
     } = if parts.vault.is_kept {
-        parts.engine.notes().reconcile()?
+        parts.system().notes().reconcile()?
     } else {
         Reconciled::default()
     };

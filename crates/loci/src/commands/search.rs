@@ -26,11 +26,10 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
         collections(arguments.project.as_deref()),
         arguments.only.r#type.iter().cloned().collect(),
     );
-    let named =
-        parts
-            .engine
-            .listings()
-            .named(&Caller::local(), NOUNS, &[Tier::LongTerm], places, types)?;
+    let named = parts
+        .system()
+        .listings()
+        .named(NOUNS, &[Tier::LongTerm], places, types)?;
     if let Some(notice) = &named.notice {
         status_line(format_args!("note: {notice}"));
     }
@@ -40,19 +39,15 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
         tags: arguments.only.tags.clone(),
         ..Recall::new(&arguments.query, limit, &mememory::score)
     };
-    let recalled = parts
-        .engine
-        .search()
-        .recall(&Caller::local(), &request)
-        .map_err(|error| {
-            let needs_model = settings.search == SearchMode::Vector && error.is_unavailable();
-            let is_the_models = needs_model && parts.embedder.embed(&[&arguments.query]).is_err();
-            if is_the_models {
-                Failure::new(Exit::Model, error.message)
-            } else {
-                error.into()
-            }
-        })?;
+    let recalled = parts.system().search().recall(&request).map_err(|error| {
+        let needs_model = settings.search == SearchMode::Vector && error.is_unavailable();
+        let is_the_models = needs_model && parts.embedder.embed(&[&arguments.query]).is_err();
+        if is_the_models {
+            Failure::new(Exit::Model, error.message)
+        } else {
+            error.into()
+        }
+    })?;
     if let Some(degraded) = &recalled.degraded {
         status_line(format_args!("note: {degraded}"));
     }

@@ -2,7 +2,6 @@
 
 use loci_core::{Caller, Error, MemoryId};
 use loci_dialects::mememory::Record;
-use loci_engine::Engine;
 use serde_json::json;
 
 use crate::exit::Failure;
@@ -13,8 +12,8 @@ use crate::wiring::Parts;
 
 pub fn run(settings: &Settings, id: &str, output: Output) -> Result<(), Failure> {
     let (parts, caller) = (Parts::open_current(settings)?, Caller::local());
-    let id = named_memory(&parts.engine, &caller, id)?;
-    let record = Record::of(&caller, parts.engine.memories().show(&caller, &id)?);
+    let id = named_memory(&parts.system(), id)?;
+    let record = Record::of(&caller, parts.system().memories().show(&id)?);
     Ok(output.either(&json!(record), memory_text(&record))?)
 }
 
@@ -23,10 +22,10 @@ pub fn run(settings: &Settings, id: &str, output: Output) -> Result<(), Failure>
 ///
 /// # Errors
 /// As for [`Memories::memory_id`](loci_engine::Memories::memory_id).
-pub fn named_memory(engine: &Engine, caller: &Caller, id: &str) -> Result<MemoryId, Error> {
+pub fn named_memory(parts: &loci_engine::Parts<'_>, id: &str) -> Result<MemoryId, Error> {
     let as_listed = visible::unescaped(id);
-    engine
-        .memories()
-        .memory_id(caller, "id", &as_listed)
-        .or_else(|_| engine.memories().memory_id(caller, "id", id))
+    let memories = parts.memories();
+    memories
+        .memory_id("id", &as_listed)
+        .or_else(|_| memories.memory_id("id", id))
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use loci_core::{Clock, Error, Scope, Scopes, Space, Timestamp, Token, is_reserved_subject};
+use loci_engine::Effect;
 use serde_json::{Value, json};
 
 use crate::cli;
@@ -10,7 +11,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::{Output, moment, status_line};
 use crate::secret::{Grant, new_secret};
 use crate::settings::Settings;
-use crate::wiring::{SystemClock, open_store};
+use crate::wiring::{SystemClock, logged_in_store, open_store};
 
 pub fn run(settings: &Settings, command: &cli::Token, output: Output) -> Result<(), Failure> {
     match command {
@@ -37,7 +38,11 @@ pub fn run(settings: &Settings, command: &cli::Token, output: Output) -> Result<
         }
         cli::Token::List => list(settings, output),
         cli::Token::Revoke { id } => {
-            open_store(settings, &settings.data)?.revoke_token(id, SystemClock.now())?;
+            let store = open_store(settings, &settings.data)?;
+            let info = ("token revoke", "admin:token", Effect::Destroy);
+            logged_in_store(&store, info, |store| {
+                Ok(store.revoke_token(id, SystemClock.now())?)
+            })?;
             status_line(format_args!("revoked {id}"));
             Ok(output.either(&json!({"revoked": id}), "")?)
         }
@@ -47,7 +52,9 @@ pub fn run(settings: &Settings, command: &cli::Token, output: Output) -> Result<
 fn create(settings: &Settings, grant: Grant, output: Output) -> Result<(), Failure> {
     let secret = new_secret()?;
     let token = grant.token(&secret);
-    open_store(settings, &settings.data)?.add_token(&token)?;
+    let store = open_store(settings, &settings.data)?;
+    let info = ("token create", "admin:token", Effect::Write);
+    logged_in_store(&store, info, |store| Ok(store.add_token(&token)?))?;
     let mut value = described(&token);
     value["token"] = json!(secret);
     status_line(format_args!(

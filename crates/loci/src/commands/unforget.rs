@@ -1,7 +1,7 @@
 //! `loci unforget`: brings forgotten memories back.
 
-use loci_core::{Caller, ErrorCode};
-use loci_engine::{Lifted, Unforgotten};
+use loci_core::ErrorCode;
+use loci_engine::{Effect, Lifted, Unforgotten};
 use serde_json::json;
 
 use crate::cli;
@@ -30,16 +30,17 @@ pub fn run(settings: &Settings, arguments: &cli::Unforget, output: Output) -> Re
             output,
         );
     };
-    let id = named_memory(&parts.engine, &Caller::local(), id)?;
-    let outcome = parts.logged("unforget", "memory:write", |engine, caller| {
-        match engine.memories().unforget(caller, &id) {
-            Err(error) if error.code == ErrorCode::NotFound => engine
+    let id = named_memory(&parts.system(), id)?;
+    let outcome = parts.logged(("unforget", "memory:write", Effect::Write), |call| {
+        let outcome = match call.memories().unforget(&id) {
+            Err(error) if error.code == ErrorCode::NotFound => call
                 .memories()
-                .lift(caller, &id)
+                .lift(&id)
                 .map(Outcome::Lifted)
                 .map_err(|_| error),
             unforgotten => unforgotten.map(Box::new).map(Outcome::Unforgotten),
-        }
+        };
+        Ok(outcome?)
     })?;
     let unforgotten = match outcome {
         Outcome::Unforgotten(unforgotten) => unforgotten,

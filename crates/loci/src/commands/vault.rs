@@ -18,7 +18,7 @@ pub fn run(settings: &Settings, command: &Vault, output: Output) -> Result<(), F
     let parts = Parts::open(settings)?;
     match command {
         Vault::Status => status(&parts, output),
-        Vault::Check => check(&parts.engine.notes().status()?, output),
+        Vault::Check => check(&parts.system().notes().status()?, output),
         Vault::Reconcile { accept_missing } => reconcile(&parts, *accept_missing, output),
     }
 }
@@ -31,7 +31,7 @@ fn status(parts: &Parts, output: Output) -> Result<(), Failure> {
         not_indexed,
         problems,
         away,
-    } = parts.engine.notes().status()?;
+    } = parts.system().notes().status()?;
     let watched = is_watched(&parts.vault.watch_lock);
     let value = json!({
         "folder": location,
@@ -113,9 +113,9 @@ fn reconcile(parts: &Parts, accept_missing: bool, output: Output) -> Result<(), 
         return Err(Failure::new(Exit::Usage, message));
     }
     let reconciled = if accept_missing {
-        parts.engine.notes().reconcile_accepting_missing()?
+        parts.system().notes().reconcile_accepting_missing()?
     } else {
-        parts.engine.notes().reconcile()?
+        parts.system().notes().reconcile()?
     };
     let Reconciled {
         indexed,

@@ -77,6 +77,18 @@ impl Server {
         self.sent(&self.head(&headers, &body), &body)
     }
 
+    /// Makes a change of the page; returns status and reply.
+    pub fn change(&self, token: &str, path: &str, fields: &Value) -> (u16, String) {
+        let body = fields.to_string();
+        let head = format!(
+            "POST /api/v1{path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            self.address,
+            body.len()
+        );
+        self.sent(&head, &body)
+    }
+
     /// Sends a request; returns status and reply.
     fn sent(&self, head: &str, body: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();

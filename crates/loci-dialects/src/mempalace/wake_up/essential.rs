@@ -3,10 +3,9 @@
 use std::collections::HashSet;
 
 use loci_core::{CollectionFilter, FilingOrder, LocationCount, Memory, Result, Tier, Timestamp};
-use loci_engine::{Browse, SOURCE_FILE, START_CHARACTERS};
+use loci_engine::{Browse, Parts, SOURCE_FILE, START_CHARACTERS};
 
 use super::CONVERSATIONS;
-use crate::Context;
 
 /// The number of newest drawers to examine: of all, and of each of the first kinds in each room.
 pub(super) const DRAWERS_LOOKED_AT: usize = 100;
@@ -48,7 +47,7 @@ fn worth(memory: &Memory, now: Timestamp) -> f64 {
 /// Returns the drawers of a wing to show. Fetches those of the first kinds by room and kind, so
 /// that newer drawers of other kinds do not hide them.
 pub(super) fn essential(
-    context: Context<'_>,
+    parts: &Parts<'_>,
     from: &CollectionFilter,
     places: &[LocationCount],
     collection: Option<&str>,
@@ -61,15 +60,15 @@ pub(super) fn essential(
     let mut memories = Vec::new();
     for place in places.iter().filter(is_first) {
         memories.extend(newest(
-            context,
+            parts,
             from,
             Some(&place.section),
             &[&place.kind],
             DRAWERS_LOOKED_AT,
         )?);
     }
-    memories.extend(newest(context, from, None, &[], DRAWERS_LOOKED_AT)?);
-    let now = context.engine.now();
+    memories.extend(newest(parts, from, None, &[], DRAWERS_LOOKED_AT)?);
+    let now = parts.engine().now();
     memories.sort_by(|a, b| {
         let by_worth = || worth(b, now).total_cmp(&worth(a, now));
         was_read(a)
@@ -85,16 +84,15 @@ pub(super) fn essential(
 
 /// Returns the newest memories that are not superseded.
 pub(super) fn newest(
-    context: Context<'_>,
+    parts: &Parts<'_>,
     from: &CollectionFilter,
     section: Option<&str>,
     kinds: &[&str],
     limit: usize,
 ) -> Result<Vec<Memory>> {
-    let mut memories = context
-        .engine
+    let mut memories = parts
         .listings()
-        .list_by_insertion(context.caller, &newest_of(from, section, kinds, limit))?;
+        .list_by_insertion(&newest_of(from, section, kinds, limit))?;
     memories.retain(|memory| memory.superseded_by.is_none());
     Ok(memories)
 }

@@ -111,14 +111,15 @@ impl Carrier for Direct {
             .resources
             .as_ref()
             .ok_or("the dialect has no resources")?;
-        (resources.read)(
-            Context {
-                engine: &self.0,
-                caller,
-            },
-            uri,
-        )
-        .map_err(|error| error.message)
+        resources
+            .read(
+                Context {
+                    engine: &self.0,
+                    caller,
+                },
+                uri,
+            )
+            .map_err(|error| error.message)
     }
 
     fn complete(
@@ -137,6 +138,8 @@ impl Carrier for Direct {
             engine: &self.0,
             caller,
         };
-        (resources.complete)(context, uri, argument, prefix).map_err(|error| error.message)
+        resources
+            .complete(context, uri, argument, prefix)
+            .map_err(|error| error.message)
     }
 }

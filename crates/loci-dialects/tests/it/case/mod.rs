@@ -460,6 +460,7 @@ fn ask(
 fn reconcile(world: &mut World, step: &Step) -> Result<(), String> {
     let reconciled = world
         .engine
+        .system(&Caller::local())
         .notes()
         .reconcile()
         .map_err(|error| error.message)?;

@@ -11,6 +11,7 @@ use loci_search::indexed;
 
 use super::plan::{Before, Plan, Step, begins, fits, matched, removals};
 use super::{ReadSource, SOURCE_FILE, SourceFiled, SourceId, SourcePart};
+use crate::call::Actor;
 use crate::notes::in_parallel;
 use crate::sources::note_machine;
 use crate::{SearchMode, Sources};
@@ -21,7 +22,7 @@ const ATTEMPTS_MAX: u64 = 100;
 /// Files the parts of source files for a caller.
 pub(super) struct Filing<'a> {
     sources: &'a Sources<'a>,
-    caller: &'a Caller,
+    caller: Actor<'a>,
     id_of: SourceId<'a>,
     now: Timestamp,
     /// The store's version when the work began.
@@ -31,18 +32,14 @@ pub(super) struct Filing<'a> {
 }
 
 impl<'a> Filing<'a> {
-    pub(super) fn new(
-        sources: &'a Sources<'a>,
-        caller: &'a Caller,
-        id_of: SourceId<'a>,
-    ) -> Result<Self> {
+    pub(super) fn new(sources: &'a Sources<'a>, id_of: SourceId<'a>) -> Result<Self> {
         Ok(Filing {
             sources,
-            caller,
+            caller: sources.caller,
             id_of,
             now: sources.clock.now(),
-            since: sources.store.version(&caller.space)?,
-            salts: sources.tombstones.salts(&caller.space)?,
+            since: sources.store.version(&sources.caller.space)?,
+            salts: sources.tombstones.salts(&sources.caller.space)?,
         })
     }
 
@@ -160,7 +157,7 @@ impl<'a> Filing<'a> {
             )
         });
         changes.extend(self.not_wiped());
-        self.sources.access.commit(self.caller, changes)?;
+        self.sources.access.commit(changes)?;
         if waits && self.sources.search_mode != SearchMode::Words {
             self.sources.to_embed.ring();
         }
@@ -183,9 +180,7 @@ impl<'a> Filing<'a> {
             collection, path, ..
         } = &read.file;
         let space = &self.caller.space;
-        let known = self
-            .sources
-            .source_file(self.caller, collection.as_deref(), path)?;
+        let known = self.sources.source_file(collection.as_deref(), path)?;
         if known != read.before {
             let message = format!(
                 "another process read {path} meanwhile; read again what is known of it and retry"
@@ -268,7 +263,7 @@ impl<'a> Filing<'a> {
         }
         if let Some(path) = &read.moved_from {
             let collection = read.file.collection.as_deref();
-            let row = self.sources.source_file(self.caller, collection, path)?;
+            let row = self.sources.source_file(collection, path)?;
             plan.rows.extend(row.map(|row| Change::DeleteSourceFile {
                 expect: Box::new(row),
             }));
@@ -395,7 +390,7 @@ impl<'a> Filing<'a> {
                     thread: Some(name),
                     // A forgotten memory stays forgotten.
                     forgotten: Forgotten::Show,
-                    ..self.sources.access.filter(self.caller, collections)
+                    ..self.sources.access.filter(collections)
                 };
                 let memories = self.sources.store.list(
                     &filter,
@@ -439,7 +434,7 @@ impl<'a> Filing<'a> {
             principal,
             origin,
             ..
-        } = self.caller;
+        } = self.caller.caller;
         // The engine's clock alone decides which times are in the future.
         let created_at = created_at.map_or(self.now, |at| at.min(self.now));
         let id = (self.id_of)(&read.file, part, number);

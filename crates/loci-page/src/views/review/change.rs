@@ -1,7 +1,7 @@
 //! The decisions of people, and the way back.
 
 use loci_core::{Error, ErrorCode, Forgotten, MemoryId, Result, Tier};
-use loci_engine::Settled;
+use loci_engine::{Effect, Settled};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -36,8 +36,8 @@ pub(crate) fn keep(asked: &Asked<'_>, decision: Decision) -> Result<Change> {
     };
     let kept = MemoryId::parse("keep", &decision.keep)?;
     let given_up = MemoryId::parse("other", &given_up)?;
-    let settled = asked.logged("keep", OPERATION, None, |engine, caller| {
-        engine.memories().settle(caller, &kept, &given_up)
+    let settled = asked.logged(("keep", OPERATION, Effect::Write), None, |call| {
+        call.memories().settle(&kept, &given_up)
     })?;
     let message = match settled {
         Settled::Superseded { .. } => "done-superseded",
@@ -46,11 +46,7 @@ pub(crate) fn keep(asked: &Asked<'_>, decision: Decision) -> Result<Change> {
     Ok(Change::one(
         message,
         next_path(decision.next),
-        Box::new(move |engine, caller| {
-            engine
-                .memories()
-                .unsettle(caller, &kept, &given_up, &settled)
-        }),
+        Box::new(move |call| call.memories().unsettle(&kept, &given_up, &settled)),
     ))
 }
 
@@ -72,8 +68,8 @@ pub(crate) fn redact(asked: &Asked<'_>, redact: Redact) -> Result<Change> {
         return Err(Error::invalid("confirmed", problem));
     }
     let id = MemoryId::parse("id", &redact.id)?;
-    let is_redacted = asked.logged("redact", OPERATION, None, |engine, caller| {
-        engine.secrets().redact(caller, &id)
+    let is_redacted = asked.logged(("redact", OPERATION, Effect::Write), None, |call| {
+        call.secrets().redact(&id)
     })?;
     if !is_redacted {
         return Err(Error::new(
@@ -102,27 +98,20 @@ pub(crate) struct TrustAuthor {
 #[utoipa::path(post, path = "/review/trust", operation_id = "review_trust", request_body = TrustAuthor, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn trust(asked: &Asked<'_>, trust: TrustAuthor) -> Result<Change> {
     let id = MemoryId::parse("id", &trust.id)?;
-    let author = asked.logged("trust", OPERATION, None, |engine, caller| {
-        let memory = engine
-            .memories()
-            .show_of(caller, &id, &Tier::ALL, Forgotten::Hide)?;
+    let author = asked.logged(("trust", OPERATION, Effect::Write), None, |call| {
+        let memory = call.memories().show_of(&id, &Tier::ALL, Forgotten::Hide)?;
         let author = memory.writer().to_owned();
         if author == loci_core::ANONYMOUS {
             let problem = "is of an anonymous author, who cannot be told from another one";
             return Err(Error::invalid("id", problem));
         }
-        engine.settings().set_trusted(caller, &author, true)?;
+        call.settings().set_trusted(&author, true)?;
         Ok(author)
     })?;
     Ok(Change::one(
         "done-trusted",
         next_path(trust.next),
-        Box::new(move |engine, caller| {
-            engine
-                .settings()
-                .set_trusted(caller, &author, false)
-                .map(drop)
-        }),
+        Box::new(move |call| call.settings().set_trusted(&author, false).map(drop)),
     ))
 }
 
@@ -138,12 +127,12 @@ pub(crate) struct Dismiss {
 #[utoipa::path(post, path = "/review/dismiss", operation_id = "review_dismiss", request_body = Dismiss, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn dismiss(asked: &Asked<'_>, dismiss: Dismiss) -> Result<Change> {
     let key = dismiss.item;
-    asked.logged("dismiss", OPERATION, None, |engine, caller| {
-        dismissed::put(engine, caller, &key, true)
+    asked.logged(("dismiss", OPERATION, Effect::Write), None, |call| {
+        dismissed::put(call, &key, true)
     })?;
     Ok(Change::one(
         "done-dismissed",
         next_path(dismiss.next),
-        Box::new(move |engine, caller| dismissed::put(engine, caller, &key, false)),
+        Box::new(move |call| dismissed::put(call, &key, false)),
     ))
 }

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
 use data_encoding::HEXLOWER;
-use loci_core::{Caller, Error, Result};
-use loci_engine::Engine;
+use loci_core::{Error, Result};
+use loci_engine::Parts;
 use sha2::{Digest, Sha256};
 
 /// The setting of a caller that lists the keys of dismissed items, one per line, the last one last.
@@ -31,8 +31,8 @@ pub(super) fn key_of(kind: &str, of: &[&str]) -> String {
 }
 
 /// Returns the keys of the items that a caller dismissed.
-pub(super) fn read(engine: &Engine, caller: &Caller) -> Result<HashSet<String>> {
-    let keys = engine.settings().get(caller, DISMISSED)?;
+pub(super) fn read(parts: &Parts<'_>) -> Result<HashSet<String>> {
+    let keys = parts.settings().get(DISMISSED)?;
     Ok(keys
         .unwrap_or_default()
         .lines()
@@ -44,29 +44,28 @@ pub(super) fn read(engine: &Engine, caller: &Caller) -> Result<HashSet<String>> 
 ///
 /// # Errors
 /// `invalid_argument`, naming `item`, for what is no key.
-pub(super) fn put(engine: &Engine, caller: &Caller, key: &str, is_dismissed: bool) -> Result<()> {
+pub(super) fn put(parts: &Parts<'_>, key: &str, is_dismissed: bool) -> Result<()> {
     let is_key = key.len() == KEY_DIGITS && key.bytes().all(|digit| digit.is_ascii_hexdigit());
     if !is_key {
         return Err(Error::invalid("item", "must be the key of an item"));
     }
     let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
-    let kept = engine.settings().get(caller, DISMISSED)?;
+    let kept = parts.settings().get(DISMISSED)?;
     let kept = kept.unwrap_or_default();
     let mut keys: Vec<&str> = kept.lines().filter(|kept| *kept != key).collect();
     if is_dismissed {
         keys.push(key);
     }
     let first = keys.len().saturating_sub(KEPT_MAX);
-    engine
-        .settings()
-        .put(caller, DISMISSED, keys[first..].join("\n"))
+    parts.settings().put(DISMISSED, keys[first..].join("\n"))
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use loci_engine::SearchMode;
+    use loci_core::Caller;
+    use loci_engine::{Engine, SearchMode};
     use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 
     use super::*;
@@ -79,19 +78,19 @@ mod tests {
             Arc::new(FixedClock::default()),
             SearchMode::Words,
         );
-        let caller = Caller::local();
+        let system = engine.system(&Caller::local());
         let key = |number: usize| key_of("note", &[&number.to_string()]);
         for number in 0..=KEPT_MAX {
-            put(&engine, &caller, &key(number), true).unwrap();
+            put(&system, &key(number), true).unwrap();
         }
-        put(&engine, &caller, &key(7), true).unwrap();
-        let kept = read(&engine, &caller).unwrap();
+        put(&system, &key(7), true).unwrap();
+        let kept = read(&system).unwrap();
         assert_eq!(kept.len(), KEPT_MAX);
         assert!(!kept.contains(&key(0)) && kept.contains(&key(KEPT_MAX)));
-        put(&engine, &caller, &key(7), false).unwrap();
-        assert!(!read(&engine, &caller).unwrap().contains(&key(7)));
+        put(&system, &key(7), false).unwrap();
+        assert!(!read(&system).unwrap().contains(&key(7)));
         for wrong in ["", "x", "0123456789abcdeg", "a\nb"] {
-            assert!(put(&engine, &caller, wrong, true).is_err(), "{wrong:?}");
+            assert!(put(&system, wrong, true).is_err(), "{wrong:?}");
         }
     }
 

@@ -95,10 +95,7 @@ fn last_filed(
         limit,
         ..Browse::default()
     };
-    asked
-        .engine()
-        .listings()
-        .list_by_insertion(asked.caller(), &browse)
+    asked.call().listings().list_by_insertion(&browse)
 }
 
 /// Returns a memory as a list has it, without secrets.
@@ -117,10 +114,8 @@ fn card(asked: &Asked<'_>, memory: &Memory) -> (Card, String) {
 /// Returns the pairs of the memories with older ones.
 fn pairs(asked: &Asked<'_>, offset: usize) -> Result<[Found; 2]> {
     let memories = last_filed(asked, offset, COMPARED, &[])?;
-    let (engine, caller) = (asked.engine(), asked.caller());
-    let pairs = engine
-        .search()
-        .find_pairs(caller, &memories, DUPLICATE_FROM)?;
+    let call = asked.call();
+    let pairs = call.search().find_pairs(&memories, DUPLICATE_FROM)?;
     let degraded = pairs.degraded;
     let (contradictions, duplicates): (Vec<Pair>, Vec<Pair>) = pairs
         .pairs
@@ -171,7 +166,7 @@ fn places(memories: &[Memory]) -> HashMap<&MemoryId, (usize, &Memory)> {
 
 fn secrets(asked: &Asked<'_>, memories: &[Memory]) -> Result<Found> {
     let places = places(memories);
-    let held = asked.engine().secrets().secrets_among(memories)?;
+    let held = asked.call().secrets().secrets_among(memories)?;
     let items = held.into_iter().filter_map(|held| {
         let (index, memory) = *places.get(&held.memory)?;
         let redactions = held.redactions.to_string();
@@ -190,8 +185,8 @@ fn secrets(asked: &Asked<'_>, memories: &[Memory]) -> Result<Found> {
 
 fn stale(asked: &Asked<'_>, memories: &[Memory]) -> Result<Found> {
     let places = places(memories);
-    let (sources, caller) = (asked.engine().sources(), asked.caller());
-    let (stale, degraded) = match sources.find_stale(caller, memories) {
+    let (sources, caller) = (asked.call().sources(), asked.caller());
+    let (stale, degraded) = match sources.find_stale(memories) {
         Ok(stale) => (stale, None),
         // Without the rules of a project it is not known which of its files belong to it.
         Err(error) if error.code == ErrorCode::Unavailable => (Vec::new(), Some(error.message)),
@@ -226,7 +221,7 @@ fn stale(asked: &Asked<'_>, memories: &[Memory]) -> Result<Found> {
 /// the name of its user, so texts of the visitor are looked at, too.
 fn orders(asked: &Asked<'_>, memories: &[Memory]) -> Result<Found> {
     let caller = asked.caller();
-    let trust = asked.engine().settings().trust(caller)?;
+    let trust = asked.call().settings().trust()?;
     let is_directive = |memory: &Memory| {
         DIRECTIVES.contains(&memory.kind.as_str()) || memory.delivery == Delivery::Bootstrap
     };
@@ -251,21 +246,18 @@ fn orders(asked: &Asked<'_>, memories: &[Memory]) -> Result<Found> {
 /// Returns directives by authors whose directives the visitor does not take: those that sessions
 /// begin with, then those of the types of directives.
 fn directives(asked: &Asked<'_>, offset: usize) -> Result<Found> {
-    let (engine, caller) = (asked.engine(), asked.caller());
-    let trust = engine.settings().trust(caller)?;
+    let (call, caller) = (asked.call(), asked.caller());
+    let trust = call.settings().trust()?;
     let by_type = last_filed(asked, offset, LOOKED_AT, &DIRECTIVES)?;
     let pinned = match offset {
-        0 => engine.listings().list(
-            caller,
-            List {
-                collections: CollectionFilter::Any,
-                sections: Vec::new(),
-                tags: Vec::new(),
-                delivery: Some(Delivery::Bootstrap),
-                offset: 0,
-                limit: LOOKED_AT,
-            },
-        )?,
+        0 => call.listings().list(List {
+            collections: CollectionFilter::Any,
+            sections: Vec::new(),
+            tags: Vec::new(),
+            delivery: Some(Delivery::Bootstrap),
+            offset: 0,
+            limit: LOOKED_AT,
+        })?,
         _ => Vec::new(),
     };
     let is_pinned = |memory: &Memory| pinned.iter().any(|pinned| pinned.id == memory.id);
@@ -298,7 +290,7 @@ fn notes(asked: &Asked<'_>, offset: usize) -> Result<Option<Found>> {
     if !may_see || caller.space != Space::default() {
         return Ok(None);
     }
-    let status = match asked.engine().notes().status() {
+    let status = match asked.call().notes().status() {
         Ok(status) => status,
         // There is no such folder.
         Err(error) if error.code == ErrorCode::Unavailable => return Ok(None),

@@ -1,7 +1,7 @@
 //! Changes of facts.
 
 use loci_core::{Fact, Period, Result};
-use loci_engine::{AddedFact, NewFact};
+use loci_engine::{AddedFact, Effect, NewFact};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -41,14 +41,14 @@ pub(crate) fn add(asked: &Asked<'_>, add: Add) -> Result<Change> {
         object: add.object,
         source: add.source,
     };
-    let added = asked.logged("add_fact", OPERATION, None, |engine, caller| {
-        engine.graph().add_fact(caller, request)
+    let added = asked.logged(("add_fact", OPERATION, Effect::Write), None, |call| {
+        call.graph().add_fact(request)
     })?;
     Ok(match added {
         AddedFact::New(fact) => Change::one(
             "done-fact-added",
             next,
-            Box::new(move |engine, caller| engine.graph().retract_fact(caller, &fact)),
+            Box::new(move |call| call.graph().retract_fact(&fact)),
         ),
         AddedFact::Before(_) => Change {
             message: "done-fact-known",
@@ -79,10 +79,10 @@ pub(crate) fn end(asked: &Asked<'_>, end: End) -> Result<Change> {
     let ended = period("ended", &end.ended)?;
     let entity = end.entity.as_deref().unwrap_or(&end.subject);
     let next = time_path(entity, end.as_of.as_deref());
-    let (before, after) = asked.logged("end_fact", OPERATION, None, |engine, caller| {
+    let (before, after) = asked.logged(("end_fact", OPERATION, Effect::Write), None, |call| {
         let triple = [&*end.subject, &*end.predicate, &*end.object];
-        let before = engine.graph().fact(caller, triple, &end.id)?;
-        let after = engine.graph().end_fact(caller, &before, ended)?;
+        let before = call.graph().fact(triple, &end.id)?;
+        let after = call.graph().end_fact(&before, ended)?;
         Ok((before, after))
     })?;
     Ok(replaced("done-fact-ended", next, before, after))
@@ -114,20 +114,21 @@ pub(crate) fn correct(asked: &Asked<'_>, correct: Correct) -> Result<Change> {
         correct.entity.as_deref().unwrap_or(&correct.right_subject),
         correct.as_of.as_deref(),
     );
-    let (before, after) = asked.logged("correct_fact", OPERATION, None, |engine, caller| {
-        let triple = [&*correct.subject, &*correct.predicate, &*correct.object];
-        let before = engine.graph().fact(caller, triple, &correct.id)?;
-        let right = NewFact {
-            valid_from: parsed("from", correct.from.as_deref(), before.valid_from)?,
-            valid_to: parsed("until", correct.until.as_deref(), before.valid_to)?,
-            subject: correct.right_subject,
-            predicate: correct.right_predicate,
-            object: correct.right_object,
-            source: correct.source,
-        };
-        let after = engine.graph().correct_fact(caller, &before, right)?;
-        Ok((before, after))
-    })?;
+    let (before, after) =
+        asked.logged(("correct_fact", OPERATION, Effect::Write), None, |call| {
+            let triple = [&*correct.subject, &*correct.predicate, &*correct.object];
+            let before = call.graph().fact(triple, &correct.id)?;
+            let right = NewFact {
+                valid_from: parsed("from", correct.from.as_deref(), before.valid_from)?,
+                valid_to: parsed("until", correct.until.as_deref(), before.valid_to)?,
+                subject: correct.right_subject,
+                predicate: correct.right_predicate,
+                object: correct.right_object,
+                source: correct.source,
+            };
+            let after = call.graph().correct_fact(&before, right)?;
+            Ok((before, after))
+        })?;
     Ok(replaced("done-fact-corrected", next, before, after))
 }
 
@@ -137,9 +138,9 @@ fn replaced(message: &'static str, next: String, before: Fact, after: Fact) -> C
     Change::one(
         message,
         next,
-        Box::new(move |engine, caller| {
-            let graph = engine.graph();
-            graph.correct_fact(caller, &after, before.into()).map(drop)
+        Box::new(move |call| {
+            let graph = call.graph();
+            graph.correct_fact(&after, before.into()).map(drop)
         }),
     )
 }

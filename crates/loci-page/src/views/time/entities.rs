@@ -54,8 +54,8 @@ view!(EntityList, Tab::Time, "entities.html");
 /// Lists the entities with the numbers of their facts.
 #[utoipa::path(get, path = "/time/entities", operation_id = "time_entities", params(EntitiesQuery), responses((status = OK, body = EntityList, description = "The content of the view")))]
 pub(crate) fn entities(asked: &Asked<'_>, query: EntitiesQuery) -> Result<EntityList> {
-    let graph = asked.engine().graph();
-    let found = graph.entities(asked.caller(), query.text.trim())?;
+    let graph = asked.call().graph();
+    let found = graph.entities(query.text.trim())?;
     let total = found.entities.len();
     let next = query.offset.saturating_add(SHOWN);
     let shown = |entity: loci_engine::Entity| EntityShown {

@@ -2,10 +2,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use loci_core::{Batch, Ownership, Result, Scope, Space, Store, Timestamp};
-use loci_dialects::{
-    Context, Dialect, Hints, Reply, Resource, Resources, Tool, TypedTool, UsualTools,
-};
-use loci_engine::{Engine, SearchMode};
+use loci_dialects::{Dialect, Hints, Reply, Resource, Resources, Tool, TypedTool, UsualTools};
+use loci_engine::{Call, Engine, SearchMode};
 use loci_server::Host;
 use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 use loci_vault::VaultFolder;
@@ -49,8 +47,8 @@ impl TypedTool for Echo {
     type Arguments = EchoArguments;
     type Output = EchoOutput;
 
-    fn run(context: Context<'_>, arguments: EchoArguments) -> Result<Reply> {
-        let subject = context.caller.principal.subject.clone();
+    fn run(call: &Call<'_>, arguments: EchoArguments) -> Result<Reply> {
+        let subject = call.caller().principal.subject.clone();
         let output = EchoOutput {
             text: arguments.text,
             subject,
@@ -80,7 +78,7 @@ impl TypedTool for Numbers {
     type Arguments = NoArguments;
     type Output = Vec<u32>;
 
-    fn run(_context: Context<'_>, _arguments: NoArguments) -> Result<Reply> {
+    fn run(_call: &Call<'_>, _arguments: NoArguments) -> Result<Reply> {
         Reply::json(&[1, 2, 3], Some(3))
     }
 }
@@ -101,7 +99,7 @@ impl TypedTool for Forget {
     type Arguments = NoArguments;
     type Output = EchoOutput;
 
-    fn run(_context: Context<'_>, _arguments: NoArguments) -> Result<Reply> {
+    fn run(_call: &Call<'_>, _arguments: NoArguments) -> Result<Reply> {
         let output = serde_json::json!({"text": "gone", "subject": null});
         Reply::json(&output, None)
     }
@@ -123,7 +121,7 @@ impl TypedTool for Panics {
     type Arguments = NoArguments;
     type Output = EchoOutput;
 
-    fn run(_context: Context<'_>, _arguments: NoArguments) -> Result<Reply> {
+    fn run(_call: &Call<'_>, _arguments: NoArguments) -> Result<Reply> {
         panic!("as the test wants it")
     }
 }
@@ -144,7 +142,7 @@ impl TypedTool for Noted {
     type Arguments = NoArguments;
     type Output = Vec<u32>;
 
-    fn run(_context: Context<'_>, _arguments: NoArguments) -> Result<Reply> {
+    fn run(_call: &Call<'_>, _arguments: NoArguments) -> Result<Reply> {
         let empty: [u32; 0] = [];
         let reply = Reply::json(&empty, Some(0))?.with_notice(Some("half of it".to_owned()));
         Ok(reply.with_explanations(vec![serde_json::json!({"id": "a", "final": 0.5})]))
@@ -190,7 +188,7 @@ impl TypedTool for Long {
     type Arguments = LongArguments;
     type Output = EchoOutput;
 
-    fn run(_context: Context<'_>, arguments: LongArguments) -> Result<Reply> {
+    fn run(_call: &Call<'_>, arguments: LongArguments) -> Result<Reply> {
         *LONG_CALLS
             .lock()
             .unwrap()
@@ -259,7 +257,7 @@ impl TypedTool for Waits {
     type Arguments = WaitsArguments;
     type Output = Vec<u32>;
 
-    fn run(_context: Context<'_>, arguments: WaitsArguments) -> Result<Reply> {
+    fn run(_call: &Call<'_>, arguments: WaitsArguments) -> Result<Reply> {
         let (told, opened) = GATES.lock().unwrap().remove(&arguments.gate).unwrap();
         told.send(()).unwrap();
         // Receiving also ends when the test drops the gate.
@@ -337,10 +335,10 @@ pub static PLAIN: Dialect = Dialect {
 };
 
 #[expect(clippy::unnecessary_wraps, reason = "the seam demands the type")]
-fn read(context: Context<'_>, uri: &str) -> Result<Option<String>> {
+fn read(call: &Call<'_>, uri: &str) -> Result<Option<String>> {
     match uri {
         "test://about" => return Ok(Some("a test".to_owned())),
-        "test://note/origin" => return Ok(Some(context.caller.origin.to_owned())),
+        "test://note/origin" => return Ok(Some(call.caller().origin.to_owned())),
         _ => {}
     }
     let name = uri.strip_prefix("test://note/");
@@ -353,7 +351,7 @@ fn read(context: Context<'_>, uri: &str) -> Result<Option<String>> {
 
 #[expect(clippy::unnecessary_wraps, reason = "the seam demands the type")]
 fn complete(
-    _context: Context<'_>,
+    _call: &Call<'_>,
     uri: &str,
     argument: &str,
     prefix: &str,

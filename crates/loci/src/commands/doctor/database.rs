@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use loci_core::{
-    Caller, Clock, ClockJump, CollectionFilter, OpenStore, Problem, ProblemKind, SweepClock,
-    Timestamp, lease_end_max,
+    Clock, ClockJump, CollectionFilter, OpenStore, Problem, ProblemKind, SweepClock, Timestamp,
+    lease_end_max,
 };
 use loci_engine::{List, ModelState, NoteStatus};
 
@@ -184,7 +184,7 @@ fn token_file(file: &Path, store: &dyn OpenStore) -> Option<Finding> {
 /// Reports the problems of the notes in short; `loci vault check` lists them all.
 fn notes(parts: &Parts) -> Finding {
     const WHAT: &str = "notes";
-    let status = match parts.engine.notes().status() {
+    let status = match parts.system().notes().status() {
         Ok(status) => status,
         Err(error) => return (WHAT, Verdict::Warn, error.message),
     };
@@ -326,12 +326,7 @@ fn newest(parts: &Parts) -> Option<Finding> {
         offset: 0,
         limit: 1,
     };
-    let newest = parts
-        .engine
-        .listings()
-        .list(&Caller::local(), request)
-        .ok()?
-        .pop()?;
+    let newest = parts.system().listings().list(request).ok()?.pop()?;
     let is_ahead = newest.updated_at > SystemClock.now().plus_seconds(CLOCK_AHEAD_SECONDS_MAX);
     is_ahead.then(|| {
         let why = format!(

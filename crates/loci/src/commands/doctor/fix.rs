@@ -83,7 +83,7 @@ fn reconcile(parts: &Parts) -> Option<Finding> {
     if !parts.vault.is_kept {
         return None;
     }
-    match parts.engine.notes().reconcile() {
+    match parts.system().notes().reconcile() {
         Ok(done) if done.indexed + done.moved + done.removed > 0 => {
             let why = format!(
                 "indexed {}, moved {}, removed {}",

@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 
-use loci_core::Caller;
 use loci_embed::{CATALOGUE, CatalogueModel, Languages};
 
 use super::{Finding, Verdict};
@@ -15,7 +14,7 @@ const UNKNOWN_PERCENT_MAX: usize = 20;
 pub fn look(parts: &Parts) -> Option<Finding> {
     const WHAT: &str = "languages";
     let model = CatalogueModel::of_fingerprint(&parts.engine.models().model_state().ok()??.chosen)?;
-    let counts = parts.engine.listings().languages(&Caller::local()).ok()?;
+    let counts = parts.system().listings().languages().ok()?;
     let all: usize = counts.values().sum();
     let unknown = |code: &&str| !model.languages.include(code);
     let mut missing: Vec<(&str, usize)> = counts

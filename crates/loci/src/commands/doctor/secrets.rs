@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::{self, BufRead, IsTerminal};
 
-use loci_core::{Caller, Redactions};
-use loci_engine::{Engine, StoredSecret};
+use loci_core::Redactions;
+use loci_engine::{Call, Effect, StoredSecret};
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
@@ -26,15 +26,17 @@ pub fn run(
     output: Output,
 ) -> Result<(), Failure> {
     let parts = Parts::open_current(settings)?;
-    let caller = Caller::local();
-    let found = parts.engine.secrets().find_secrets(&caller)?;
+    let found = parts.system().secrets().find_secrets()?;
     let redactable = found
         .iter()
         .filter(|stored| stored.holder.can_be_redacted())
         .count();
     let is_wanted = redacts && redactable > 0 && (is_sure || is_confirmed(redactable as u64)?);
     let redacted = if is_wanted {
-        redact(&parts.engine, &caller, &found)?
+        parts.logged(
+            ("doctor secrets", "memory:write", Effect::Destroy),
+            |call| redact(call, &found),
+        )?
     } else {
         0
     };
@@ -140,10 +142,10 @@ fn is_confirmed(records: u64) -> Result<bool, Failure> {
 }
 
 /// Redacts the secrets in all records that can be rewritten; returns the number of these.
-fn redact(engine: &Engine, caller: &Caller, found: &[StoredSecret]) -> Result<u64, Failure> {
+fn redact(call: &Call<'_>, found: &[StoredSecret]) -> Result<u64, Failure> {
     let mut redacted = 0;
     for stored in found {
-        redacted += u64::from(engine.secrets().redact_stored(caller, stored)?);
+        redacted += u64::from(call.secrets().redact_stored(stored)?);
     }
     Ok(redacted)
 }

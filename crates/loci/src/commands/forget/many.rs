@@ -2,7 +2,7 @@
 
 use loci_core::{Caller, CollectionFilter, Memory, Tier};
 use loci_dialects::mememory::Record;
-use loci_engine::{Conditions, Lifted, Marked, Matching};
+use loci_engine::{Conditions, Effect, Lifted, Marked, Matching};
 use loci_hosts::quoted;
 use serde_json::{Value, json};
 
@@ -56,24 +56,25 @@ pub fn run_many(
 ) -> Result<(), Failure> {
     let which = conditions(parts, arguments, direction)?;
     if !arguments.yes {
-        let (memories, caller) = (parts.engine.memories(), Caller::local());
+        let system = parts.system();
+        let memories = system.memories();
         let matching = match direction {
-            Direction::Forget => memories.matching(&caller, &which, SHOWN_MAX)?,
-            Direction::Unforget { .. } => {
-                memories.matching_forgotten(&caller, &which, SHOWN_MAX)?
-            }
+            Direction::Forget => memories.matching(&which, SHOWN_MAX)?,
+            Direction::Unforget { .. } => memories.matching_forgotten(&which, SHOWN_MAX)?,
         };
         return show(&matching, direction, output);
     }
     let marked = match direction {
-        Direction::Forget => parts.logged("forget", "memory:delete", |engine, caller| {
-            engine.memories().forget_where(caller, &which)
-        })?,
+        Direction::Forget => parts
+            .logged(("forget", "memory:delete", Effect::Destroy), |call| {
+                Ok(call.memories().forget_where(&which)?)
+            })?,
         Direction::Unforget { .. } => {
-            let (marked, lifted) = parts.logged("unforget", "memory:write", |engine, caller| {
-                let marked = engine.memories().unforget_where(caller, &which)?;
-                Ok((marked, engine.memories().lift_where(caller, &which)?))
-            })?;
+            let (marked, lifted) =
+                parts.logged(("unforget", "memory:write", Effect::Write), |call| {
+                    let marked = call.memories().unforget_where(&which)?;
+                    Ok((marked, call.memories().lift_where(&which)?))
+                })?;
             say_lifted(&lifted);
             marked
         }
@@ -111,8 +112,7 @@ fn conditions(
     }
     match direction {
         Direction::Forget => {
-            let named = parts.engine.listings().named(
-                &Caller::local(),
+            let named = parts.system().listings().named(
                 NOUNS,
                 &[Tier::LongTerm],
                 which.collections.take().unwrap_or(CollectionFilter::Any),

@@ -1,15 +1,15 @@
 //! The records that a call accesses, collected for the audit log.
 
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::limits::AUDIT_RECORDS_MAX;
-use crate::{AuditRecord, RecordVerb};
+use loci_core::limits::AUDIT_RECORDS_MAX;
+use loci_core::{AuditRecord, RecordVerb};
 
 /// Collects the records that one call returns from a search, reads by id, stores, changes or
-/// deletes. Clones share the same list.
-#[derive(Debug, Clone, Default)]
-pub struct Trail(Arc<Mutex<TrailRecords>>);
+/// deletes.
+#[derive(Debug, Default)]
+pub(crate) struct Trail(Mutex<TrailRecords>);
 
 #[derive(Debug, Default)]
 struct TrailRecords {
@@ -21,7 +21,7 @@ impl Trail {
     /// Adds a record; of several verbs for one record the strongest counts. `is_own` says if a wipe
     /// of the user would remove the record; `None` (unknown) counts as true. In a full list, a
     /// record that the call did more to takes the place of one that it only returned.
-    pub fn note(&self, verb: RecordVerb, id: &str, is_own: Option<bool>) {
+    pub(crate) fn note(&self, verb: RecordVerb, id: &str, is_own: Option<bool>) {
         let mut noted = self.noted();
         let is_full = noted.records.len() == AUDIT_RECORDS_MAX;
         if is_full && verb > RecordVerb::Returned && !noted.records.iter().any(|it| it.id == id) {
@@ -45,8 +45,14 @@ impl Trail {
         }
     }
 
+    /// Returns the number of collected records.
+    pub(crate) fn len(&self) -> u64 {
+        let noted = self.noted();
+        noted.records.len() as u64 + noted.further
+    }
+
     /// Takes the collected records: the first ones, and the number of the others.
-    pub fn take(&self) -> (Vec<AuditRecord>, u64) {
+    pub(crate) fn take(&self) -> (Vec<AuditRecord>, u64) {
         let TrailRecords { records, further } = mem::take(&mut *self.noted());
         (records, further)
     }
@@ -56,15 +62,6 @@ impl Trail {
     }
 }
 
-/// All trails are equal, since the accessed records are not part of the caller's identity.
-impl PartialEq for Trail {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Trail {}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,7 +70,7 @@ mod tests {
     fn a_record_is_named_once_by_its_strongest_verb() {
         let trail = Trail::default();
         trail.note(RecordVerb::Read, "a", Some(false));
-        trail.clone().note(RecordVerb::Deleted, "a", None);
+        trail.note(RecordVerb::Deleted, "a", None);
         trail.note(RecordVerb::Stored, "b", None);
         trail.note(RecordVerb::Changed, "b", Some(true));
         let record = |id: &str, verb, is_own| AuditRecord {
