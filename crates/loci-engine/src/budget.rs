@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use loci_core::limits::REPLY_TOKENS_MAX;
 use loci_core::{Error, LINES, Memory, Result, SOURCE_FILE, Store, TokenCounter};
-use loci_search::excerpt::{beginning, estimated_tokens, page_end};
+use loci_text::excerpt::{beginning, estimated_tokens, page_end};
 
 use crate::{Engine, Policy, shown_title};
 

@@ -6,11 +6,11 @@ mod draft;
 pub mod session_start;
 
 use loci_core::Store;
-use loci_search::fusion::Weights;
 
 use crate::Engine;
 use crate::access::Access;
-use crate::call::Actor;
+use crate::call::{Actor};
+use crate::search::fusion::{Weights};
 use crate::{Budgets, Phases, Search, Settings};
 
 /// The context that an agent gets: bundles, and memories at the start of a session.

@@ -7,7 +7,6 @@ use loci_core::{
     Caller, CandidateQuery, Clock, CollectionFilter, Embedder, Enricher, FormerModels, NoteFolder,
     Redactor, Result, SourceTree, Space, Store, StoreSize, Timestamp, TokenCounter, WebSearch,
 };
-use loci_search::fusion::Weights;
 
 use crate::audit::Buffers;
 use crate::leases::Rounds;
@@ -17,6 +16,7 @@ use crate::notes::{FolderState, Keeper};
 use crate::observed::{ObservedFormerModels, ObservedModel, ObservedStore};
 use crate::phases::Phases;
 use crate::redaction::Redaction;
+use crate::search::fusion::Weights;
 use crate::tokens::EstimatedTokens;
 use crate::wakeup::Wakeup;
 use crate::{Observer, Policy, RedactionScope};

@@ -13,8 +13,8 @@ use loci_core::{
     Clock, CosineScale, Embedder, Error, FormerModels, ModelId, Partition, Passage, QueryVector,
     Result, Space, Store, Timestamp, Work,
 };
-use loci_search::analysis::Language;
-use loci_search::{document, passages::passages};
+use loci_text::analysis::Language;
+use loci_text::{document, passages::passages};
 
 use crate::leases::{Leases, Rounds};
 use crate::quantisation::quantise;

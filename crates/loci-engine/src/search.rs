@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod find_duplicates;
+pub mod fusion;
 pub mod fusion_input;
 mod literal;
 mod order;
@@ -17,12 +18,12 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use loci_core::{CandidateQuery, Filter, MemoryId, QueryVector, Result, Store, WebSearch};
-use loci_search::fusion::Weights;
 
 use crate::Engine;
 use crate::access::Access;
 use crate::call::Actor;
 use crate::leases::Rounds;
+use crate::search::fusion::Weights;
 use crate::{Audit, Budgets, Models, Policy, SearchMode};
 
 /// Search by words and by meaning, and comparisons of texts.

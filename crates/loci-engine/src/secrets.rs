@@ -7,7 +7,7 @@ use loci_core::{
     Error, ErrorCode, Expect, Filter, Memory, MemoryId, NoteFile, Principal, Reader, Record,
     RecordVerb, Redactions, Result, Space, Store, Timestamp,
 };
-use loci_search::indexed;
+use loci_text::indexed;
 
 use crate::Engine;
 use crate::access::Access;

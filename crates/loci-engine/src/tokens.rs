@@ -2,7 +2,7 @@
 
 use loci_core::TokenCounter;
 
-pub use loci_search::excerpt::estimated_tokens;
+pub use loci_text::excerpt::estimated_tokens;
 
 /// Counts by [`estimated_tokens`], for an engine without a tokenizer.
 #[derive(Debug, Clone, Copy, Default)]

@@ -11,7 +11,7 @@ use loci_engine::{
     CallInfo, Effect, Engine, Hit, Parts, Recall, Signals, quoted, short_id, shown_name, writer_of,
 };
 use loci_hosts::Input;
-use loci_search::analysis::query_terms;
+use loci_text::analysis::query_terms;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 

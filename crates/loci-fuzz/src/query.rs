@@ -3,11 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::text;
 use loci_core::limits::CONTENT_BYTES_MAX;
-use loci_search::passages::passages;
-use loci_search::query::Query;
-use loci_search::{analysis, dates, document};
+use loci_text::passages::passages;
+use loci_text::query::Query;
+use loci_text::{analysis, dates, document};
+
+use crate::text;
 
 pub(crate) fn run(data: &[u8]) {
     let Some(text) = text(data).filter(|text| text.len() <= CONTENT_BYTES_MAX) else {

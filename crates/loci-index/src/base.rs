@@ -1,12 +1,12 @@
 //! The memories of a segment, as they lie in it.
 
 use loci_core::{Delivery, Tier, Timestamp, Visibility};
-use loci_search::index::segment::{Bytes, u32_at, u64_at};
 
 use super::ids::Id;
 use super::names::Name;
 use super::slots::Chain;
 use super::{NONE, Record, Traits};
+use crate::structures::segment::{Bytes, u32_at, u64_at};
 
 pub(crate) const TRAITS_BYTES: usize = 40;
 pub(crate) const RECORD_BYTES: usize = 64;

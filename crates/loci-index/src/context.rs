@@ -1,11 +1,11 @@
 //! What stands around the best: their neighbours and their threads.
 
 use loci_core::{NEIGHBOUR_DISTANCE_MAX, ThreadScore};
-use loci_search::index::bm25;
 
 use super::NONE;
 use super::base::Fixed;
 use super::search::Search;
+use crate::structures::bm25;
 
 impl Search<'_> {
     /// The threads of these memories, each once, ascending.

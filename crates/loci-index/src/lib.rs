@@ -21,6 +21,7 @@ mod rows;
 mod search;
 mod selection;
 mod slots;
+pub mod structures;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -32,8 +33,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
 
 use loci_core::{Delivery, ModelId, Tier, Timestamp, Visibility};
-use loci_search::index::Bits;
 
+use crate::structures::Bits;
 use base::{Base, Fixed, RecordRef};
 use ids::Id;
 pub use loads::{LoadCounter, LoadedFrom};

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use loci_search::index::segment::{Bytes, u32_at};
+use crate::structures::segment::{Bytes, u32_at};
 
 /// A number that stands for a name. Names of spaces, owners, origins, places, kinds, tags and
 /// threads share one list. It begins at 1, so that no name takes no more room than one.

@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 
 use loci_core::{Candidate, CandidateQuery, Candidates, MARKS_MAX, MemoryId, ThreadPosition};
-use loci_search::index::{Admitted, Bits, Statistics, Vectors, WordQuery, top};
 
 use super::base::Fixed;
 use super::views::View;
 use super::{Index, NONE};
+use crate::structures::{Admitted, Bits, Statistics, Vectors, WordQuery, top};
 
 /// A query on its way.
 pub(crate) struct Search<'a> {

@@ -1,4 +1,4 @@
-use loci_search::index::segment::{Bytes, first_slot_after};
+use crate::structures::segment::{Bytes, first_slot_after};
 
 use super::NONE;
 

@@ -9,7 +9,7 @@ use loci_core::{
 };
 use loci_testkit::Random;
 
-use loci_search::index::segment::{SectionWriter, Sections};
+use crate::structures::segment::{SectionWriter, Sections};
 
 use super::selection::Selection;
 use super::views::View;

@@ -1,6 +1,7 @@
 use loci_core::{ModelId, QueryVector};
-use loci_search::index::segment::Sections;
-use loci_search::index::{Postings, Vectors};
+
+use crate::structures::segment::Sections;
+use crate::structures::{Postings, Vectors};
 
 /// A passage as the database holds it.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
 
-use loci_search::index::segment::{Bytes, u32_at, u64_at};
+use crate::structures::segment::{Bytes, u32_at, u64_at};
 
 use super::names::Name;
 

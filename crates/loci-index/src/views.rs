@@ -5,11 +5,11 @@ use std::ops::Bound::{Excluded, Included};
 use std::sync::{Arc, PoisonError};
 
 use loci_core::{Filter, Superseded, Timestamp};
-use loci_search::index::Bits;
 
 use super::base::Fixed;
 use super::selection::Selection;
 use super::{Index, NONE};
+use crate::structures::Bits;
 
 /// Filters whose views are kept.
 const VIEWS_MAX: usize = 64;

@@ -3,10 +3,6 @@
 use std::io;
 
 use loci_core::ModelId;
-use loci_search::index::segment::{
-    Bytes, Check, Renumbering, SectionWriter, Sections, Tag, u32_at, u64_at,
-};
-use loci_search::index::{Bits, Postings, Vectors};
 
 use super::base::{Base, write_traits};
 use super::names::{BaseNames, Name, Names};
@@ -14,6 +10,10 @@ use super::slots::{BaseSlots, Slots};
 use super::texts::{Model, Texts};
 use super::threads::{BaseThreads, Member, ThreadKey, Threads};
 use super::{END_OF_TIME, Index, NONE, Traits};
+use crate::structures::segment::{
+    Bytes, Check, Renumbering, SectionWriter, Sections, Tag, u32_at, u64_at,
+};
+use crate::structures::{Bits, Postings, Vectors};
 
 const NAMES: Tag = Tag { kind: 32, part: 0 };
 const NAME_ENDS: Tag = Tag { kind: 33, part: 0 };

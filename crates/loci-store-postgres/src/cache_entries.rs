@@ -4,7 +4,7 @@ use std::cmp::{Ordering, Reverse};
 
 use loci_core::{CacheEntry, MemoryId, ModelId, QueryVector, Space, Timestamp, Vector};
 use loci_index::codec::{decode_vector, encode_vector};
-use loci_search::index::Vectors;
+use loci_index::structures::Vectors;
 use tokio_postgres::Row;
 
 use crate::failure::{Result, conflict};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use loci_core::{Error, ErrorCode, MemoryId, Problem, ProblemKind, Space};
 use loci_index::codec::decode_owned_terms;
-use loci_search::indexed;
+use loci_text::indexed;
 use tokio_postgres::Row;
 
 use crate::counts;

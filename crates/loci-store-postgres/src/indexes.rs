@@ -9,7 +9,7 @@ use std::time::Instant;
 use loci_core::{CandidateQuery, Candidates, Error, IndexLoads, ModelId, Space};
 use loci_index::codec::{decode_terms, decode_vector};
 use loci_index::{Index, LoadCounter, LoadedFrom, StoredPassage, StoredVector, Texts};
-use loci_search::analysis;
+use loci_text::analysis;
 use tokio_postgres::Row;
 
 use crate::failure::Result;

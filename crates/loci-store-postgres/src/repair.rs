@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use loci_core::{Error, ProblemKind, Reindexed, Repair, Repaired, Space};
 use loci_index::codec::encode_terms;
-use loci_search::{analysis, indexed};
+use loci_text::{analysis, indexed};
 
 use crate::check::{self, broken, needs_passages, spaces};
 use crate::counts;

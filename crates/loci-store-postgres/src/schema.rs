@@ -1,7 +1,7 @@
 //! The tables of a store: how they are created, and brought to the current version.
 
 use loci_core::Error;
-use loci_search::analysis;
+use loci_text::analysis;
 
 use crate::failure::Result;
 use crate::migrations::{LOCK, MIGRATIONS, VERSION};

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use loci_core::{Error, MemoryId, Timestamp};
-use loci_search::analysis;
+use loci_text::analysis;
 use tokio_postgres::Row;
 
 use crate::failure::{Result, conflict};

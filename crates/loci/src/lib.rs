@@ -66,7 +66,7 @@ pub fn main() -> ExitCode {
     panics::keep_contents_out();
     // Where no zone is known, such as on a system without its database, days are those of UTC.
     if let Ok(zone) = jiff::tz::TimeZone::try_system() {
-        loci_search::dates::set_zone(zone);
+        loci_text::dates::set_zone(zone);
     }
     if is_alone_in_terminal() {
         return exit_code(overview());

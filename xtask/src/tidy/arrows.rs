@@ -63,7 +63,7 @@ pub static RULES: Rules = Rules {
         ("xtask", 0),
         ("loci-core", 0),
         ("loci-json", 0),
-        ("loci-search", 1),
+        ("loci-text", 1),
         ("loci-embed", 1),
         ("loci-http", 1),
         ("loci-mine", 1),
@@ -102,7 +102,7 @@ pub static RULES: Rules = Rules {
         ("gix-ignore", &["loci-mine"]),
         ("ring", &["loci-oidc", "loci"]),
     ],
-    never_in: &[("serde*", &["loci-core", "loci-search", "loci-engine"])],
+    never_in: &[("serde*", &["loci-core", "loci-text", "loci-engine"])],
 };
 
 /// Holds the crates against the rules.

@@ -12,7 +12,7 @@ use super::rust_source::{FoundAttribute, RustSource};
 /// The files that may hold unsafe code, each with its proofs: the vector kernels, and the
 /// registration of a virtual table of SQLite that is written in C.
 const UNSAFE_FILES: [&str; 2] = [
-    "crates/loci-search/src/index/kernel.rs",
+    "crates/loci-index/src/structures/kernel.rs",
     "crates/loci-store-sqlite/src/integrity/salvage/dbdata.rs",
 ];
 
@@ -155,7 +155,7 @@ mod tests {
         let text = "#![expect(unsafe_code, reason = \"intrinsics\")]\n";
         assert_eq!(faults_of(UNSAFE_FILES[0], text), Vec::<String>::new());
         assert_eq!(
-            faults_of("crates/loci-search/src/index/scan.rs", text).len(),
+            faults_of("crates/loci-index/src/structures/scan.rs", text).len(),
             1
         );
         assert_eq!(

@@ -173,7 +173,7 @@ fn filler(random: &mut Random, bytes: usize) -> String {
 mod tests {
     use std::collections::{BTreeMap, HashSet};
 
-    use loci_search::analysis::{query_terms, term_counts};
+    use loci_text::analysis::{query_terms, term_counts};
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! Extraction of the question from an over-long query: hosts put prompts and transcripts before the
 //! question, and a search for all of it finds texts near the prompt.
 
-use loci_engine::sentences::{asks, sentences};
+use loci_text::sentences::{asks, sentences};
 use schemars::JsonSchema;
 use serde::Serialize;
 

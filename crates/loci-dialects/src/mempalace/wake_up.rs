@@ -11,11 +11,11 @@ use loci_core::limits::SESSION_START_BYTES_MAX;
 use loci_core::{
     Caller, CollectionFilter, LocationCount, Memory, RecordVerb, Result, SPEAKER, Tier,
 };
-use loci_engine::sentences::{CUT, opening};
 use loci_engine::{
     Browse, Engine, Parts, SOURCE_FILE, START_CHARACTERS, Trust, notes_heading, quoted, short_id,
     shown_name, start_line, writer_of,
 };
+use loci_text::sentences::{CUT, opening};
 
 use essential::{DRAWERS_LOOKED_AT, essential, newest_of, was_read};
 use lines::{Counted, Line, line};

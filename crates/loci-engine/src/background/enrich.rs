@@ -8,15 +8,15 @@ use loci_core::{
     JobOutcome, Link, Memory, MemoryId, OwnerFilter, Passage, QueryVector, Reader, Relation,
     Result, Superseded, Tier, limits,
 };
-use loci_search::indexed;
+use loci_text::{enrichment, indexed};
 use uuid::Uuid;
 
 use crate::Background;
 use crate::conversations::store_messages::INITIAL_WEIGHT;
 use crate::models::{PASSAGES_EMBEDDED_AT_ONCE_MAX, PROBE_TEXT};
 use crate::quantisation::dequantise;
-use crate::search::nearest;
-use crate::{SearchMode, catch_panic, enrichment};
+use crate::search::{nearest};
+use crate::{SearchMode, catch_panic};
 
 /// Seconds of a lease: more than the longest wait for an enricher. The jobs of a process that ended
 /// stay leased for as long.

@@ -11,7 +11,7 @@ use loci_core::{
     Batch, Change, Embedder, Error, ErrorCode, Expect, FilingOrder, Memory, ModelId, Partition,
     Passage, Result, Sweep, Work,
 };
-use loci_search::indexed;
+use loci_text::indexed;
 
 use crate::Background;
 use crate::leases::{ModelRounds, PartitionRounds, TextName};

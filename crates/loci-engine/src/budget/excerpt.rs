@@ -5,7 +5,7 @@ use std::iter;
 use std::ops::Range;
 
 use loci_core::{Memory, Result};
-use loci_search::excerpt::{self, estimated_tokens};
+use loci_text::excerpt::{self, estimated_tokens};
 
 use crate::Budgets;
 
@@ -33,7 +33,7 @@ impl Budgets<'_> {
     /// Returns the text if it has at most `tokens_max` tokens; otherwise the parts of it that best
     /// answer a query, at most 1,000 tokens or a quarter of `tokens_max`, whichever is more: whole
     /// paragraphs, or sentences of one that alone is too long. `terms` are those of the query
-    /// ([`query_terms`](loci_search::analysis::query_terms)), `near` the byte range of the passage
+    /// ([`query_terms`](loci_text::analysis::query_terms)), `near` the byte range of the passage
     /// that the search found; without either it is the beginning. A text without any break may be
     /// shown with more tokens if `tokens_max` is less than about ten.
     pub fn excerpt<'a>(

@@ -2,7 +2,7 @@
 
 use loci_core::limits::REPLY_CONTENT_BYTES_MAX;
 use loci_core::{Memory, RecordVerb, Result};
-use loci_search::analysis::query_terms;
+use loci_text::analysis::query_terms;
 
 use super::Context;
 use crate::tokens::estimated_tokens;

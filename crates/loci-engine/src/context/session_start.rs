@@ -2,9 +2,9 @@
 
 use loci_core::limits::{SESSION_START_BYTES_MAX, SESSION_START_FRAME_BYTES};
 use loci_core::{Caller, CollectionFilter, Delivery, Memory, Result, Scope};
+use loci_text::sentences::opening;
 
 use crate::Context;
-use crate::sentences::opening;
 use crate::writer_of;
 
 /// The most characters of a memory that a session's start shows, in whole sentences.

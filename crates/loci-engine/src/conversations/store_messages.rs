@@ -4,7 +4,7 @@ use loci_core::{
     Change, EnrichmentStatus, Error, ErrorCode, Expect, Location, Memory, MemoryId, Passage,
     Redactions, Result, Scope, Thread, Tier, Timestamp, limits,
 };
-use loci_search::{document, indexed};
+use loci_text::{document, indexed};
 
 use crate::Conversations;
 use crate::memories::remember::distinct;

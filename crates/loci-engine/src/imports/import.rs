@@ -7,7 +7,7 @@ use std::slice;
 use loci_core::{
     Caller, Change, Error, ErrorCode, Expect, Memory, MemoryId, Result, Scope, Timestamp, limits,
 };
-use loci_search::indexed;
+use loci_text::indexed;
 
 use crate::Imports;
 use crate::memories::remember::{Remember, check_request, new_memory};

@@ -8,7 +8,7 @@ use loci_core::{
     FactQuery, Filter, KeyedHash, Memory, MemoryId, NoteFile, Principal, Reader, Record, Result,
     SOURCE_FILE, SourceFile, Space, Timestamp, Tunnel, limits,
 };
-use loci_search::indexed;
+use loci_text::indexed;
 
 use crate::Imports;
 use crate::imports::stored_vectors::StoredVectors;

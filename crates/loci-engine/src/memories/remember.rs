@@ -6,7 +6,7 @@ use loci_core::{
     Caller, Change, Citation, CollectionFilter, Delivery, Error, ErrorCode, Expect, Location,
     Memory, MemoryId, Passage, Result, Scope, Tier, Timestamp, Visibility,
 };
-use loci_search::indexed;
+use loci_text::indexed;
 use uuid::Uuid;
 
 use crate::Memories;

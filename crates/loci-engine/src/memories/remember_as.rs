@@ -1,7 +1,7 @@
 //! Storing a memory under an id that the caller chooses.
 
 use loci_core::{Caller, Change, Error, ErrorCode, Expect, Memory, MemoryId, Result};
-use loci_search::indexed;
+use loci_text::indexed;
 
 use crate::Memories;
 use crate::memories::remember::{Remember, Remembered, check_request, new_memory, not_wiped};

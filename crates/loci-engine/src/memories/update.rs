@@ -4,7 +4,7 @@ use loci_core::{
     Change, Delivery, Error, ErrorCode, Expect, Forgotten, Memory, MemoryId, Passage, Redactions,
     Result, Visibility,
 };
-use loci_search::{document, indexed};
+use loci_text::{document, indexed};
 
 use crate::Memories;
 use crate::memories::remember::GLOBAL;

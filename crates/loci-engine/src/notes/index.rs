@@ -8,7 +8,7 @@ use loci_core::{
     FileProblemKind, FileStamp, LOCAL, Link, Memory, MemoryId, Note, NoteContent, NoteFile,
     Passage, Relation, Result, Space, Tier, Timestamp, Vector, Visibility, limits,
 };
-use loci_search::indexed;
+use loci_text::indexed;
 use uuid::Uuid;
 
 use super::{FolderState, Notes, everything};

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use loci_core::{FileProblem, FileProblemKind, Memory, MemoryId, NoteFile, Result};
-use loci_search::analysis;
+use loci_text::analysis;
 
 use super::{FolderState, Notes, everything, row_at};
 

@@ -6,11 +6,11 @@ use loci_core::{
     CandidateQuery, CollectionFilter, Filter, Memory, MemoryId, ModelId, Nearest, QueryVector,
     Result, Scope, Superseded,
 };
-use loci_search::dates;
-use loci_search::query::Query;
+use loci_text::contradiction::Judge;
+use loci_text::dates;
+use loci_text::query::Query;
 
 use crate::Search;
-use crate::contradiction::Judge;
 
 /// A memory that is similar to a new text.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use loci_core::{
     CandidateQuery, Filter, Memory, MemoryId, QueryVector, RecordVerb, Result, Superseded,
 };
-use loci_search::query::Query;
-use loci_search::{dates, document, passages::passages};
+use loci_text::query::Query;
+use loci_text::{dates, document, passages::passages};
 
 use crate::Search;
 use crate::models::PASSAGES_EMBEDDED_AT_ONCE_MAX;

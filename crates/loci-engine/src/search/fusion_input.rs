@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 
 use loci_core::{Candidate, Candidates, CosineScale, MARKS_MAX, MemoryId, ThreadScore};
-use loci_search::dates;
-use loci_search::document::{TIME, TOOL_OUTPUT};
-use loci_search::fusion::{self, Input, QueryMatches, Scores, fuse};
-use loci_search::query::Query;
+use loci_text::dates;
+use loci_text::document::{TIME, TOOL_OUTPUT};
+use loci_text::query::Query;
 
 use crate::Weights;
 use crate::models::{QueryReading, comparable};
+use crate::search::fusion::{self, Input, QueryMatches, Scores, fuse};
 
 /// The marks that the ranking looks for in addition to the terms of a query: marks of the index,
 /// grouped by their meaning.

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use loci_core::{Candidate, Candidates, Filter, Memory, MemoryId, Result};
-use loci_search::paths::NamedPath;
-use loci_search::query::Query;
-use loci_search::query::identifiers::Identifier;
+use loci_text::paths::NamedPath;
+use loci_text::query::Query;
+use loci_text::query::identifiers::Identifier;
 
 use crate::Search;
 use crate::search::order::{Paging, candidates_for};

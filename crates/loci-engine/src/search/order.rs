@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use loci_core::{Candidate, Forgotten, MemoryId, Timestamp};
-use loci_search::fusion::Fused;
 
 use crate::Signals;
+use crate::search::fusion::Fused;
 
 /// Candidates that are scored for each result, so that the caller's own ranking has a choice and
 /// enough remain after pairs are removed.

@@ -17,7 +17,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
 use loci_core::{Caller, Error, Forgotten, MemoryId, Result, limits};
-use loci_search::analysis::query_terms;
+use loci_text::analysis::query_terms;
 use sha2::Sha256;
 
 use crate::Search;

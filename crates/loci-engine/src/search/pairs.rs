@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use loci_core::{CollectionFilter, Memory, QueryVector, Result, SOURCE_FILE, Superseded};
-use loci_search::{document, passages::passages};
+use loci_text::contradiction::{Judge};
+use loci_text::{document, passages::passages};
 
 use super::compare::is_same_text;
-use crate::contradiction::Judge;
 use crate::models::PASSAGES_EMBEDDED_AT_ONCE_MAX;
 use crate::quantisation::dequantise;
 use crate::{Search, SearchMode};

@@ -8,12 +8,12 @@ use loci_core::{
     Access, Candidate, CandidateQuery, Candidates, CollectionFilter, Filter, Memory, MemoryId,
     QueryVector, Result, Superseded, Tier,
 };
-use loci_search::dates;
-use loci_search::fusion::{Fused, fuse, reciprocal_rank};
-use loci_search::query::Query;
+use loci_text::dates;
+use loci_text::query::Query;
 
 use crate::Search;
 use crate::models::QueryReading;
+use crate::search::fusion::{Fused, fuse, reciprocal_rank};
 use crate::search::fusion_input::{FusionInput, Marks, cut_at, input};
 use crate::search::literal::Pool;
 use crate::search::order::{Paging, Ranked, candidates_for, in_order, ranked};

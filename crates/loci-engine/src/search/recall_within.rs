@@ -1,7 +1,7 @@
 //! Search with a token budget.
 
 use loci_core::{Result, limits};
-use loci_search::analysis::query_terms;
+use loci_text::analysis::{query_terms};
 
 use crate::Search;
 use crate::{Hit, Recall, Recalled, ReplyBudget};

@@ -8,7 +8,7 @@ use loci_core::{
     Change, CollectionFilter, Error, Filter, Memory, MemoryId, RecordVerb, Result, Scope,
     SourceState, SourceTree,
 };
-use loci_search::passages::passages;
+use loci_text::passages::passages;
 
 use crate::Sources;
 use crate::sources::file_source::SOURCE_FILE;

@@ -1,7 +1,7 @@
 //! Tests of excerpts of texts that are too long to be shown whole.
 
 use loci_core::TokenCounter;
-use loci_search::analysis::query_terms;
+use loci_text::analysis::query_terms;
 
 use super::*;
 

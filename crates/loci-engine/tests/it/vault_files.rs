@@ -355,7 +355,7 @@ fn a_note_is_found_by_the_values_of_its_frontmatter() {
         revision: before.revision + 1,
         ..before.clone()
     };
-    let passages = Some(loci_search::indexed::passages(&memory));
+    let passages = Some(loci_text::indexed::passages(&memory));
     let put = Change::Put {
         memory: Box::new(memory),
         passages,

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use loci_core::{MemoryId, Redacted, Redactions, SPEAKER, SourceFile, limits};
 use loci_dialects::mempalace;
-use loci_engine::{SourcePart, check, kind_of};
+use loci_engine::{SourcePart, check};
 use loci_mine::conversation::{Conversation, Said};
+use loci_text::enrichment::kind_of;
 
 /// The room of the messages.
 pub const ROOM: &str = mempalace::CONVERSATIONS;

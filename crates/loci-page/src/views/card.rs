@@ -1,7 +1,8 @@
 //! A memory in a list.
 
 use loci_core::{Caller, CollectionFilter, Delivery, Memory, Timestamp};
-use loci_engine::{owner_name, sentences, shown_title};
+use loci_engine::{owner_name, shown_title};
+use loci_text::sentences;
 use serde::Serialize;
 use utoipa::ToSchema;
 

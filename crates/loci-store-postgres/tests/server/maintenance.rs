@@ -4,9 +4,9 @@ use loci_core::{
     CandidateQuery, EnrichmentStatus, Maintenance, Memory, ModelId, ProblemKind, Store, Thread,
     Vector,
 };
-use loci_search::indexed;
 use loci_store_postgres::{Options, PostgresStore};
 use loci_testkit::contract::{filter, memory, put};
+use loci_text::indexed;
 
 use crate::{Schemas, run_sql};
 
@@ -237,7 +237,7 @@ fn texts_are_analysed_again_after_an_upgrade() {
     let schemas = Schemas::default();
     let options = schemas.options();
     let store = filled(&options);
-    let version = i64::from(loci_search::analysis::VERSION);
+    let version = i64::from(loci_text::analysis::VERSION);
     let other_handle = PostgresStore::open(options.clone()).unwrap();
     run_sql(
         &options,

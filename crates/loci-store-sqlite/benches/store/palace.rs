@@ -9,10 +9,10 @@ use loci_core::{
     Batch, CollectionFilter, FilingOrder, Filter, Forgotten, Location, Memory, Page, Passage,
     Space, Store, Term, Thread, Tier, Visibility,
 };
-use loci_search::{dates, document, passages::passages};
 use loci_store_sqlite::{Options, SqliteStore};
 use loci_testkit::contract::{filter, memory, put, reader};
 use loci_testkit::{Random, quantise};
+use loci_text::{dates, document, passages::passages};
 
 use super::{COMMITS, cpu_ticks, milliseconds, percentile, report, timed, unit_vector};
 

@@ -14,15 +14,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use loci_search::index::segment::{Check, SectionWriter, Sections, Tag, u64_at};
+use loci_index::structures::segment::{Check, SectionWriter, Sections, Tag, u64_at};
 use rusqlite::{Connection, OptionalExtension};
+
+use loci_index::Index;
 
 use crate::connection::{Access, Database};
 use crate::failure::Result;
 use crate::opening::identity::StoreId;
 use crate::opening::{folder, reanalysis, schema};
 use crate::statements::read;
-use loci_index::Index;
 
 /// The folder of the index in that of a store. It can be removed while no process has the store
 /// open, and loses nothing.

@@ -1,14 +1,15 @@
 //! Stored passages, cut and analysed again when the analysis of texts has changed.
 
 use loci_core::{Memory, SOURCE_FILE, SOURCE_PATH, SourceFile};
-use loci_search::{analysis, document, indexed};
+use loci_text::{analysis, document, indexed};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+
+use loci_index::codec::{decode_owned_terms, encode_attributes, encode_terms};
 
 use crate::failure::{Result, damaged};
 use crate::statements::passages::{PASSAGE_HOLDS, delete_passages, insert_passages, passage_keys};
 use crate::statements::row::{COLUMNS, FURTHER_COLUMNS, WHOLE_TABLES, read_whole};
 use crate::statements::source_files;
-use loci_index::codec::{decode_owned_terms, encode_attributes, encode_terms};
 
 /// The version of the analysis that this build makes terms with.
 pub(crate) const VERSION: i64 = analysis::VERSION as i64;

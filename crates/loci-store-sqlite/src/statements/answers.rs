@@ -4,15 +4,16 @@
 use std::cmp::{Ordering, Reverse};
 
 use loci_core::{CacheEntry, MemoryId, ModelId, QueryVector, Space, Timestamp, Vector};
-use loci_search::index::Vectors;
+use loci_index::structures::Vectors;
 use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use loci_index::codec::{decode_vector, encode_vector};
 
 use crate::failure::{Result, damaged, map_unique_violation};
 use crate::statements::passages::model;
 use crate::statements::row::{read_moment, read_space, verify_checksum};
 use crate::statements::wipes::not_wiped;
 use crate::writer::Turn;
-use loci_index::codec::{decode_vector, encode_vector};
 
 pub(crate) fn put(connection: &Connection, entry: &CacheEntry, since: u64) -> Result<()> {
     not_wiped(connection, &entry.space, &entry.owner, None, since)?;

@@ -12,9 +12,9 @@ use loci_core::{
     Record, Relation, Scope, Scopes, SourceFile, Space, Store, Term, Thread, Tier, Timestamp,
     Token, TokenStore, Touch, Tunnel, TunnelEnd, Vector, Visibility,
 };
-use loci_search::passages::passages;
-use loci_search::{dates, document};
 use loci_store_sqlite::{Options, SqliteStore};
+use loci_text::passages::passages;
+use loci_text::{dates, document};
 
 pub const NOW: Timestamp = Timestamp::from_microseconds(1_700_000_000_000_000);
 const MEMORIES: usize = 180;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use loci_engine::sentences::sentences;
+use loci_text::sentences::sentences;
 
 use super::VALUES_MAX;
 use super::lexicon::{EMOTIONS, FLAGS, NO_EMOTIONS, SHORT_WORDS, STOP_WORDS, WEIGHTS};

@@ -7,7 +7,7 @@ use loci_core::{
     Batch, Caller, Change, CollectionFilter, Error, ErrorCode, Expect, Filter, Forgotten, Location,
     Memory, MemoryId, Page, Result, Salt, Scope, SourceFile, Thread, Timestamp,
 };
-use loci_search::indexed;
+use loci_text::indexed;
 
 use super::plan::{Before, Plan, Step, begins, fits, matched, removals};
 use super::{ReadSource, SOURCE_FILE, SourceFiled, SourceId, SourcePart};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::iter;
 
 use loci_core::{Change, Memory, Result, SourceFile, Thread};
-use loci_search::indexed;
+use loci_text::indexed;
 
 use super::{ReadSource, SOURCE_FILE, SourceFiled, SourcePart};
 use crate::Sources;

@@ -6,7 +6,8 @@ use loci_core::{
     ANONYMOUS, CollectionFilter, Delivery, ErrorCode, FileProblem, LOCAL, Memory, MemoryId, Result,
     Scope, Space,
 };
-use loci_engine::{Browse, List, Pair, PairRelation, find_order};
+use loci_engine::{Browse, List, Pair, PairRelation};
+use loci_text::orders::find_order;
 
 use super::dismissed::key_of;
 use super::{Found, Item, Kind};

@@ -997,7 +997,7 @@ fn texts_that_an_older_version_analysed_are_analysed_anew() {
 #[test]
 fn vectors_stay_only_where_a_text_is_cut_as_before() {
     let content = "The quick brown fox jumps over the lazy dog near the river. ".repeat(60);
-    let ranges = loci_search::passages::passages(&content);
+    let ranges = loci_text::passages::passages(&content);
     assert!(ranges.len() > 2);
     let model = ModelId::new("test");
     for is_moved in [false, true] {

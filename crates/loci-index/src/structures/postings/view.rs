@@ -6,7 +6,7 @@ use super::list::List;
 use super::posting::Posting;
 use super::short;
 use super::{Admitted, Postings};
-use crate::index::segment::u32_at;
+use crate::structures::segment::u32_at;
 
 impl Postings {
     pub(super) fn view_of(&self, text: &[u8]) -> View<'_> {

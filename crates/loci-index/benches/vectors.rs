@@ -1,4 +1,4 @@
-//! Measures the cost and the recall of searches by meaning: `cargo bench -p loci-search --bench
+//! Measures the cost and the recall of searches by meaning: `cargo bench -p loci-index --bench
 //! vectors`. Numbers after `--` are the numbers of vectors to search (10,000, 20,000, 40,000 and
 //! 100,000 by default); the name of a file with vectors of 384 32-bit numbers searches those.
 
@@ -9,7 +9,7 @@ use std::error::Error;
 use std::hint::black_box;
 use std::time::Duration;
 
-use loci_search::index::{Bits, Instructions, Vectors};
+use loci_index::structures::{Bits, Instructions, Vectors};
 use rustix::time::{ClockId, clock_gettime};
 
 const DIMENSIONS: usize = 384;

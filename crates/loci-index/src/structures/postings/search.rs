@@ -9,7 +9,7 @@ use super::lengths::Lengths;
 use super::posting::Posting;
 use super::query::{QueryTerm, WordQuery};
 use super::{Admitted, Postings};
-use crate::index::top::Best;
+use crate::structures::top::Best;
 
 /// The number of slots that are scored together, a multiple of the bits of a word.
 const WINDOW: usize = 4_096;

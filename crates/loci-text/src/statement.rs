@@ -46,7 +46,7 @@ pub enum Difference {
 /// A parsed short text, for comparisons with others.
 ///
 /// ```
-/// use loci_search::statement::Statement;
+/// use loci_text::statement::Statement;
 ///
 /// let asked = Statement::of("Can I take ibuprofen with alcohol?");
 /// assert!(asked.asks_the_same_as(&Statement::of("can I take ibuprofen with alcohol")));

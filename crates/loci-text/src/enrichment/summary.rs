@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use loci_core::limits::SUMMARY_WORDS_MAX;
-use loci_search::analysis;
 
 use super::cues::Cue;
 use super::{Judged, SUMMARY_CHARACTERS_MAX};
+use crate::analysis;
 
 /// The bonus of the sentence closest to the topic over one on another topic.
 const TOPIC_BONUS: f64 = 0.25;

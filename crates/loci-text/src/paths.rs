@@ -33,7 +33,7 @@ pub fn marks(path: &str) -> Vec<String> {
 /// A path that a query names, or its end.
 ///
 /// ```
-/// use loci_search::query::Query;
+/// use loci_text::query::Query;
 ///
 /// let query = Query::parse("what does `models/deletion.py` do first?", jiff::civil::date(2026, 1, 1));
 /// assert!(query.paths[0].is_of("db/models/deletion.py"));

@@ -5,10 +5,10 @@ use std::io;
 use std::sync::Arc;
 
 use super::{CHUNK, ChunkRef, Vectors};
-use crate::index::bits::Bits;
-use crate::index::kernel::{BLOCK, LINE, Line, Rows, Words, bytes_of};
-use crate::index::segment::{Bytes, Check, Renumbering, SectionWriter, Sections, Seen, Tag};
-use crate::index::sketch::sketch;
+use crate::structures::bits::Bits;
+use crate::structures::kernel::{BLOCK, LINE, Line, Rows, Words, bytes_of};
+use crate::structures::segment::{Bytes, Check, Renumbering, SectionWriter, Sections, Seen, Tag};
+use crate::structures::sketch::sketch;
 
 const PRESENT: u32 = 16;
 const SCALES: u32 = 17;

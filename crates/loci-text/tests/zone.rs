@@ -2,8 +2,8 @@
 
 use jiff::civil::date;
 use jiff::tz::{Offset, TimeZone};
-use loci_search::dates;
-use loci_search::query::Query;
+use loci_text::dates;
+use loci_text::query::Query;
 
 #[test]
 fn days_are_those_of_the_zone_that_was_set_first() {

@@ -7,7 +7,8 @@
 //! scale of cosine similarities.
 
 use loci_core::ModelId;
-use loci_search::statement::{Difference, Differences, Statement, closest, statements};
+
+use crate::statement::{Difference, Differences, Statement, closest, statements};
 
 /// The weight of each feature.
 struct Weights {
@@ -64,12 +65,13 @@ const WORDS_ALONE: Weights = Weights {
 };
 
 /// A new text, parsed once for all comparisons.
-pub(crate) struct Judge {
+pub struct Judge {
     newer: Vec<Statement>,
 }
 
 impl Judge {
-    pub(crate) fn of(content: &str) -> Judge {
+    /// Parses a new text.
+    pub fn of(content: &str) -> Judge {
         Judge {
             newer: statements(content),
         }
@@ -77,7 +79,7 @@ impl Judge {
 
     /// Returns the weighted sum of the evidence that the text contradicts the older one: above
     /// zero, it does.
-    pub(crate) fn contradiction(&self, older: &str, cosine: Option<(&ModelId, f32)>) -> f64 {
+    pub fn contradiction(&self, older: &str, cosine: Option<(&ModelId, f32)>) -> f64 {
         let differences =
             closest(&statements(older), &self.newer).filter(|differences| !differences.are_none());
         let Some(differences) = differences else {

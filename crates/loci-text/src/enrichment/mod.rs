@@ -11,8 +11,8 @@ mod summary;
 
 use loci_core::limits::SUMMARY_WORDS_MAX;
 use loci_core::{Enrichment, Error, MEMORY_KINDS, Result};
-use loci_search::analysis;
 
+use crate::analysis;
 use cues::Cue;
 use sentence::{Request, Sentence};
 
@@ -58,7 +58,7 @@ impl<'a> Judged<'a> {
 
 /// Applies the rules: computes [`importance`](signals::importance), [`summary`](summary::summary)
 /// and [`kind`](kind::kind) from the [`worth`](signals::worth) of the sentences.
-pub(crate) fn judge(text: &str) -> Enrichment {
+pub fn judge(text: &str) -> Enrichment {
     let sentences = sentences(text, READ_BYTES_MAX);
     Enrichment {
         importance: signals::importance(sentences.iter().map(|judged| judged.worth)),
@@ -120,7 +120,7 @@ fn parts(sentence: &str) -> impl Iterator<Item = &str> {
 ///
 /// # Errors
 /// `unavailable`, with the problem.
-pub(crate) fn check(enrichment: &Enrichment) -> Result<()> {
+pub fn check(enrichment: &Enrichment) -> Result<()> {
     let problem = if !(0.0..=1.0).contains(&enrichment.importance) {
         "an importance that is not from 0 to 1".to_owned()
     } else if !MEMORY_KINDS.contains(&enrichment.kind.as_str()) {

@@ -1,4 +1,4 @@
-//! Measures the memory and the time of searches by words: `cargo bench -p loci-search --bench
+//! Measures the memory and the time of searches by words: `cargo bench -p loci-index --bench
 //! postings [passages]`.
 
 #![expect(clippy::print_stdout, reason = "its output is what it is for")]
@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use loci_search::index::{Admitted, Bits, Postings, Statistics};
+use loci_index::structures::{Admitted, Bits, Postings, Statistics};
 
 const PASSAGES: u32 = 1_000_000;
 /// Words drawn for each passage, possibly some of them twice.

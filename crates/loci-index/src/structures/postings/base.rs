@@ -11,7 +11,7 @@ use super::block::{BLOCK, Block, HEAD_BYTES};
 use super::lengths::Lengths;
 use super::posting::Posting;
 use super::{Postings, short};
-use crate::index::segment::{
+use crate::structures::segment::{
     Bytes, Check, Renumbering, SectionWriter, Sections, Seen, Tag, first_slot_after, u64_at,
 };
 

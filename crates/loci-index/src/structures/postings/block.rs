@@ -3,7 +3,7 @@ use bitpacking::{BitPacker, BitPacker4x};
 use super::bm25::{Impact, Saturation};
 use super::lengths::Lengths;
 use super::posting::Posting;
-use crate::index::segment::u32_at;
+use crate::structures::segment::u32_at;
 
 /// The number of postings of a full block, as the bit packer requires.
 pub(super) const BLOCK: usize = BitPacker4x::BLOCK_LEN;

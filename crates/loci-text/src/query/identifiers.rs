@@ -25,7 +25,7 @@ const JOINING_SIGNS: [char; 8] = ['_', '-', '.', '/', '\\', ':', '+', '@'];
 /// An identifier that a query names.
 ///
 /// ```
-/// use loci_search::query::Query;
+/// use loci_text::query::Query;
 ///
 /// let query = Query::parse("who saw ERR-4021?", jiff::civil::date(2026, 1, 1));
 /// assert!(query.identifiers[0].is_in("Again err-4021: the disk was full"));

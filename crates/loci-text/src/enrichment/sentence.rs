@@ -1,6 +1,6 @@
 //! A sentence in the form in which the rules read it.
 
-use loci_search::analysis;
+use crate::analysis;
 
 use super::lexicon::{self, Phrases};
 

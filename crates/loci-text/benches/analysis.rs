@@ -1,4 +1,4 @@
-//! Measures the cost of analysing text: `cargo bench -p loci-search --bench analysis`.
+//! Measures the cost of analysing text: `cargo bench -p loci-text --bench analysis`.
 
 #![expect(clippy::print_stdout, reason = "its output is what it is for")]
 
@@ -6,8 +6,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use jiff::civil::date;
-use loci_search::query::Query;
-use loci_search::{analysis, dates, document, excerpt, passages};
+use loci_text::query::Query;
+use loci_text::{analysis, dates, document, excerpt, passages};
 
 /// Calls of one round; the fastest round counts.
 const CALLS: usize = 200;
@@ -33,7 +33,7 @@ const TEXTS: [(&str, &str); 5] = [
     ),
     (
         "identifiers",
-        "See crates/loci-search/src/lib.rs:120 and getUserName in user_service.py; the id is \
+        "See crates/loci-text/src/lib.rs:120 and getUserName in user_service.py; the id is \
          550e8400-e29b-41d4-a716-446655440000 and the error ERR_4012_TIMEOUT (https://example.com/docs/v1.2.3?page=4). \
          Call std::io::Error::new(kind, message) with sha256 a1b2c3d4e5f6a7b8c9d0, host 10.0.0.1:8080, mail \
          ada@example.com. The flags are --max-old-space-size=4096 and -Wno-unused; set RUST_LOG=debug,hyper=info, \
