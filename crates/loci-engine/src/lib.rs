@@ -132,6 +132,7 @@ pub use search::fusion::Weights;
 pub use search::fusion_input::FusionInput;
 pub use search::page::{HitPage, PageRequest};
 pub use search::pairs::{Pair, PairRelation, Pairs};
+pub use search::prompt_floors;
 pub use search::recall::{Hit, Recall, Recalled, Signals};
 pub use secrets::Secrets;
 pub use secrets::{HeldSecrets, SecretHolder, StoredSecret};

@@ -8,6 +8,7 @@ mod literal;
 mod order;
 pub mod page;
 pub mod pairs;
+pub mod prompt_floors;
 pub mod ready;
 pub mod recall;
 pub mod recall_within;

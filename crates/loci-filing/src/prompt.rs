@@ -7,9 +7,8 @@ use std::time::Instant;
 use loci_core::limits::SESSION_BYTES_MAX;
 use loci_core::{CollectionFilter, Error, Memory, RecordVerb, SPEAKER};
 use loci_dialects::mempalace::{self, date};
-use loci_engine::{
-    CallInfo, Effect, Engine, Hit, Parts, Recall, Signals, quoted, short_id, shown_name, writer_of,
-};
+use loci_engine::{CallInfo, Effect, Engine, Hit, Parts, Recall, Signals, quoted, short_id, shown_name, writer_of};
+use loci_engine::prompt_floors::{is_best, is_relevant, score};
 use loci_hosts::Input;
 use loci_text::analysis::query_terms;
 use serde::{Deserialize, Serialize};
@@ -33,15 +32,6 @@ const BYTES_MAX: usize = 4_000;
 const MARKS_TOKENS: usize = 8;
 /// The least tokens of a part of a text.
 const PART_TOKENS_MIN: usize = 16;
-/// The weight of the coverage beside the cosine in the score of a memory. Like the floors, it is
-/// for the bundled model; `loci-bench prompts` fits them on its dev half.
-const COVERAGE_WEIGHT: f64 = 0.2;
-/// The least score of the best candidate.
-const BEST_MIN: f64 = 0.45;
-/// The least score of each further one.
-const SCORE_MIN: f64 = 0.3;
-/// The least coverage of a memory that is compared by words alone.
-const COVERAGE_MIN: f64 = 0.35;
 /// The least number of words in a prompt. Shorter ones, such as "go on", ask for nothing.
 const WORDS_MIN: usize = 3;
 /// The most words of a command to the agent, which begins with one of [`COMMANDS`].
@@ -319,22 +309,6 @@ fn rendered<'a>(
         tokens,
         memories: shown,
     })
-}
-
-/// Returns the score of a memory that was compared by meaning; `None` for one that was not.
-fn score(signals: &Signals) -> Option<f64> {
-    let cosine = f64::from(signals.cosine?);
-    Some(cosine + COVERAGE_WEIGHT * signals.coverage)
-}
-
-/// Returns true if a prompt with this candidate asks for memories of the store.
-fn is_best(signals: &Signals) -> bool {
-    score(signals).map_or_else(|| is_relevant(signals), |score| score >= BEST_MIN)
-}
-
-/// Returns true if a memory has to do with such a prompt.
-fn is_relevant(signals: &Signals) -> bool {
-    score(signals).map_or(signals.coverage >= COVERAGE_MIN, |score| score >= SCORE_MIN)
 }
 
 /// Returns the line with the place, the day, the writer and the id of a memory.
