@@ -10,7 +10,10 @@ use loci_core::{
     Access, AuditEntry, AuditQuery, Clock, Error, MemoryId, Result, Space, Store, Touch,
 };
 
-use crate::{Engine, Observer, Policy, Wakeup};
+use crate::engine::Engine;
+use crate::observer::Observer;
+use crate::policy::Policy;
+use crate::wakeup::Wakeup;
 
 /// The most entries that one transaction writes, so that a caller's write never waits long.
 const FLUSH_BATCH: usize = 500;

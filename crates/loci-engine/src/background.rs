@@ -9,9 +9,13 @@ use std::sync::Arc;
 
 use loci_core::{Clock, Embedder, Enricher, Store};
 
-use crate::Engine;
+use crate::engine::{Engine, SearchMode};
 use crate::leases::{Leases, Rounds};
 use crate::{Models, Policy, SearchMode, Wakeup};
+use crate::models::{Models};
+use crate::policy::{Policy};
+use crate::search::{Search};
+use crate::wakeup::{Wakeup};
 
 /// Work in the background: embedding, enrichment and maintenance.
 #[derive(Clone, Copy)]

@@ -8,7 +8,9 @@ use loci_core::limits::REPLY_TOKENS_MAX;
 use loci_core::{Error, LINES, Memory, Result, SOURCE_FILE, Store, TokenCounter};
 use loci_text::excerpt::{beginning, estimated_tokens, page_end};
 
-use crate::{Engine, Policy, shown_title};
+use crate::engine::Engine;
+use crate::policy::Policy;
+use crate::title::shown_title;
 
 /// The least tokens of a text that are shown, if it has as many.
 const TEXT_TOKENS_MIN: usize = 200;

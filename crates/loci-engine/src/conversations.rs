@@ -8,11 +8,14 @@ use std::sync::Arc;
 
 use loci_core::{Clock, Embedder, Store};
 
-use crate::Engine;
 use crate::access::Access;
-use crate::call::Actor;
+use crate::call::{Actor};
+use crate::engine::{Engine, SearchMode};
 use crate::locks::Locks;
-use crate::{Models, Policy, Redaction, SearchMode, Wakeup};
+use crate::models::Models;
+use crate::policy::Policy;
+use crate::redaction::Redaction;
+use crate::wakeup::Wakeup;
 
 /// Messages, decisions and cached answers.
 #[derive(Clone, Copy)]

@@ -14,12 +14,13 @@ use crate::locks::Locks;
 use crate::models::ModelSwitch;
 use crate::notes::{FolderState, Keeper};
 use crate::observed::{ObservedFormerModels, ObservedModel, ObservedStore};
+use crate::observer::Observer;
 use crate::phases::Phases;
-use crate::redaction::Redaction;
+use crate::policy::Policy;
+use crate::redaction::{Redaction, RedactionScope};
 use crate::search::fusion::Weights;
 use crate::tokens::EstimatedTokens;
 use crate::wakeup::Wakeup;
-use crate::{Observer, Policy, RedactionScope};
 
 /// The method by which searches find candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -7,11 +7,12 @@ pub mod tunnels;
 
 use loci_core::{Clock, Store};
 
-use crate::Engine;
 use crate::access::Access;
-use crate::call::Actor;
+use crate::call::{Actor};
+use crate::engine::{Engine};
+use crate::listings::{Listings};
 use crate::locks::Locks;
-use crate::{Listings, Redaction};
+use crate::redaction::Redaction;
 
 /// The knowledge graph, and the graph of rooms that tunnels connect.
 #[derive(Clone, Copy)]

@@ -7,9 +7,11 @@ use loci_core::{
 use sha2::{Digest, Sha256};
 
 use crate::access::Access;
-use crate::call::Actor;
+use crate::call::{Actor};
+use crate::{check};
+use crate::engine::{Engine};
 use crate::locks::Locks;
-use crate::{Engine, Policy, check};
+use crate::policy::Policy;
 
 /// A request under an idempotency key.
 #[derive(Debug, Clone, Copy)]

@@ -9,11 +9,13 @@ use std::sync::Arc;
 
 use loci_core::{Clock, Store};
 
-use crate::Engine;
 use crate::access::Access;
-use crate::call::Actor;
+use crate::call::{Actor};
+use crate::engine::{Engine, SearchMode};
+use crate::models::{Models};
+use crate::redaction::{Redaction};
 use crate::tombstones::Tombstones;
-use crate::{Models, Redaction, SearchMode, Wakeup};
+use crate::wakeup::Wakeup;
 
 /// Imports of memories, and of the records of an archive.
 #[derive(Clone, Copy)]

@@ -9,8 +9,8 @@ use loci_core::{
 };
 use uuid::Uuid;
 
-use crate::Engine;
 use crate::background::sweep_clock::ClockReading;
+use crate::engine::Engine;
 
 /// Seconds for which a lease on background work lasts if its holder ends. Half of it is more than
 /// the longest wait for an embedding model.

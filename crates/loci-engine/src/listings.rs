@@ -10,10 +10,10 @@ pub mod status_counts;
 
 use loci_core::{Clock, Store};
 
-use crate::Budgets;
-use crate::Engine;
 use crate::access::Access;
-use crate::call::Actor;
+use crate::call::{Actor};
+use crate::budget::{Budgets};
+use crate::engine::{Engine};
 
 /// Lists and counts of what a caller may read.
 #[derive(Clone, Copy)]

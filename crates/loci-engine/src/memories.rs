@@ -17,12 +17,16 @@ pub mod versions;
 
 use loci_core::{Clock, Store};
 
-use crate::Engine;
 use crate::access::Access;
-use crate::call::Actor;
+use crate::call::{Actor};
+use crate::context::{Context};
+use crate::engine::{Engine};
 use crate::locks::Locks;
+use crate::models::Models;
+use crate::notes::Notes;
+use crate::redaction::Redaction;
+use crate::search::Search;
 use crate::tombstones::Tombstones;
-use crate::{Context, Models, Notes, Redaction, Search};
 
 /// Single memories: storing, reading, changing, moving and forgetting them.
 #[derive(Clone, Copy)]

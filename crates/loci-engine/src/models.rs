@@ -16,9 +16,11 @@ use loci_core::{
 use loci_text::analysis::Language;
 use loci_text::{document, passages::passages};
 
+use crate::engine::{Engine, SearchMode};
 use crate::leases::{Leases, Rounds};
+use crate::memories::remember::Embedding;
 use crate::quantisation::quantise;
-use crate::{Embedding, Engine, SearchMode, Wakeup};
+use crate::wakeup::Wakeup;
 
 /// The most passages that are embedded before the write is acknowledged. Words find longer content
 /// at once, and the background embeds it.

@@ -20,10 +20,14 @@ use loci_core::{
 };
 
 use crate::access::Access;
-use crate::call::Actor;
+use crate::call::{Actor};
+use crate::engine::{Engine, SearchMode};
+use crate::idempotency::{Idempotency};
 use crate::locks::Locks;
-use crate::{Engine, Wakeup};
-use crate::{Idempotency, Models, Policy, Redaction, SearchMode};
+use crate::models::Models;
+use crate::policy::Policy;
+use crate::redaction::Redaction;
+use crate::wakeup::Wakeup;
 
 pub(crate) use change::{in_file_or_store, not_note};
 pub use index::NOTE_KIND;

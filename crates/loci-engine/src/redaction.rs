@@ -6,7 +6,9 @@ use std::sync::Arc;
 use loci_core::limits::AUDIT_QUERY_CHARACTERS_MAX;
 use loci_core::{Citation, Redacted, Redactions, Redactor};
 
-use crate::{Engine, Observer, Remember};
+use crate::engine::Engine;
+use crate::memories::remember::Remember;
+use crate::observer::Observer;
 
 /// The texts from which secrets are removed before they are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -20,12 +20,15 @@ use std::time::Duration;
 
 use loci_core::{CandidateQuery, Filter, MemoryId, QueryVector, Result, Store, WebSearch};
 
-use crate::Engine;
 use crate::access::Access;
-use crate::call::Actor;
+use crate::call::{Actor};
+use crate::audit::{Audit};
+use crate::budget::{Budgets};
+use crate::engine::{Engine, SearchMode};
 use crate::leases::Rounds;
+use crate::models::Models;
+use crate::policy::Policy;
 use crate::search::fusion::Weights;
-use crate::{Audit, Budgets, Models, Policy, SearchMode};
 
 /// Search by words and by meaning, and comparisons of texts.
 #[derive(Clone, Copy)]

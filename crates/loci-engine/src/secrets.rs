@@ -9,12 +9,13 @@ use loci_core::{
 };
 use loci_text::indexed;
 
-use crate::Engine;
 use crate::access::Access;
-use crate::call::Actor;
+use crate::call::{Actor};
+use crate::engine::{Engine};
 use crate::locks::Locks;
-use crate::redaction::redact_parts;
-use crate::{Models, Notes, Redaction};
+use crate::models::Models;
+use crate::notes::Notes;
+use crate::redaction::{Redaction, redact_parts};
 
 /// The number of audit entries that are read at once.
 const AUDIT_PAGE: usize = 1_000;

@@ -3,9 +3,9 @@
 use loci_core::limits::CONTENT_BYTES_MAX;
 use loci_core::{Batch, Change, Result, Store};
 
-use crate::Engine;
 use crate::authors::{TRUSTED_AUTHORS, Trust};
-use crate::call::Actor;
+use crate::call::{Actor};
+use crate::engine::{Engine};
 
 /// The settings of callers, which outlast a session, and the authors whose directives they take.
 #[derive(Clone, Copy)]

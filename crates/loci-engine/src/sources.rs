@@ -9,12 +9,13 @@ use std::sync::Arc;
 
 use loci_core::{Clock, SOURCE_FILE, SOURCE_MACHINE, SourceTree, Store};
 
-use crate::Engine;
 use crate::access::Access;
-use crate::call::Actor;
+use crate::call::{Actor};
+use crate::engine::{Engine, SearchMode};
 use crate::locks::Locks;
+use crate::notes::Notes;
 use crate::tombstones::Tombstones;
-use crate::{Notes, SearchMode, Wakeup};
+use crate::wakeup::Wakeup;
 
 /// Files that memories are made from, all of one [machine](Engine::with_machine).
 #[derive(Clone, Copy)]

@@ -10,8 +10,9 @@ use loci_core::{
 use sha2::Sha256;
 use unicode_normalization::UnicodeNormalization;
 
-use crate::Engine;
-use crate::call::Actor;
+use crate::{Engine};
+use crate::call::{Actor};
+use crate::engine::{Engine};
 
 /// The number of memories whose tombstones are made at a time.
 pub(crate) const PART: usize = 256;

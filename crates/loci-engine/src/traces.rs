@@ -9,7 +9,7 @@ use loci_core::{Error, Result};
 use tracing::Span;
 use tracing::field::Empty;
 
-use crate::Outcome;
+use crate::observer::Outcome;
 
 /// The target of all spans. No layer but that for traces takes it, so that the log stays as it is.
 pub const TARGET: &str = "traces";

@@ -6,6 +6,8 @@ use loci_core::{
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use crate::check;
+use crate::engine::Engine;
 use crate::tombstones::{PART, everything};
 use crate::{Parts, check};
 

@@ -11,12 +11,14 @@ use loci_core::{
 use loci_text::{enrichment, indexed};
 use uuid::Uuid;
 
-use crate::Background;
+use crate::background::Background;
 use crate::conversations::store_messages::INITIAL_WEIGHT;
+use crate::engine::SearchMode;
 use crate::models::{PASSAGES_EMBEDDED_AT_ONCE_MAX, PROBE_TEXT};
 use crate::quantisation::dequantise;
 use crate::search::{nearest};
 use crate::{SearchMode, catch_panic};
+use crate::wakeup::{catch_panic};
 
 /// Seconds of a lease: more than the longest wait for an enricher. The jobs of a process that ended
 /// stay leased for as long.

@@ -13,11 +13,12 @@ use loci_core::{
 };
 use loci_text::indexed;
 
-use crate::Background;
+use crate::background::Background;
+use crate::engine::SearchMode;
 use crate::leases::{ModelRounds, PartitionRounds, TextName};
 use crate::models::{PROBE_TEXT, texts_of, vectors_by};
 use crate::quantisation::quantise;
-use crate::{SearchMode, catch_panic};
+use crate::wakeup::catch_panic;
 
 /// The most steps that one transaction sweeps, so that a caller's write never waits long.
 const SWEEP_BATCH: usize = 64;

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use loci_core::{ClockJump, Result, SweepClock, Timestamp};
 
-use crate::Background;
+use crate::background::Background;
 
 /// The most seconds by which the clock may differ from the expected time, and the seconds for which
 /// it must continue after a jump.

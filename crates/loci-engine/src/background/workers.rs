@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use loci_core::Result;
 
-use crate::{Background, Engine, Wakeup, catch_panic};
+use crate::background::Background;
+use crate::engine::Engine;
+use crate::wakeup::{Wakeup, catch_panic};
 
 /// The time that a shutdown waits for the rounds that run. With the drain of the server it stays
 /// below two seconds.

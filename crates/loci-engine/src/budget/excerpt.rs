@@ -7,7 +7,7 @@ use std::ops::Range;
 use loci_core::{Memory, Result};
 use loci_text::excerpt::{self, estimated_tokens};
 
-use crate::Budgets;
+use crate::budget::Budgets;
 
 /// The bytes of a text that count as at least one token, however few the counter finds in runs of
 /// blanks: a reply has bytes, too.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use loci_core::{Caller, CollectionFilter, Delivery, Memory, Page, Result, limits};
 
-use crate::Context;
-use crate::authors::writer_of;
+use crate::authors::{notes_heading, quoted, writer_of};
+use crate::context::Context;
+use crate::notes::NOTE_KIND;
 use crate::tokens::estimated_tokens;
-use crate::{NOTE_KIND, notes_heading, quoted};
 
 /// Headings of the document in order, by section. Other sections follow under their own names, if
 /// these are single words: a longer one could itself be a directive, of any caller who may move a

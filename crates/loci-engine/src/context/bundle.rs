@@ -6,8 +6,11 @@ use loci_core::limits::{BUNDLE_TOKENS_MAX, PHASES_MAX};
 use loci_core::{CollectionFilter, Delivery, Error, Filter, Memory, MemoryId, Result};
 
 use super::draft::Draft;
-use crate::Context;
-use crate::{Hit, Phase, Recall, Signals, Weights, check};
+use crate::check;
+use crate::context::Context;
+use crate::phases::Phase;
+use crate::search::fusion::Weights;
+use crate::search::recall::{Hit, Recall, Signals};
 
 /// Memories that are examined for a phase.
 const CANDIDATES_PER_PHASE: usize = 50;

@@ -5,11 +5,12 @@ use loci_core::{Memory, RecordVerb, Result};
 use loci_text::analysis::query_terms;
 
 use super::Context;
+use crate::authors::{Trust, notes_heading, quoted, writer_of};
+use crate::budget::Budgets;
+use crate::context::bundle::{Bundle, Bundled, LeftOut};
+use crate::context::session_start::short_id;
+use crate::title::shown_title;
 use crate::tokens::estimated_tokens;
-use crate::{
-    Budgets, Bundle, Bundled, LeftOut, Trust, notes_heading, quoted, short_id, shown_title,
-    writer_of,
-};
 
 /// The heading of the memories that every phase begins with.
 const ALWAYS: &str = "Always";

@@ -4,8 +4,8 @@ use loci_core::limits::{SESSION_START_BYTES_MAX, SESSION_START_FRAME_BYTES};
 use loci_core::{Caller, CollectionFilter, Delivery, Memory, Result, Scope};
 use loci_text::sentences::opening;
 
-use crate::Context;
-use crate::writer_of;
+use crate::authors::writer_of;
+use crate::context::Context;
 
 /// The most characters of a memory that a session's start shows, in whole sentences.
 pub const START_CHARACTERS: usize = 500;

@@ -5,8 +5,8 @@ use loci_core::{CacheEntry, Error, MemoryId, RecordVerb, Result};
 use loci_text::statement::{Statement};
 use regex::{Regex, RegexBuilder};
 
-use crate::Conversations;
 use crate::check;
+use crate::conversations::Conversations;
 use crate::quantisation::quantise;
 
 /// The most bytes of a compiled pattern: the cost of a match is its size times that of the text.

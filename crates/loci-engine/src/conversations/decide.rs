@@ -3,8 +3,8 @@
 use loci_core::limits::TTL_DAYS_MAX;
 use loci_core::{Decision, Error, RecordVerb, Result};
 
-use crate::Conversations;
 use crate::check;
+use crate::conversations::Conversations;
 use crate::policy::DAY_SECONDS;
 
 impl Conversations<'_> {

@@ -6,10 +6,11 @@ use loci_core::{
 };
 use loci_text::{document, indexed};
 
-use crate::Conversations;
+use crate::check;
+use crate::conversations::Conversations;
+use crate::engine::SearchMode;
 use crate::memories::remember::distinct;
 use crate::quantisation::quantise;
-use crate::{SearchMode, check};
 
 /// The initial weight of a message, and of the long-term memory made from it.
 pub(crate) const INITIAL_WEIGHT: f64 = 0.5;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use loci_core::{FactQuery, Period, Result};
 
-use crate::Graph;
+use crate::graph::Graph;
 use crate::graph::knowledge_graph::{EVER, name_key};
 
 /// The most facts whose entities are counted.

@@ -7,8 +7,8 @@ use loci_core::{
 use unicode_normalization::UnicodeNormalization;
 use uuid::Uuid;
 
-use crate::Graph;
 use crate::check;
+use crate::graph::Graph;
 
 const MICROSECONDS_PER_DAY: i64 = 86_400_000_000;
 /// A time that only facts without an end reach.

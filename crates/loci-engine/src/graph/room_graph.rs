@@ -11,7 +11,7 @@ use loci_core::{
     TunnelEnd,
 };
 
-use crate::Graph;
+use crate::graph::Graph;
 use crate::listings::names::{alike, nothing_there};
 
 /// The section without a subject, which connects nothing.

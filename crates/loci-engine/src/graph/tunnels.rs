@@ -9,8 +9,8 @@ use loci_core::{
 };
 use sha2::{Digest, Sha256};
 
-use crate::Graph;
 use crate::check;
+use crate::graph::Graph;
 use crate::graph::room_graph::{GENERAL_SECTION, is_type};
 use crate::listings::names::{alike, nothing_there};
 

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use loci_core::{Archived, Batch, Change, Memory, Result, Space};
 
-use crate::imports::import_records::memory;
+use crate::imports::Imports;
+use crate::imports::import_records::{ImportReport, memory};
 use crate::notes::NOTE_KIND;
-use crate::{ImportReport, Imports};
 
 impl Imports<'_> {
     /// Returns the same imports; if `stores_again` is true, they store texts that were forgotten,

@@ -9,9 +9,10 @@ use loci_core::{
 };
 use loci_text::indexed;
 
-use crate::Imports;
+use crate::check;
+use crate::engine::SearchMode;
+use crate::imports::Imports;
 use crate::memories::remember::{Remember, check_request, new_memory};
-use crate::{SearchMode, check};
 
 /// A memory from another system.
 #[derive(Debug, Clone)]

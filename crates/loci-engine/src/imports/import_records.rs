@@ -10,12 +10,14 @@ use loci_core::{
 };
 use loci_text::indexed;
 
-use crate::Imports;
+use crate::check;
+use crate::engine::SearchMode;
+use crate::imports::Imports;
 use crate::imports::stored_vectors::StoredVectors;
 use crate::memories::remember::named_collection;
 use crate::notes::in_parallel;
 use crate::sources::note_machine;
-use crate::{SearchMode, catch_panic, check};
+use crate::wakeup::catch_panic;
 
 /// The result of an import over all its calls; durable when a call returns.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

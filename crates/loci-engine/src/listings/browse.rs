@@ -5,7 +5,8 @@ use loci_core::{
     limits,
 };
 
-use crate::{Facets, Listings};
+use crate::listings::Listings;
+use crate::listings::facets::Facets;
 
 /// The number of memories that are read at a time if only their beginnings are shown.
 const READ_AT_ONCE: usize = 25;

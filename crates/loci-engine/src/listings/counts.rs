@@ -2,7 +2,7 @@
 
 use loci_core::{CollectionFilter, LocationCount, Result};
 
-use crate::Listings;
+use crate::listings::Listings;
 
 impl Listings<'_> {
     /// Returns the number of memories that the caller may read, by location and kind.

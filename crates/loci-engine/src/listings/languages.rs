@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use loci_core::{CollectionFilter, Page, Result};
 use loci_text::analysis::{Language};
 
-use crate::Listings;
+use crate::listings::Listings;
 
 /// The most pages of memories that are examined.
 const PAGES: usize = 20;

@@ -2,8 +2,9 @@
 
 use loci_core::{CollectionFilter, Delivery, Filter, Memory, Page, Result, limits};
 
-use crate::Listings;
-use crate::{Shown, check};
+use crate::budget::Shown;
+use crate::check;
+use crate::listings::Listings;
 
 /// The number of memories that are read at a time, before their size is known.
 const READ_AT_ONCE: usize = 16;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use loci_core::{CollectionFilter, Error, Filter, Result, Scope, Tier};
 
-use crate::Listings;
-use crate::name_key;
+use crate::graph::knowledge_graph::name_key;
+use crate::listings::Listings;
 
 /// The most names that a message proposes.
 const ALIKE_MAX: usize = 5;

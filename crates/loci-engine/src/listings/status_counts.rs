@@ -2,7 +2,7 @@
 
 use loci_core::{Result, StatusCount};
 
-use crate::Listings;
+use crate::listings::Listings;
 
 impl Listings<'_> {
     /// Returns the number of live memories from conversations that the caller owns, by tier and

@@ -5,7 +5,7 @@ use loci_core::{
     Scope, Tier,
 };
 
-use crate::Memories;
+use crate::memories::Memories;
 
 /// The most memories that one transaction removes, so that another caller's write never waits long.
 const CLEAR_BATCH_MAX: usize = 256;

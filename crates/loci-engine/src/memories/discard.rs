@@ -8,8 +8,8 @@ use loci_core::{
     Result, Tier, Timestamp,
 };
 
-use crate::Memories;
 use crate::check;
+use crate::memories::Memories;
 use crate::tombstones::PART;
 
 /// The most memories that one transaction deletes, so that another caller's write never waits long.

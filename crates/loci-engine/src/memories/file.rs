@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use loci_core::{ErrorCode, Filter, Memory, MemoryId, Reader, Result, Scope, Timestamp};
 use uuid::Uuid;
 
-use crate::Memories;
+use crate::memories::Memories;
 use crate::memories::remember::{Prepared, Remember, Remembered};
 
 /// The most ids that are tried for one text.

@@ -5,8 +5,8 @@ use loci_core::{
     Result, SOURCE_FILE, Tier,
 };
 
-use crate::Memories;
 use crate::access::TIERS_BY_ID;
+use crate::memories::Memories;
 use crate::notes::{in_file_or_store, not_note};
 use crate::tombstones::PART;
 

@@ -5,8 +5,8 @@ use loci_core::{
     Timestamp,
 };
 
-use crate::Memories;
 use crate::access::TIERS_BY_ID;
+use crate::memories::Memories;
 use crate::memories::update::put_next;
 use crate::notes::in_file_or_store;
 

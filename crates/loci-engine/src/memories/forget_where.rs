@@ -10,9 +10,9 @@ use loci_core::{
 
 use sha2::{Digest, Sha256};
 
-use crate::Memories;
 use crate::access::TIERS_BY_ID;
 use crate::check;
+use crate::memories::Memories;
 use crate::memories::update::put_next;
 use crate::notes::not_note;
 

@@ -8,7 +8,7 @@ use loci_core::{
     Scope, SourceFile, Tombstone,
 };
 
-use crate::Memories;
+use crate::memories::Memories;
 use crate::memories::forget_where::Conditions;
 use crate::tombstones::{PART, hash_of_id, hash_of_source};
 

@@ -2,10 +2,10 @@
 
 use loci_core::{Delivery, Error, Location, Memory, MemoryId, Redactions, Result, Tier};
 
-use crate::Memories;
-use crate::memories::remember::distinct;
+use crate::check;
+use crate::memories::Memories;
+use crate::memories::remember::{Embedding, distinct};
 use crate::notes::note_body;
-use crate::{Embedding, check};
 
 /// The changes; a field that is `None` stays as it is.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -9,10 +9,11 @@ use loci_core::{
 use loci_text::indexed;
 use uuid::Uuid;
 
-use crate::Memories;
+use crate::check;
+use crate::context::session_start::StartOverflow;
+use crate::memories::Memories;
 use crate::search::compare::{Compared, Similar};
 use crate::sources::note_machine;
-use crate::{StartOverflow, check};
 
 /// The name that stands for no collection; no collection has it.
 pub(crate) const GLOBAL: &str = "global";

@@ -3,7 +3,7 @@
 use loci_core::{Caller, Change, Error, ErrorCode, Expect, Memory, MemoryId, Result};
 use loci_text::indexed;
 
-use crate::Memories;
+use crate::memories::Memories;
 use crate::memories::remember::{Remember, Remembered, check_request, new_memory, not_wiped};
 use crate::memories::versions::kept;
 use crate::notes::not_note;

@@ -2,7 +2,7 @@
 
 use loci_core::{Change, Error, Forgotten, Memory, MemoryId, Result};
 
-use crate::Memories;
+use crate::memories::Memories;
 use crate::memories::remember::SUPERSEDED_WEIGHT;
 use crate::memories::update::put_next;
 use crate::notes::not_note;

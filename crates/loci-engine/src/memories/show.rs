@@ -4,8 +4,8 @@ use loci_core::{
     CollectionFilter, Error, Filter, Forgotten, Memory, MemoryId, Result, Scope, Tier,
 };
 
-use crate::Memories;
 use crate::access::TIERS_BY_ID;
+use crate::memories::Memories;
 
 /// The least characters of a part of an id, which must belong to a single id.
 const ID_PART_CHARACTERS_MIN: usize = 8;

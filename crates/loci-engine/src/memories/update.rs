@@ -6,11 +6,12 @@ use loci_core::{
 };
 use loci_text::{document, indexed};
 
-use crate::Memories;
-use crate::memories::remember::GLOBAL;
+use crate::check;
+use crate::memories::Memories;
+use crate::memories::refile::Refile;
+use crate::memories::remember::{Embedding, GLOBAL};
 use crate::memories::versions::kept;
 use crate::notes::{Embedded, in_file_or_store, note_body};
-use crate::{Embedding, Refile, check};
 
 impl Memories<'_> {
     /// Replaces the content of a memory, sets `updated_at`, and sets whether it is shared if

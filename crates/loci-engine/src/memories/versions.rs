@@ -2,7 +2,7 @@
 
 use loci_core::{Change, Memory, MemoryId, Result, Version};
 
-use crate::Memories;
+use crate::memories::Memories;
 
 impl Memories<'_> {
     /// Returns the former versions of a live memory that are kept, latest first, if the caller may

@@ -7,9 +7,10 @@ use loci_core::{
 use sha2::{Digest, Sha256};
 use uuid::{Builder, Uuid};
 
-use crate::memories::remember::{distinct, not_wiped};
+use crate::check;
+use crate::idempotency::KeyedRequest;
+use crate::memories::remember::{Embedding, distinct, not_wiped};
 use crate::notes::{Embedded, Extent, FolderState, Notes, READING, memory_of, note_body};
-use crate::{Embedding, KeyedRequest, check};
 
 /// A note to write.
 pub struct AppendNote<'a> {

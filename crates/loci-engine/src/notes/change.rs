@@ -6,7 +6,7 @@ use loci_core::{
 };
 
 use super::{Embedded, Extent, FolderState, Reading};
-use crate::Notes;
+use crate::notes::Notes;
 
 /// Attempts at a change of one file during concurrent changes.
 const ATTEMPTS_MAX: usize = 10;

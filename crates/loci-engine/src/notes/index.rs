@@ -12,9 +12,11 @@ use loci_text::indexed;
 use uuid::Uuid;
 
 use super::{FolderState, Notes, everything};
-use crate::memories::remember::named_collection;
+use crate::check;
+use crate::engine::SearchMode;
+use crate::memories::remember::{Embedding, named_collection};
 use crate::memories::versions::kept;
-use crate::{Embedding, SearchMode, catch_panic, check};
+use crate::wakeup::catch_panic;
 
 /// The [kind](Memory::kind) of every note.
 pub const NOTE_KIND: &str = "note";

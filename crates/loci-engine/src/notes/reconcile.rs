@@ -2,9 +2,7 @@
 
 use loci_core::Result;
 
-use crate::Notes;
-use crate::Reconciled;
-use crate::notes::Extent;
+use crate::notes::{Extent, Notes, Reconciled};
 
 impl Notes<'_> {
     /// Compares every file of the folder of notes with the index, reads those whose size or time

@@ -12,7 +12,7 @@ use loci_core::{
 
 use super::index::duplicate_uid;
 use super::{FolderState, Notes, READING, Reading, everything, row_at};
-use crate::Reconciled;
+use crate::notes::Reconciled;
 use identity::Identity;
 
 /// Files that one transaction indexes, so that other writers do not wait long.

@@ -6,8 +6,8 @@ use std::time::Instant;
 use loci_core::{CosineScale, Embedder, FormerModels, ModelId, Result};
 use tracing::field::Empty;
 
+use crate::observer::{EmbeddedTexts, Observer, Outcome};
 use crate::traces::{self, TARGET};
-use crate::{EmbeddedTexts, Observer, Outcome};
 
 /// A model that tells an observer what it embeds.
 pub(crate) struct ObservedModel {

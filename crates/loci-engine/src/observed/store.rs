@@ -16,8 +16,8 @@ use loci_core::{
 };
 use tracing::field::Empty;
 
+use crate::observer::{LeaseOutcome, LeasedWork, Observer, Outcome};
 use crate::traces::{self, TARGET};
-use crate::{LeaseOutcome, LeasedWork, Observer, Outcome};
 
 /// A store that tells an observer what it does.
 pub(crate) struct ObservedStore {

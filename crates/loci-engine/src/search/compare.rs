@@ -10,7 +10,7 @@ use loci_text::contradiction::Judge;
 use loci_text::dates;
 use loci_text::query::Query;
 
-use crate::Search;
+use crate::search::Search;
 
 /// A memory that is similar to a new text.
 #[derive(Debug, Clone, PartialEq)]

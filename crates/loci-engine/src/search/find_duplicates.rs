@@ -8,9 +8,12 @@ use loci_core::{
 use loci_text::query::Query;
 use loci_text::{dates, document, passages::passages};
 
-use crate::Search;
+use crate::check;
+use crate::engine::SearchMode;
+use crate::memories::remember::SimilarQuery;
 use crate::models::PASSAGES_EMBEDDED_AT_ONCE_MAX;
-use crate::{SearchMode, Similar, SimilarQuery, check};
+use crate::search::Search;
+use crate::search::compare::Similar;
 
 /// The number of nearest memories of each passage that are examined.
 const CANDIDATES_PER_PASSAGE: usize = 64;

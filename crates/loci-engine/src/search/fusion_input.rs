@@ -7,9 +7,8 @@ use loci_text::dates;
 use loci_text::document::{TIME, TOOL_OUTPUT};
 use loci_text::query::Query;
 
-use crate::Weights;
 use crate::models::{QueryReading, comparable};
-use crate::search::fusion::{self, Input, QueryMatches, Scores, fuse};
+use crate::search::fusion::{self, Input, QueryMatches, Scores, Weights, fuse};
 
 /// The marks that the ranking looks for in addition to the terms of a query: marks of the index,
 /// grouped by their meaning.

@@ -8,7 +8,7 @@ use loci_text::paths::NamedPath;
 use loci_text::query::Query;
 use loci_text::query::identifiers::Identifier;
 
-use crate::Search;
+use crate::search::Search;
 use crate::search::order::{Paging, candidates_for};
 
 /// The most candidates that are requested to find the text that a query quotes.

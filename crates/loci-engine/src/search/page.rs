@@ -20,9 +20,10 @@ use loci_core::{Caller, Error, Forgotten, MemoryId, Result, limits};
 use loci_text::analysis::query_terms;
 use sha2::Sha256;
 
-use crate::Search;
+use crate::check;
+use crate::search::Search;
 use crate::search::order::Paging;
-use crate::{Hit, Recall, check};
+use crate::search::recall::{Hit, Recall};
 
 const VERSION: u8 = 1;
 const HEAD_BYTES: usize = 2;
@@ -265,7 +266,9 @@ mod tests {
     use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore, Random};
 
     use super::*;
-    use crate::{Conversation, Engine, Message, Remember, Role, SearchMode};
+    use crate::conversations::store_messages::{Conversation, Message, Role};
+    use crate::engine::{Engine, SearchMode};
+    use crate::memories::remember::Remember;
 
     const REQUEST: PageRequest<'_> = PageRequest {
         query: "tea",

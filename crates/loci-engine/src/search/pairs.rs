@@ -7,9 +7,10 @@ use loci_text::contradiction::{Judge};
 use loci_text::{document, passages::passages};
 
 use super::compare::is_same_text;
+use crate::engine::SearchMode;
 use crate::models::PASSAGES_EMBEDDED_AT_ONCE_MAX;
 use crate::quantisation::dequantise;
-use crate::{Search, SearchMode};
+use crate::search::Search;
 
 /// The most pairs of one memory with older ones, the clearest of each relation.
 const PAIRS_PER_MEMORY_MAX: usize = 3;

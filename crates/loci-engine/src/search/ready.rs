@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use loci_core::Result;
 
-use crate::Search;
+use crate::search::Search;
 
 impl Search<'_> {
     /// Starts the preparation of the store for search, while the question is embedded. Returns the

@@ -11,13 +11,16 @@ use loci_core::{
 use loci_text::dates;
 use loci_text::query::Query;
 
-use crate::Search;
+use crate::check;
+use crate::engine::SearchMode;
+use crate::listings::facets::Facets;
 use crate::models::QueryReading;
+use crate::policy::FusionWeights;
+use crate::search::Search;
 use crate::search::fusion::{Fused, fuse, reciprocal_rank};
 use crate::search::fusion_input::{FusionInput, Marks, cut_at, input};
 use crate::search::literal::Pool;
 use crate::search::order::{Paging, Ranked, candidates_for, in_order, ranked};
-use crate::{Facets, FusionWeights, SearchMode, check};
 
 /// A question.
 pub struct Recall<'a> {

@@ -3,8 +3,9 @@
 use loci_core::{Result, limits};
 use loci_text::analysis::{query_terms};
 
-use crate::Search;
-use crate::{Hit, Recall, Recalled, ReplyBudget};
+use crate::budget::ReplyBudget;
+use crate::search::Search;
+use crate::search::recall::{Hit, Recall, Recalled};
 
 impl Search<'_> {
     /// Does the same as [`recall`](crate::Search::recall), cut to a budget of `tokens`, or [of the

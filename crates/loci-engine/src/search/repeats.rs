@@ -2,10 +2,9 @@
 
 use loci_core::{Memory, MemoryId, Result};
 
-use crate::Search;
+use crate::search::Search;
 use crate::search::order::{CANDIDATES_MIN, CANDIDATES_PER_RESULT, Paging, Ranked};
-use crate::search::recall::Ranking;
-use crate::{Hit, Recall, Signals};
+use crate::search::recall::{Hit, Ranking, Recall, Signals};
 
 /// The number of results that are read at a time, before their size is known.
 const HITS_READ: usize = 16;

@@ -2,8 +2,8 @@
 
 use loci_core::{Result, WebPage};
 
-use crate::Search;
 use crate::check;
+use crate::search::Search;
 
 impl Search<'_> {
     /// Returns the pages that answer a query, best first; `None` if no service is configured.

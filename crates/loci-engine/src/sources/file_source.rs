@@ -10,8 +10,8 @@ use loci_core::{
     Timestamp, Visibility,
 };
 
-use crate::Sources;
 use crate::check;
+use crate::sources::Sources;
 use filing::Filing;
 
 pub use loci_core::SOURCE_FILE;

@@ -8,7 +8,7 @@ use loci_core::{
 };
 
 use super::sync::{Key, is_plain, look, source};
-use crate::Sources;
+use crate::sources::Sources;
 
 /// The most folders of projects in which a relative path is looked for.
 const ROOTS_MAX: usize = 8;

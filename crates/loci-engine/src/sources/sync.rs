@@ -10,7 +10,7 @@ use loci_core::{
 };
 use loci_text::passages::passages;
 
-use crate::Sources;
+use crate::sources::Sources;
 use crate::sources::file_source::SOURCE_FILE;
 
 /// The number of memories that are read at a time.

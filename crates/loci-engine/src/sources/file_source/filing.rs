@@ -11,10 +11,10 @@ use loci_text::indexed;
 
 use super::plan::{Before, Plan, Step, begins, fits, matched, removals};
 use super::{ReadSource, SOURCE_FILE, SourceFiled, SourceId, SourcePart};
-use crate::call::Actor;
+use crate::call::{Actor};
+use crate::engine::{SearchMode};
 use crate::notes::in_parallel;
-use crate::sources::note_machine;
-use crate::{SearchMode, Sources};
+use crate::sources::{Sources, note_machine};
 
 /// Attempts at one file while others change its memories, or while the ids of its parts are taken.
 const ATTEMPTS_MAX: u64 = 100;

@@ -7,8 +7,8 @@ use loci_core::{Change, Memory, Result, SourceFile, Thread};
 use loci_text::indexed;
 
 use super::{ReadSource, SOURCE_FILE, SourceFiled, SourcePart};
-use crate::Sources;
 use crate::background::enrich::changed;
+use crate::sources::Sources;
 
 /// The memories, and the bytes of their texts, that one transaction stores at most, so that another
 /// caller's write never waits long.
