@@ -2,7 +2,7 @@
 
 pub mod bootstrap;
 pub mod bundle;
-mod draft;
+pub mod draft;
 pub mod session_start;
 
 use loci_core::Store;

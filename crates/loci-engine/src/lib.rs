@@ -81,7 +81,8 @@ pub use budget::{ReplyBudget, Shown, TextPage};
 pub use call::{Call, CallInfo, Effect, Parts, System, WIPE, denial};
 pub use context::Context;
 pub use context::bootstrap::Bootstrap;
-pub use context::bundle::{Bundle, BundleRequest, Bundled, LeftOut};
+pub use context::bundle::BundleRequest;
+pub use context::draft::{Bundle, Bundled, LeftOut};
 pub use context::session_start::{
     START_CHARACTERS, SessionStart, StartOverflow, short_id, start_line,
 };
@@ -133,7 +134,8 @@ pub use search::fusion_input::FusionInput;
 pub use search::page::{HitPage, PageRequest};
 pub use search::pairs::{Pair, PairRelation, Pairs};
 pub use search::prompt_floors;
-pub use search::recall::{Hit, Recall, Recalled, Signals};
+pub use search::recall::{Hit, Recall, Recalled};
+pub use search::signals::Signals;
 pub use secrets::Secrets;
 pub use secrets::{HeldSecrets, SecretHolder, StoredSecret};
 pub use settings::Settings;

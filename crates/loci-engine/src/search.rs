@@ -14,6 +14,7 @@ pub mod recall;
 pub mod recall_within;
 pub mod repeats;
 pub mod search_web;
+pub mod signals;
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -12,6 +12,7 @@
 
 mod access;
 mod background;
+mod browser;
 mod cli;
 mod client_calls;
 mod commands;

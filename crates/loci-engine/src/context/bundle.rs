@@ -5,12 +5,13 @@ use std::collections::{HashMap, HashSet};
 use loci_core::limits::{BUNDLE_TOKENS_MAX, PHASES_MAX};
 use loci_core::{CollectionFilter, Delivery, Error, Filter, Memory, MemoryId, Result};
 
-use super::draft::Draft;
+use super::draft::{Bundle, Draft};
 use crate::check;
 use crate::context::Context;
 use crate::phases::Phase;
 use crate::search::fusion::Weights;
-use crate::search::recall::{Hit, Recall, Signals};
+use crate::search::recall::{Hit, Recall};
+use crate::search::signals::Signals;
 
 /// Memories that are examined for a phase.
 const CANDIDATES_PER_PHASE: usize = 50;
@@ -29,50 +30,6 @@ pub struct BundleRequest<'a> {
     pub phases: &'a [String],
     /// The token budget, headings included; clamps to 1 to [`BUNDLE_TOKENS_MAX`].
     pub budget_tokens: usize,
-}
-
-/// A memory in a bundle.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Bundled {
-    /// The memory.
-    pub id: MemoryId,
-    /// Its title, or the text shown in place of one.
-    pub title: String,
-    /// Its importance in the bundle, 0 to 1.
-    pub score: f64,
-    /// The name of the author of its text; `None` if that is the reader.
-    pub author: Option<String>,
-    /// True if it contains only passages of the memory, which alone is too long.
-    pub is_excerpt: bool,
-}
-
-/// A memory that belongs into a bundle and did not fit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOut {
-    /// The memory.
-    pub id: MemoryId,
-    /// Its title, or the text shown in place of one.
-    pub title: String,
-    /// The estimated number of its tokens.
-    pub tokens: usize,
-}
-
-/// A bundle of memories.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Bundle {
-    /// Markdown: whole memories, and passages of those that alone are too long, each with the end
-    /// of its id; empty if nothing fits.
-    pub markdown: String,
-    /// The number of its tokens.
-    pub used_tokens: usize,
-    /// Its memories, in order.
-    pub included: Vec<Bundled>,
-    /// The number of memories that belong into it and did not fit.
-    pub dropped: usize,
-    /// The best of these, best first.
-    pub left_out: Vec<LeftOut>,
-    /// Reasons why the bundle may be incomplete.
-    pub degraded: Option<String>,
 }
 
 /// A memory that matters in a phase.

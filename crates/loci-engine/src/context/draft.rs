@@ -1,13 +1,12 @@
 //! The draft of a bundle: the memories that may be in it, and its Markdown.
 
 use loci_core::limits::REPLY_CONTENT_BYTES_MAX;
-use loci_core::{Memory, RecordVerb, Result};
+use loci_core::{Memory, MemoryId, RecordVerb, Result};
 use loci_text::analysis::query_terms;
 
 use super::Context;
 use crate::authors::{Trust, notes_heading, quoted, writer_of};
 use crate::budget::Budgets;
-use crate::context::bundle::{Bundle, Bundled, LeftOut};
 use crate::context::session_start::short_id;
 use crate::title::shown_title;
 use crate::tokens::estimated_tokens;
@@ -28,6 +27,50 @@ const NAMES_PART: usize = 10;
 const EXCERPT_PART: usize = 2;
 /// Passages with fewer tokens are too short to be useful.
 const EXCERPT_TOKENS_MIN: usize = 16;
+
+/// A memory in a bundle.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bundled {
+    /// The memory.
+    pub id: MemoryId,
+    /// Its title, or the text shown in place of one.
+    pub title: String,
+    /// Its importance in the bundle, 0 to 1.
+    pub score: f64,
+    /// The name of the author of its text; `None` if that is the reader.
+    pub author: Option<String>,
+    /// True if it contains only passages of the memory, which alone is too long.
+    pub is_excerpt: bool,
+}
+
+/// A memory that belongs into a bundle and did not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The memory.
+    pub id: MemoryId,
+    /// Its title, or the text shown in place of one.
+    pub title: String,
+    /// The estimated number of its tokens.
+    pub tokens: usize,
+}
+
+/// A bundle of memories.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bundle {
+    /// Markdown: whole memories, and passages of those that alone are too long, each with the end
+    /// of its id; empty if nothing fits.
+    pub markdown: String,
+    /// The number of its tokens.
+    pub used_tokens: usize,
+    /// Its memories, in order.
+    pub included: Vec<Bundled>,
+    /// The number of memories that belong into it and did not fit.
+    pub dropped: usize,
+    /// The best of these, best first.
+    pub left_out: Vec<LeftOut>,
+    /// Reasons why the bundle may be incomplete.
+    pub degraded: Option<String>,
+}
 
 /// A heading of a bundle.
 struct Section<'a> {

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use loci_core::{Candidate, Forgotten, MemoryId, Timestamp};
 
 use crate::search::fusion::Fused;
-use crate::search::recall::Signals;
+use crate::search::signals::Signals;
 
 /// Candidates that are scored for each result, so that the caller's own ranking has a choice and
 /// enough remain after pairs are removed.

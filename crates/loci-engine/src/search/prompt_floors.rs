@@ -4,7 +4,7 @@
 //! similarities; `loci-bench prompts` fits them on its dev half. With any other model a hook
 //! searches by words only, and the coverage decides.
 
-use crate::search::recall::Signals;
+use crate::search::signals::Signals;
 
 /// The weight of the coverage beside the cosine in the score of a memory.
 const COVERAGE_WEIGHT: f64 = 0.2;

@@ -4,7 +4,8 @@ use loci_core::{Memory, MemoryId, Result};
 
 use crate::search::Search;
 use crate::search::order::{CANDIDATES_MIN, CANDIDATES_PER_RESULT, Paging, Ranked};
-use crate::search::recall::{Hit, Ranking, Recall, Signals};
+use crate::search::recall::{Hit, Ranking, Recall};
+use crate::search::signals::Signals;
 
 /// The number of results that are read at a time, before their size is known.
 const HITS_READ: usize = 16;

@@ -22,6 +22,9 @@ const FIXED_BYTES: usize = 32;
 const ENTRY_BYTES: usize = 40;
 const ENTRIES_MAX: usize = (HEAD_BYTES - FIXED_BYTES - 4) / ENTRY_BYTES;
 const ALIGNMENT: u64 = 64;
+/// The number of slots of a chunk of vectors. Growing moves at most one chunk, and an empty one is
+/// freed.
+pub(super) const CHUNK: usize = 4_096;
 
 /// When the checksum of a section is verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -453,5 +456,5 @@ impl Renumbering {
 /// Returns the first slot after those of a segment with `slots` slots. A chunk of vectors is either
 /// in the segment or in memory.
 pub fn first_slot_after(slots: usize) -> u32 {
-    slots.next_multiple_of(super::vectors::CHUNK) as u32
+    slots.next_multiple_of(CHUNK) as u32
 }

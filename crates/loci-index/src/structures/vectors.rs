@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::bits::Bits;
 use super::kernel::{self, BLOCK, Instructions, LINE, Line, Rows, Words};
+use super::segment::CHUNK;
 use super::sketch::{Closest, SketchQuery, sketch};
 use super::top;
 
@@ -11,8 +12,6 @@ mod base;
 
 use base::Base;
 
-/// The number of slots of a chunk. Growing moves at most one chunk, and an empty one is freed.
-pub(super) const CHUNK: usize = 4_096;
 /// The number of words of a chunk's bit set.
 const CHUNK_WORDS: usize = CHUNK / 64;
 /// The approximate number of sketches that are compared in the time of fetching one row from a

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use loci_core::ErrorCode;
 use loci_http::{check_ready, entrance_path};
-use serde_json::json;
 
 use super::serve;
+use crate::browser::show;
 use crate::cli::{self, Serve};
 use crate::exit::Failure;
 use crate::output::{Output, status_line};
@@ -40,15 +40,4 @@ pub fn run(settings: &Settings, arguments: &cli::Page, output: Output) -> Result
         Err(error) => return Err(error.into()),
     };
     show(&format!("{url}{path}"), output, opens)
-}
-
-/// Prints the address of a page, and opens it in a browser unless that is not wanted.
-pub fn show(url: &str, output: Output, opens: bool) -> Result<(), Failure> {
-    output.either(&json!({ "url": url }), format_args!("{url}\n"))?;
-    if opens && let Err(error) = open::that_detached(url) {
-        status_line(format_args!(
-            "no browser could be opened ({error}); open the address in one, within a minute"
-        ));
-    }
-    Ok(())
 }

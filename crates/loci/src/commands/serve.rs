@@ -22,9 +22,9 @@ use tokio::task::JoinHandle;
 
 use crate::access;
 use crate::background::Background;
+use crate::browser;
 use crate::cli::Serve;
 use crate::client_calls::CallFiles;
-use crate::commands;
 use crate::exit::{Exit, Failure};
 #[cfg(unix)]
 use crate::hook_socket;
@@ -299,7 +299,7 @@ fn show_page(
 ) -> Result<(), Failure> {
     status_line(format_args!("listening on {base} until this is stopped"));
     let path = entrance(page, settings, token)?;
-    commands::page::show(&format!("{base}{path}"), output, opens)
+    browser::show(&format!("{base}{path}"), output, opens)
 }
 
 /// Returns the path that lets the owner of this data folder into the page.

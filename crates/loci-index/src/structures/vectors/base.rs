@@ -4,10 +4,12 @@
 use std::io;
 use std::sync::Arc;
 
-use super::{CHUNK, ChunkRef, Vectors};
+use super::{ChunkRef, Vectors};
 use crate::structures::bits::Bits;
 use crate::structures::kernel::{BLOCK, LINE, Line, Rows, Words, bytes_of};
-use crate::structures::segment::{Bytes, Check, Renumbering, SectionWriter, Sections, Seen, Tag};
+use crate::structures::segment::{
+    Bytes, CHUNK, Check, Renumbering, SectionWriter, Sections, Seen, Tag,
+};
 use crate::structures::sketch::sketch;
 
 const PRESENT: u32 = 16;
