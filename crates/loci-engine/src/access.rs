@@ -7,9 +7,8 @@ use loci_core::{
     Memory, MemoryId, OwnerFilter, RecordVerb, Result, Scope, Store, Tier,
 };
 
-use crate::{Engine};
-use crate::call::{Actor};
-use crate::engine::{Engine};
+use crate::call::Actor;
+use crate::engine::Engine;
 
 /// The tiers whose memories are read by their ids.
 pub(crate) const TIERS_BY_ID: [Tier; 2] = [Tier::LongTerm, Tier::Unlisted];

@@ -11,11 +11,9 @@ use loci_core::{Clock, Embedder, Enricher, Store};
 
 use crate::engine::{Engine, SearchMode};
 use crate::leases::{Leases, Rounds};
-use crate::{Models, Policy, SearchMode, Wakeup};
-use crate::models::{Models};
-use crate::policy::{Policy};
-use crate::search::{Search};
-use crate::wakeup::{Wakeup};
+use crate::models::Models;
+use crate::policy::Policy;
+use crate::wakeup::Wakeup;
 
 /// Work in the background: embedding, enrichment and maintenance.
 #[derive(Clone, Copy)]

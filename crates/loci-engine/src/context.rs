@@ -8,14 +8,13 @@ pub mod session_start;
 use loci_core::Store;
 
 use crate::access::Access;
-use crate::call::{Actor};
-use crate::search::fusion::{Weights};
-use crate::{Budgets, Phases, Search, Settings};
-use crate::budget::{Budgets};
-use crate::engine::{Engine};
-use crate::phases::{Phases};
-use crate::search::{Search};
-use crate::settings::{Settings};
+use crate::budget::Budgets;
+use crate::call::Actor;
+use crate::engine::Engine;
+use crate::phases::Phases;
+use crate::search::Search;
+use crate::search::fusion::Weights;
+use crate::settings::Settings;
 
 /// The context that an agent gets: bundles, and memories at the start of a session.
 #[derive(Clone, Copy)]

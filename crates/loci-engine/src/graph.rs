@@ -8,9 +8,9 @@ pub mod tunnels;
 use loci_core::{Clock, Store};
 
 use crate::access::Access;
-use crate::call::{Actor};
-use crate::engine::{Engine};
-use crate::listings::{Listings};
+use crate::call::Actor;
+use crate::engine::Engine;
+use crate::listings::Listings;
 use crate::locks::Locks;
 use crate::redaction::Redaction;
 

@@ -7,9 +7,9 @@ use loci_core::{
 use sha2::{Digest, Sha256};
 
 use crate::access::Access;
-use crate::call::{Actor};
-use crate::{check};
-use crate::engine::{Engine};
+use crate::call::Actor;
+use crate::check;
+use crate::engine::Engine;
 use crate::locks::Locks;
 use crate::policy::Policy;
 

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use loci_core::{Clock, Store};
 
 use crate::access::Access;
-use crate::call::{Actor};
+use crate::call::Actor;
 use crate::engine::{Engine, SearchMode};
-use crate::models::{Models};
-use crate::redaction::{Redaction};
+use crate::models::Models;
+use crate::redaction::Redaction;
 use crate::tombstones::Tombstones;
 use crate::wakeup::Wakeup;
 

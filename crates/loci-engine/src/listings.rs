@@ -11,9 +11,9 @@ pub mod status_counts;
 use loci_core::{Clock, Store};
 
 use crate::access::Access;
-use crate::call::{Actor};
-use crate::budget::{Budgets};
-use crate::engine::{Engine};
+use crate::budget::Budgets;
+use crate::call::Actor;
+use crate::engine::Engine;
 
 /// Lists and counts of what a caller may read.
 #[derive(Clone, Copy)]

@@ -18,9 +18,9 @@ pub mod versions;
 use loci_core::{Clock, Store};
 
 use crate::access::Access;
-use crate::call::{Actor};
-use crate::context::{Context};
-use crate::engine::{Engine};
+use crate::call::Actor;
+use crate::context::Context;
+use crate::engine::Engine;
 use crate::locks::Locks;
 use crate::models::Models;
 use crate::notes::Notes;

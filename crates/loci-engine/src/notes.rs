@@ -20,9 +20,9 @@ use loci_core::{
 };
 
 use crate::access::Access;
-use crate::call::{Actor};
+use crate::call::Actor;
 use crate::engine::{Engine, SearchMode};
-use crate::idempotency::{Idempotency};
+use crate::idempotency::Idempotency;
 use crate::locks::Locks;
 use crate::models::Models;
 use crate::policy::Policy;

@@ -10,8 +10,8 @@ use loci_core::{
 use loci_text::indexed;
 
 use crate::access::Access;
-use crate::call::{Actor};
-use crate::engine::{Engine};
+use crate::call::Actor;
+use crate::engine::Engine;
 use crate::locks::Locks;
 use crate::models::Models;
 use crate::notes::Notes;

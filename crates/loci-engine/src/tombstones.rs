@@ -10,9 +10,8 @@ use loci_core::{
 use sha2::Sha256;
 use unicode_normalization::UnicodeNormalization;
 
-use crate::{Engine};
-use crate::call::{Actor};
-use crate::engine::{Engine};
+use crate::call::Actor;
+use crate::engine::Engine;
 
 /// The number of memories whose tombstones are made at a time.
 pub(crate) const PART: usize = 256;

@@ -6,10 +6,9 @@ use loci_core::{
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use crate::Parts;
 use crate::check;
-use crate::engine::Engine;
 use crate::tombstones::{PART, everything};
-use crate::{Parts, check};
 
 impl Parts<'_> {
     /// Permanently removes the caller's data: see [`Store::wipe`](loci_core::Store::wipe). For a

@@ -7,8 +7,10 @@ use std::time::Instant;
 use loci_core::limits::SESSION_BYTES_MAX;
 use loci_core::{CollectionFilter, Error, Memory, RecordVerb, SPEAKER};
 use loci_dialects::mempalace::{self, date};
-use loci_engine::{CallInfo, Effect, Engine, Hit, Parts, Recall, Signals, quoted, short_id, shown_name, writer_of};
 use loci_engine::prompt_floors::{is_best, is_relevant, score};
+use loci_engine::{
+    CallInfo, Effect, Engine, Hit, Parts, Recall, Signals, quoted, short_id, shown_name, writer_of,
+};
 use loci_hosts::Input;
 use loci_text::analysis::query_terms;
 use serde::{Deserialize, Serialize};

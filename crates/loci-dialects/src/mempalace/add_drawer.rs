@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use loci_core::{Error, Result, Scope, Visibility};
 use loci_engine::{Call, Filed, Remember, SOURCE_FILE, check};
-use loci_text::enrichment::{kind_of};
+use loci_text::enrichment::kind_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

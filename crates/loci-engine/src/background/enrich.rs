@@ -16,9 +16,8 @@ use crate::conversations::store_messages::INITIAL_WEIGHT;
 use crate::engine::SearchMode;
 use crate::models::{PASSAGES_EMBEDDED_AT_ONCE_MAX, PROBE_TEXT};
 use crate::quantisation::dequantise;
-use crate::search::{nearest};
-use crate::{SearchMode, catch_panic};
-use crate::wakeup::{catch_panic};
+use crate::search::nearest;
+use crate::wakeup::catch_panic;
 
 /// Seconds of a lease: more than the longest wait for an enricher. The jobs of a process that ended
 /// stay leased for as long.

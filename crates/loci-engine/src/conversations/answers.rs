@@ -2,7 +2,7 @@
 
 use loci_core::limits::PATTERN_BYTES_MAX;
 use loci_core::{CacheEntry, Error, MemoryId, RecordVerb, Result};
-use loci_text::statement::{Statement};
+use loci_text::statement::Statement;
 use regex::{Regex, RegexBuilder};
 
 use crate::check;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use loci_core::{CollectionFilter, Page, Result};
-use loci_text::analysis::{Language};
+use loci_text::analysis::Language;
 
 use crate::listings::Listings;
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use loci_core::{CollectionFilter, Memory, QueryVector, Result, SOURCE_FILE, Superseded};
-use loci_text::contradiction::{Judge};
+use loci_text::contradiction::Judge;
 use loci_text::{document, passages::passages};
 
 use super::compare::is_same_text;

@@ -1,7 +1,7 @@
 //! Search with a token budget.
 
 use loci_core::{Result, limits};
-use loci_text::analysis::{query_terms};
+use loci_text::analysis::query_terms;
 
 use crate::budget::ReplyBudget;
 use crate::search::Search;

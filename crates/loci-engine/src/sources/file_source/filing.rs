@@ -11,8 +11,8 @@ use loci_text::indexed;
 
 use super::plan::{Before, Plan, Step, begins, fits, matched, removals};
 use super::{ReadSource, SOURCE_FILE, SourceFiled, SourceId, SourcePart};
-use crate::call::{Actor};
-use crate::engine::{SearchMode};
+use crate::call::Actor;
+use crate::engine::SearchMode;
 use crate::notes::in_parallel;
 use crate::sources::{Sources, note_machine};
 
