@@ -11,6 +11,7 @@ mod arrows;
 mod circles;
 mod dialects;
 mod links;
+mod names;
 mod portability;
 mod rust_source;
 mod sizes;
@@ -51,7 +52,8 @@ pub fn check(tree: &Tree, metadata: &Metadata) -> Vec<Fault> {
     faults.extend(sizes::check(tree, &sources));
     faults.extend(portability::check(tree));
     faults.extend(sources::check(&sources));
-    faults.extend(words::check(tree));
+    faults.extend(names::check(tree, &sources));
+    faults.extend(words::check(tree, &sources));
     faults.extend(circles::check(tree, &sources));
     faults
 }

@@ -54,6 +54,21 @@ impl RustSource {
         found
     }
 
+    /// The texts of all string literals outside tests, inside macros too, without doc comments.
+    pub fn strings(&self) -> Vec<String> {
+        let tests = self.test_ranges();
+        let mut strings = Vec::new();
+        collect_strings(&self.tokens, &mut |line, text| {
+            if !tests
+                .iter()
+                .any(|(first, last)| (*first..=*last).contains(&line))
+            {
+                strings.push(text);
+            }
+        });
+        strings
+    }
+
     /// The first and last lines of items that exist only in tests.
     pub fn test_ranges(&self) -> Vec<(usize, usize)> {
         let tests = self
@@ -220,6 +235,27 @@ fn collect_attributes(tokens: &TokenStream, found: &mut Vec<FoundAttribute>) {
     );
     for group in groups {
         collect_attributes(&group, found);
+    }
+}
+
+fn collect_strings(tokens: &TokenStream, on_string: &mut impl FnMut(usize, String)) {
+    let (mut attributes, mut groups) = (Vec::new(), Vec::new());
+    walk(
+        tokens,
+        &mut |_, content| attributes.push(content),
+        &mut |token| match token {
+            TokenTree::Group(group) => groups.push(group.stream()),
+            TokenTree::Literal(literal) => {
+                if let syn::Lit::Str(text) = syn::Lit::new(literal.clone()) {
+                    on_string(literal.span().start().line, text.value());
+                }
+            }
+            TokenTree::Ident(_) | TokenTree::Punct(_) => {}
+        },
+    );
+    attributes.retain(|content| !is_doc_comment(content));
+    for group in attributes.iter().chain(&groups) {
+        collect_strings(group, on_string);
     }
 }
 
