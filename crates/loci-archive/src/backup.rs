@@ -28,7 +28,7 @@ const MODIFIED: &str = "mtime";
 const VERSION: u64 = 1;
 /// The largest size of a manifest in bytes, for some 500,000 files.
 const MANIFEST_BYTES_MAX: u64 = 128 << 20;
-/// The number of attempts to read a file that changes meanwhile.
+/// The number of attempts to read a file that changes during the read.
 const ATTEMPTS: usize = 5;
 /// The size of a tar block in bytes; two blocks of zeros end an archive.
 const BLOCK: u64 = 512;
@@ -274,7 +274,7 @@ struct Found {
 }
 
 impl Archive {
-    /// Opens an archive and checks all of it.
+    /// Opens an archive and checks it as a whole.
     ///
     /// # Errors
     /// It is corrupt, made by a newer loci, holds a link or leads out of its folders, with what the
@@ -321,7 +321,7 @@ impl Archive {
     /// written.
     ///
     /// # Errors
-    /// The folder cannot be written, or the bytes differ from those that were checked.
+    /// The folder cannot be written, or the bytes differ from the checked ones.
     pub fn unpack(&mut self, into: &Path, mut advance: impl FnMut(u64)) -> io::Result<()> {
         let mut folders = BTreeSet::from([into.to_owned()]);
         for (entry, (begin, modified)) in self.manifest.entries.iter().zip(&self.places) {
@@ -429,7 +429,7 @@ fn manifest(text: &[u8]) -> Result<Manifest, Refused> {
     }
 }
 
-/// Checks that the entries are those of the manifest, and that their paths may be written.
+/// Checks that the entries are the manifest's, and that their paths may be written.
 fn check_entries(manifest: &Manifest, found: &[Found]) -> Result<(), Refused> {
     let named = manifest
         .entries

@@ -57,7 +57,7 @@ struct Copy<'a> {
 /// store `to` of an engine. Records that are there already stay as they are, so that a copy that was cut off goes on
 /// when it is repeated. Calls `advance` with the numbers of records that were read.
 ///
-/// Not copied: soft-deleted memories, leases, and work in progress, which begins again.
+/// Not copied: soft-deleted memories, leases, and work in progress, which starts again.
 ///
 /// # Errors
 /// `unavailable` if a store does not answer; what was copied by then stays.
@@ -155,7 +155,7 @@ fn copy_versions(
     commit(&mut changes)
 }
 
-/// Passes the former versions of the memories of a space on, those of one memory at a time.
+/// Passes the former versions of the memories of a space on, one memory at a time.
 fn versions(
     store: &dyn OpenStore,
     space: &Space,
@@ -245,16 +245,16 @@ fn audit(
 pub struct Comparison {
     /// Records, tokens and audit entries of the first store.
     pub compared: u64,
-    /// How many of them the second store lacks, or has with other content.
+    /// The number of records that the second store lacks, or has with other content.
     pub differing: u64,
     /// The first of those, with the difference.
     pub named: Vec<String>,
-    /// How many records the second store has besides.
+    /// The number of further records in the second store.
     pub further: u64,
 }
 
 impl Comparison {
-    /// Whether both stores hold the same.
+    /// Returns whether both stores hold the same.
     pub fn is_equal(&self) -> bool {
         self.differing == 0 && self.further == 0
     }
@@ -267,9 +267,9 @@ impl Comparison {
     }
 }
 
-/// Compares all that a [copy](fn@copy) copies: every record with the vectors and the former versions of
-/// a memory, tokens, and the audit log. Files of `machine` count as those of the machine that a store lies on, as which a
-/// copy takes them.
+/// Compares all that a [copy](fn@copy) copies: every record with the vectors and the former
+/// versions of a memory, tokens, and the audit log. Files of `machine` count as files of the
+/// machine that a store lies on, as which a copy takes them.
 ///
 /// # Errors
 /// `unavailable` if a store does not answer.

@@ -108,7 +108,7 @@ const REFUSALS_TOLD: u64 = 20;
 /// Parts of a file that are not stored.
 #[derive(Debug, Default)]
 pub struct Refusals {
-    /// The number of them.
+    /// The number of records.
     pub count: u64,
 }
 

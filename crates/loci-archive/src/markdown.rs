@@ -176,7 +176,7 @@ fn create_free(folder: &Path, name: &str) -> io::Result<File> {
     }
 }
 
-/// Makes one file durable, if the system cannot flush all of them at once.
+/// Makes one file durable, if the system cannot flush all files at once.
 fn durable_alone(file: &File) -> io::Result<()> {
     if cfg!(target_os = "linux") {
         Ok(())

@@ -635,7 +635,7 @@ fn files_have_names_that_people_know_and_every_system_takes() {
     );
 }
 
-/// A small export of everything: a change of it may break the exports of users.
+/// A small export of everything: a change here may break the exports of users.
 const GOLDEN: &str = include_str!("golden.jsonl");
 
 fn golden_entries() -> Vec<Entry> {
