@@ -7,8 +7,8 @@ use loci::Common;
 
 /// Measure speed, size and quality of loci on this machine
 ///
-/// The settings are those of loci itself. Commands that measure processes start the `loci` that
-/// LOCI_BIN names, else the one in the same folder.
+/// The settings are loci's own. Commands that measure processes start the `loci` that LOCI_BIN
+/// names, else the one in the same folder.
 #[derive(Parser)]
 #[command(
     name = "loci-bench",
@@ -30,7 +30,7 @@ pub enum Bench {
         /// Work in this folder, on the disk to be measured [default: a temporary one]
         #[arg(long = "in", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
         folder: Option<PathBuf>,
-        /// How many memories to search in
+        /// The number of memories to search in
         #[arg(long, value_name = "NUMBER", default_value_t = 10_000)]
         memories: u32,
     },
@@ -41,7 +41,7 @@ pub enum Bench {
         /// Work in this folder, on the disk to be measured [default: a temporary one]
         #[arg(long = "in", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
         folder: Option<PathBuf>,
-        /// How many notes
+        /// The number of notes
         #[arg(long, value_name = "NUMBER", default_value_t = 10_000)]
         notes: u32,
     },
@@ -50,7 +50,7 @@ pub enum Bench {
         /// Work in this folder, on the disk to be measured [default: a temporary one]
         #[arg(long = "in", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
         folder: Option<PathBuf>,
-        /// How many drawers
+        /// The number of drawers
         #[arg(long, value_name = "NUMBER", default_value_t = 50_000)]
         drawers: u32,
     },
@@ -59,7 +59,7 @@ pub enum Bench {
         /// Work in this folder, on the disk to be measured [default: a temporary one]
         #[arg(long = "in", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
         folder: Option<PathBuf>,
-        /// How many memories
+        /// The number of memories
         #[arg(long, value_name = "NUMBER", default_value_t = 100_000)]
         memories: u32,
     },
@@ -68,7 +68,7 @@ pub enum Bench {
         /// Work in this folder, on the disk to be measured [default: a temporary one]
         #[arg(long = "in", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
         folder: Option<PathBuf>,
-        /// How many memories
+        /// The number of memories
         #[arg(long, value_name = "NUMBER", default_value_t = 100_000)]
         memories: u32,
     },
@@ -77,10 +77,10 @@ pub enum Bench {
         /// Work in this folder, on the disk to be measured [default: a temporary one]
         #[arg(long = "in", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
         folder: Option<PathBuf>,
-        /// How many memories the users have together
+        /// The number of memories that the users have together
         #[arg(long, value_name = "NUMBER", default_value_t = 100_000)]
         memories: u32,
-        /// How many calls each client makes
+        /// The number of calls that each client makes
         #[arg(long, value_name = "NUMBER", default_value_t = 250)]
         calls: u32,
     },
@@ -89,7 +89,7 @@ pub enum Bench {
     /// 256 clients store and recall over HTTP at once; then nothing is called, and the model is given
     /// up. Takes two to three minutes, most of which is waiting.
     Memory {
-        /// How many memories are stored before
+        /// The number of memories that are stored before
         #[arg(long, value_name = "NUMBER", default_value_t = 20_000)]
         memories: u32,
     },
@@ -105,15 +105,15 @@ pub enum Bench {
     /// Measure whether the tools find what must be found, among invented facts
     ///
     /// Paraphrases, identifiers, names, phrases, dates, relative times, scripts, near-duplicates,
-    /// long documents and facts among chat, filed and asked by tool calls, beside what words and
-    /// vectors alone find. Fails if a kind of question stays below its floor.
+    /// long documents and facts among chat, filed and asked by tool calls, beside what only words
+    /// and only vectors find. Fails if a kind of question stays below its floor.
     Needles(Needles),
-    /// Measure whether the tools find the texts that answer the questions of sets, and whether
-    /// words or vectors alone do
+    /// Measure whether the tools find the texts that answer the questions of sets, and whether only
+    /// words or only vectors do
     ///
-    /// The sets are those that scripts/retrieval-sets builds from what packages ship. Each is filed
-    /// by tool calls into a store beside it, which later runs use again; then every question is
-    /// asked.
+    /// The sets are the ones that scripts/retrieval-sets builds from what packages ship. Each is
+    /// filed by tool calls into a store beside it, which later runs use again; then every question
+    /// is asked.
     Sets(Sets),
     /// Measure the fusion of words and meaning on these sets, and fit its weights
     ///
@@ -158,7 +158,7 @@ pub enum Bench {
     /// PostgreSQL of this machine with fsync, or uses the server that LOCI_TEST_POSTGRES names.
     #[cfg(unix)]
     Server {
-        /// How many memories the largest space has: 10k, 100k
+        /// The number of memories in the largest space: 10k, 100k
         #[arg(long, value_name = "NUMBER", default_value = "100k", value_parser = count)]
         memories: usize,
     },
@@ -174,16 +174,16 @@ pub struct Locomo {
     /// Whose tools: memory-mcp files the turns as messages of conversations, mememory as facts
     #[arg(long, value_name = "DIALECT", default_value = "memory-mcp", value_parser = ["memory-mcp", "mememory"])]
     pub dialect: String,
-    /// Which conversations: the first five (dev), the others (test), or all
+    /// The conversations: the first five (dev), the others (test), or all
     #[arg(long, value_name = "SPLIT", default_value = "all", value_parser = ["dev", "test", "all"])]
     pub split: String,
-    /// Which of memory-mcp's tools to ask: recall_memory, hybrid_search or both
+    /// The tools of memory-mcp to ask: recall_memory, hybrid_search or both
     #[arg(long, value_name = "TOOL", default_value = "both", value_parser = ["recall_memory", "hybrid_search", "both"])]
     pub tool: String,
     /// Rank without this step, to see what it gives; may be given several times
     #[arg(long, value_name = "STEP")]
     pub without: Vec<String>,
-    /// Keep the stores in this folder, and use those that an earlier run left there
+    /// Keep the stores in this folder, and use stores that an earlier run left there
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub keep: Option<PathBuf>,
     /// Write the figures into this file, too, as JSON
@@ -193,11 +193,11 @@ pub struct Locomo {
 
 #[derive(Args)]
 pub struct Needles {
-    /// Which questions: the reported ones in English (test), those in or to other languages
-    /// (languages), or those that the weights were fitted on (train)
+    /// The questions: the reported ones in English (test), the ones in or to other languages
+    /// (languages), or the ones that the weights were fitted on (train)
     #[arg(long, value_name = "SET", default_value = "test", value_parser = ["test", "languages", "train"])]
     pub set: String,
-    /// How many facts answer no question
+    /// The number of facts that answer no question
     #[arg(long, value_name = "NUMBER", default_value_t = 1_500, value_parser = clap::value_parser!(u32).range(..=20_000))]
     pub distractors: u32,
     /// Seed of the invented facts
@@ -216,10 +216,10 @@ pub struct Prompts {
     /// LoCoMo's file, or the folder with it
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub data: String,
-    /// Which conversations: the five for choosing settings (dev), the others (test), or all
+    /// The conversations: the five for choosing settings (dev), the others (test), or all
     #[arg(long, value_name = "SPLIT", default_value = "all", value_parser = ["dev", "test", "all"])]
     pub split: String,
-    /// Keep the stores in this folder, and use those that an earlier run left there
+    /// Keep the stores in this folder, and use stores that an earlier run left there
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub keep: Option<PathBuf>,
     /// Write the figures into this file, too, as JSON
@@ -237,10 +237,10 @@ pub struct Sets {
     /// Only the sets of these names, separated by commas [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub only: Vec<String>,
-    /// Which questions: those that weights are fitted on (train), the others (test), or all
+    /// The questions: the ones that weights are fitted on (train), the others (test), or all
     #[arg(long, value_name = "HALF", default_value = "all", value_parser = ["train", "test", "all"])]
     pub half: String,
-    /// Ask this tool alone [default: the tools that search of the dialect that a set is filed
+    /// Ask only this tool [default: the tools that search of the dialect that a set is filed
     /// through]
     #[arg(long, value_name = "TOOL", value_parser = ["recall", "recall_memory", "hybrid_search", "mempalace_search", "memory_search"])]
     pub tool: Option<String>,
@@ -260,23 +260,23 @@ pub struct Fusion {
     /// Fit the weights, else report those in use
     #[arg(long)]
     pub fit: bool,
-    /// How many times each number is tried again, at most
+    /// The most times that a number is tried again
     #[arg(long, value_name = "NUMBER", default_value_t = 8)]
     pub rounds: u32,
 }
 
 #[derive(Args)]
 pub struct AgentBench {
-    /// How many memories the store has
+    /// The number of memories in the store
     #[arg(long, value_name = "NUMBER", default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(..=20_000))]
     pub memories: u32,
     /// Ask so many of the tasks, evenly from all [default: all]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     pub tasks: Option<u32>,
-    /// The seed of the memories around those of the tasks
+    /// The seed of the memories around the tasks' memories
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub seed: u64,
-    /// List tasks, with what they miss: those that are not right (failed), or all
+    /// List tasks, with what they miss: the ones that are not right (failed), or all
     #[arg(long, value_name = "TASKS", value_parser = ["failed", "all"])]
     pub show: Option<String>,
     /// Keep the store in this folder, and use the one that an earlier run of the same loci left
@@ -297,7 +297,7 @@ pub struct Pairs {
 
 #[derive(Args)]
 pub struct EngineBench {
-    /// How many passages: 10k, 100k, 1M
+    /// The number of passages: 10k, 100k, 1M
     #[arg(long, value_name = "NUMBER", default_value = "100k", value_parser = count)]
     pub passages: usize,
     /// Keep the store in this folder, and use the one that an earlier run left there

@@ -22,7 +22,7 @@ const CALLS_PER_STORE: usize = 5;
 const USERS: usize = 1_000;
 /// The number of users of the small store.
 const USERS_FEW: usize = 10;
-/// The number of messages that each of them stored.
+/// The number of messages that each client stored.
 const MESSAGES_EACH: usize = 100;
 /// The number of users that are wiped, one after the other.
 const WIPES: usize = 5;

@@ -14,7 +14,7 @@ pub struct Figure {
     pub p95: Option<f64>,
     /// The unit of both.
     pub unit: &'static str,
-    /// The goal of the design; empty, if there is none.
+    /// The goal of the design; empty without one.
     pub goal: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! A `loci serve` process, and a lightweight client of it.
+//! A `loci serve` process, and its lightweight client.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -126,8 +126,8 @@ impl HttpClient {
         }
     }
 
-    /// Asks for a view of the page as a browser does, in the session of the last reply that began one.
-    /// Returns the time to its first byte, and the bytes of its text.
+    /// Asks for a view of the page as a browser does, in the session of the last reply that started
+    /// one. Returns the time to its first byte, and the bytes of its text.
     ///
     /// # Errors
     /// If the connection breaks, or the view fails.

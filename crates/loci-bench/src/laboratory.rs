@@ -59,7 +59,7 @@ pub struct Laboratory<'a> {
 
 impl<'a> Laboratory<'a> {
     /// Returns a laboratory with the user's settings for the model, the search and the ranking,
-    /// without these steps of it.
+    /// without these steps.
     ///
     /// # Errors
     /// [`Exit::Usage`] if there is no such step, or the model's endpoint is invalid.
@@ -159,7 +159,7 @@ fn schema_of(data: &Path) -> String {
 /// Does the background work at once.
 ///
 /// # Errors
-/// Those of the work.
+/// The errors of the work.
 pub fn settle(parts: &Parts) -> Result<(), Failure> {
     while parts.engine.background().embed_pending()? > 0 || parts.engine.background().enrich()? {}
     Ok(())

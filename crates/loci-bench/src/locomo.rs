@@ -3,7 +3,7 @@
 //!
 //! `recall_memory` counts accesses, and memories with more accesses often rank higher. So the
 //! results of a question depend on the questions before it, as in normal use. Every pass over the
-//! questions begins with a fresh copy of the store.
+//! questions starts with a fresh copy of the store.
 
 pub mod data;
 mod report;

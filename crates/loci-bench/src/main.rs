@@ -1,7 +1,7 @@
 //! `loci-bench`: measures the speed, size and quality that the design promises, on this machine.
 //!
-//! Questions go through the tools that agents call, so that the figures are those that an agent
-//! gets.
+//! Questions go through the tools that agents call, because the figures are then the ones that an
+//! agent gets.
 
 #![cfg_attr(
     test,

@@ -1,5 +1,5 @@
 //! `loci-bench needles`: measures whether the tools find the right facts among invented ones that a
-//! seed determines, compared with a search by words or by vectors alone.
+//! seed determines, compared with a search only by words or only by vectors.
 //!
 //! The questions are in files of tab-separated lines. They are asked on one fixed day, and the
 //! facts are stored on days before it, so that every run has the same results.

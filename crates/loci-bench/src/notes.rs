@@ -22,7 +22,7 @@ use super::speed::{folder_in, milliseconds, searches};
 const STARTS: usize = 9;
 /// The number of notes that are appended, and of as many files written directly.
 const APPENDED: usize = 100;
-/// The number of notes of one kind before those of the other.
+/// The number of notes of one kind before the other kind.
 const BLOCK: usize = 20;
 /// The number of subfolders.
 const FOLDERS: usize = 20;

@@ -179,7 +179,7 @@ fn call(agent: &mut HttpClient, number: usize, random: &mut Random) -> io::Resul
 
 fn views(address: &str, id: &str) -> io::Result<Vec<Figure>> {
     let memory = format!("/memory/{id}");
-    // *Connect and keep* is for the owner, who has a token; it looks at hosts and settings alone.
+    // *Connect and keep* is for the owner, who has a token; it looks only at hosts and settings.
     let rows = [
         ("Now", "/", "20"),
         ("Search", "/search?q=the+meeting+about+the+release", "20"),

@@ -447,7 +447,8 @@ fn flush_seconds(folder: &Path) -> Result<f64, Failure> {
     Ok(begin.elapsed().as_secs_f64() / ADDED as f64)
 }
 
-/// Returns the memories per second in the background, and the texts per second of the model alone.
+/// Returns the memories per second in the background, and the texts per second of the model by
+/// itself.
 fn embedding_rates(
     engine: &Engine,
     model: &LocalModel,

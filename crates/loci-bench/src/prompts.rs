@@ -49,7 +49,7 @@ pub fn run(settings: &Settings, options: &Prompts, output: Output) -> Result<(),
         let home = stored(conversation, folder, &laboratory)?;
         for mode in [SearchMode::Hybrid, SearchMode::Words] {
             status_line(format_args!("asking {} …", conversation.name));
-            // What was shown is noted.
+            // The shown memories are noted.
             let data = tempfile::tempdir()?;
             copy(&home, data.path())?;
             let parts = laboratory.open_searching(data.path(), mode)?;

@@ -2,7 +2,7 @@
 //! statements on the same server, in one run.
 //!
 //! Machines differ and share their time with others, so read the ratios: what is compared is
-//! measured in turn, a few calls of one kind before those of the other.
+//! measured in turn, a few calls of one kind before the other kind.
 
 mod floor;
 mod places;

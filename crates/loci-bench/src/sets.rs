@@ -1,6 +1,6 @@
 //! `loci-bench sets`: measures whether the tools find the texts that answer the questions of a
 //! folder of sets, which `scripts/retrieval-sets` builds, and whether they do so at least as well
-//! as words and vectors alone.
+//! as only words and only vectors.
 //!
 //! A set is stored and queried through the tools that an agent would use. A question may count as
 //! an access, so each tool is asked on a copy of the store.
@@ -62,8 +62,8 @@ pub fn run(settings: &Settings, options: &arguments::Sets, output: Output) -> Re
     let clock = SetClock::new();
     let shared: Arc<dyn Clock> = Arc::<SetClock>::clone(&clock);
     let laboratory = Laboratory::new(settings, Arc::clone(&shared), &[])?;
-    // A quotation in a query excludes all other texts, which a ranking by words or vectors alone
-    // does not know.
+    // A quotation in a query excludes all other texts, which a ranking only by words or only by
+    // vectors does not know.
     let plain = Laboratory::new(settings, shared, &["phrases".to_owned()])?;
     let mut rows = Vec::new();
     for folder in data::folders(Path::new(&options.data), &options.only)? {

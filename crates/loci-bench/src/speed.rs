@@ -26,11 +26,11 @@ use super::figure::{self, Figure};
 const STARTS: usize = 20;
 /// The number of measured writes, one after the other.
 const WRITES: usize = 200;
-/// The number of writes of one kind before those of the other.
+/// The number of writes of one kind before the other kind.
 const WRITE_BLOCK: usize = 20;
 /// The number of concurrent writers.
 const WRITERS: usize = 16;
-/// The number of writes of each of them.
+/// The number of writes of each kind.
 const WRITES_EACH: usize = 50;
 /// The number of measured searches.
 const SEARCHES: usize = 300;

@@ -108,8 +108,8 @@ pub fn read<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, Failure> {
     toml::from_str(text).map_err(|error| Failure::new(Exit::Failure, format!("{name}: {error}")))
 }
 
-/// Returns the calls that fill a store of about that many memories, oldest first; those of the
-/// tasks are always among them.
+/// Returns the calls that fill a store of about that many memories, oldest first; always including
+/// the memories of the tasks.
 ///
 /// # Errors
 /// If the files are not in the form above.

@@ -110,7 +110,7 @@ impl Stored {
     /// Makes a call.
     ///
     /// # Errors
-    /// Those of the tool; [`Exit::Failure`] if there is no such tool.
+    /// The errors of the tool; [`Exit::Failure`] if there is no such tool.
     pub fn call(&self, call: &Call, ids: &Ids, parts: &Parts) -> Result<Reply, Failure> {
         let name = call.dialect.as_deref().unwrap_or_default();
         let dialect = loci_dialects::dialect(name)

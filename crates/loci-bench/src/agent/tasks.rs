@@ -118,7 +118,7 @@ pub fn read() -> Result<Vec<Task>, Failure> {
     Ok(read_file::<Tasks>("tasks.toml", include_str!("tasks.toml"))?.tasks)
 }
 
-/// Returns that many of the tasks, evenly from all of them; without a number, all.
+/// Returns that many of the tasks, evenly spread over all; without a number, all.
 pub fn sample(tasks: Vec<Task>, number: Option<u32>) -> Vec<Task> {
     let all = tasks.len();
     let number = number.map_or(all, |number| (number as usize).min(all));

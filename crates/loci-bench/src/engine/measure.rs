@@ -20,7 +20,7 @@ use super::synthetic::{DIMENSION, Prepared, Question, Synthetic, id, quantised};
 
 /// The number of measured searches of each kind.
 const SEARCHES: usize = 200;
-/// The number of questions whose results are compared with those of an exact scan.
+/// The number of questions whose results are compared with the results of an exact scan.
 const COMPARED: usize = 20;
 /// The number of results of a search.
 const RESULTS: usize = 10;

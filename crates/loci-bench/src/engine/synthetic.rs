@@ -1,5 +1,5 @@
-//! Made-up passages with vectors, each a function of its number only, so that a million of them
-//! need no memory.
+//! Made-up passages with vectors, each a function of its number only, so that a million need no
+//! memory.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

@@ -107,8 +107,8 @@ impl Report<'_> {
     }
 }
 
-/// Returns a row for each category, one for all questions, and one without those that have no
-/// answer.
+/// Returns a row for each category, one for all questions, and one without the questions that have
+/// no answer.
 fn rows(categories: &BTreeMap<u64, [Score; 2]>) -> Vec<(String, [Score; 2])> {
     let name = |category: &u64| {
         let name = usize::try_from(*category)

@@ -83,8 +83,8 @@ impl Stored {
     }
 }
 
-/// Returns the turns that an earlier run recorded, if it was complete and its vectors are those of
-/// this model.
+/// Returns the turns that an earlier run recorded, if it was complete and its vectors are this
+/// model's.
 fn kept(list: &Path, model: &str) -> Option<HashMap<String, String>> {
     let kept: Value = serde_json::from_str(&fs::read_to_string(list).ok()?).ok()?;
     if kept["model"] != model {

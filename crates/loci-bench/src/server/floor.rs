@@ -22,7 +22,7 @@ fn failed(error: &tokio_postgres::Error) -> Failure {
 }
 
 impl Floor {
-    /// Connects. The rows go into the tables of a store, as those of a space.
+    /// Connects. The rows go into the tables of a store, as rows of a space.
     pub fn new(url: &str, schema: &str, space: String) -> Result<Self, Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

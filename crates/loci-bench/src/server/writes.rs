@@ -16,7 +16,7 @@ use crate::speed::side_by_side;
 const MEMORIES: usize = 10_000;
 /// The number of measured writes, one after the other.
 const WRITES: usize = 400;
-/// The number of writes of one kind before those of the other.
+/// The number of writes of one kind before the other kind.
 const BLOCK: usize = 20;
 /// The number of concurrent writers of a space.
 const WRITERS: usize = 16;

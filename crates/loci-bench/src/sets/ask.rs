@@ -14,8 +14,8 @@ use crate::laboratory::{Laboratory, object};
 pub const DEPTHS: [usize; 3] = [1, 5, 10];
 /// The number of results that are asked for.
 pub const RESULTS: usize = 10;
-/// The number of results to order by words or by vectors alone: more than are scored, since those
-/// with an identifier come before better ones.
+/// The number of results to order only by words or only by vectors: more than are scored, because
+/// results with an identifier come before better ones.
 const ORDERED: usize = 100;
 
 /// The number of questions with an answer among the first results, at each depth.
@@ -39,7 +39,7 @@ impl Hits {
 /// Asks a tool.
 ///
 /// # Errors
-/// Those of the tool and of the store.
+/// The errors of the tool and of the store.
 pub fn tool(
     questions: &[&Question],
     stored: &Stored,
@@ -65,11 +65,11 @@ pub fn tool(
     Ok(hits)
 }
 
-/// Returns the hits by BM25 alone, and by the cosine alone: without context, signals, identifiers,
+/// Returns the hits only by BM25, and only by the cosine: without context, signals, identifiers,
 /// quotations and the ranking of a tool.
 ///
 /// # Errors
-/// Those of the search.
+/// The errors of the search.
 pub fn alone(
     questions: &[&Question],
     stored: &Stored,

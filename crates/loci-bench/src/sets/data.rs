@@ -160,7 +160,7 @@ impl Set {
 /// The folder of the files to mine.
 pub const FILES: &str = "files";
 
-/// Returns the sets in a folder, or those of these names, in the order of their names.
+/// Returns the sets in a folder, or the ones with these names, in the order of their names.
 ///
 /// # Errors
 /// [`Exit::Usage`] if there is no set, or none of a name.

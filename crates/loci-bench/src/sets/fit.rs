@@ -14,7 +14,7 @@ use super::data::{Question, Set};
 use super::stored::Stored;
 use crate::laboratory::Laboratory;
 
-/// The factor for hits that the better side alone has and the fusion misses.
+/// The factor for hits that only the better side has and the fusion misses.
 const DEFICIT: f64 = 3.0;
 /// The number of questions at which a set counts half: the shares of a small one are noise.
 const QUESTIONS_TO_COUNT_HALF: f64 = 50.0;
@@ -60,7 +60,7 @@ struct Case {
     first_equals: Vec<usize>,
 }
 
-/// The questions of a set, or those of one kind if it has several.
+/// The questions of a set, or of one kind if it has several.
 pub struct Captured {
     name: String,
     cases: Vec<Case>,
@@ -149,7 +149,7 @@ impl Case {
         Some(before.len() + 1)
     }
 
-    /// Returns the rank of the first answer by BM25 alone, from 1.
+    /// Returns the rank of the first answer only by BM25, from 1.
     fn place_by_words(&self) -> Option<usize> {
         let score = |index: usize| f64::from(self.input.scores[index].bm25);
         self.place(
@@ -162,7 +162,7 @@ impl Case {
         )
     }
 
-    /// Returns the rank of the first answer by cosine alone, from 1.
+    /// Returns the rank of the first answer only by the cosine, from 1.
     fn place_by_meaning(&self) -> Option<usize> {
         self.place(
             &self
@@ -262,7 +262,7 @@ const NUMBERS: [Number; 15] = [
     },
 ];
 
-/// The weight of a set, and the hits of the better side alone at each depth.
+/// The weight of a set, and the hits of only the better side at each depth.
 struct Alone {
     weight: f64,
     best: [f64; DEPTHS.len()],
@@ -282,7 +282,7 @@ impl Alone {
 }
 
 /// Returns the objective for weights: the weighted mean over sets of hits at each depth and the
-/// reciprocal rank, less the deficit to the better side alone.
+/// reciprocal rank, less the deficit to only the better side.
 fn worth(sets: &[(&Captured, Alone)], weights: &Weights) -> f64 {
     let of = |(set, alone): &(&Captured, Alone)| {
         let places: Vec<Option<usize>> = set

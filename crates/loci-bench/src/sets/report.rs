@@ -17,9 +17,9 @@ pub struct Row {
     pub questions: usize,
     /// The hits of the tool.
     pub loci: Hits,
-    /// The hits of the words alone.
+    /// The hits of only the words.
     pub words: Hits,
-    /// The hits of the vectors alone.
+    /// The hits of only the vectors.
     pub vectors: Hits,
 }
 
@@ -30,8 +30,7 @@ impl Row {
             .map(|hits| hits as f64 / self.questions.max(1) as f64)
     }
 
-    /// Returns the depths at which the words alone or the vectors alone have more hits than the
-    /// tool.
+    /// Returns the depths at which only the words or only the vectors have more hits than the tool.
     fn behind_at(&self) -> Vec<usize> {
         let best = |index: usize| self.words.0[index].max(self.vectors.0[index]);
         DEPTHS

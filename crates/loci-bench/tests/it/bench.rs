@@ -185,8 +185,8 @@ fn everything_is_measured() {
 }
 
 /// The rank of every needle among few distractors, with the bundled model, is unchanged: the file
-/// holds those that are not first. A worse rank needs a reason before `just bless` records it.
-/// Kinds of processors add floats in different orders (with AVX-512 and without), so that the
+/// holds the needles that are not first. A worse rank needs a reason before `just bless` records
+/// it. Kinds of processors add floats in different orders (with AVX-512 and without), so that the
 /// rounding of an input to int8 and then a near tie may fall either way: 16 needles may change
 /// places with a neighbour and two move further, but all together may not get worse.
 #[test]
@@ -333,7 +333,7 @@ fn contradictions_are_told_and_rarely_imagined() {
     assert!(!place.data().exists(), "it uses stores of its own");
 }
 
-/// No fewer true hits than with the cosine alone, which took three of five other questions for the
+/// No fewer true hits than with only the cosine, which took three of five other questions for the
 /// same.
 #[test]
 fn the_cache_answers_the_question_that_was_asked() {
