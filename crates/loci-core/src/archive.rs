@@ -46,8 +46,8 @@ pub enum Record {
     Decision(Box<Decision>),
     /// A reply kept under an idempotency key.
     IdempotentReply(Box<IdempotentReply>),
-    /// The remains of a text that was forgotten. It comes after the memories, so that it keeps
-    /// none of them from an empty store.
+    /// The remains of a text that was forgotten. It comes after the memories, because a tombstone
+    /// keeps a memory with its text out of the store.
     Tombstone(Box<Tombstone>),
 }
 

@@ -11,7 +11,7 @@ pub const COMMAND_LINE: &str = "command line";
 pub struct AuditEntry {
     /// The space that the caller was in.
     pub space: Space,
-    /// The time at which the call began.
+    /// The time at which the call started.
     pub at: Timestamp,
     /// The user for whom the call was made: the caller, or the user that an argument named; `None`
     /// for an anonymous caller.

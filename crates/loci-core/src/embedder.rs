@@ -28,8 +28,8 @@ impl fmt::Display for ModelId {
     }
 }
 
-/// The range of a model's cosine similarities, to make those of different models comparable in a
-/// ranking.
+/// The range of a model's cosine similarities, to make similarities of different models comparable
+/// in a ranking.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CosineScale {
     /// The cosine of a question and the nearest of many unrelated texts (about a thousand), -1 to

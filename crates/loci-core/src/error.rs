@@ -152,12 +152,12 @@ impl Error {
         })
     }
 
-    /// Creates an error for an invalid argument. The message begins with the argument's name.
+    /// Creates an error for an invalid argument. The message starts with the argument's name.
     pub fn invalid(argument: &str, problem: impl fmt::Display) -> Self {
         Error::about_argument(ErrorCode::InvalidArgument, argument, problem)
     }
 
-    /// Creates an error for an argument. The message begins with the argument's name.
+    /// Creates an error for an argument. The message starts with the argument's name.
     pub fn about_argument(code: ErrorCode, argument: &str, problem: impl fmt::Display) -> Self {
         Error::about(code, quoted(argument), problem).of_argument(argument)
     }

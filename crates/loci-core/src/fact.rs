@@ -103,7 +103,7 @@ pub struct FactCounts {
     pub facts: u64,
     /// The number of facts whose end is open or after the given moment.
     pub open: u64,
-    /// The number of those that start after the given moment.
+    /// The number of facts that start after the given moment.
     pub to_come: u64,
     /// The spellings of all relations, in the order of their keys.
     pub predicates: Vec<String>,

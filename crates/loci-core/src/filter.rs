@@ -18,7 +18,8 @@ pub struct Filter {
     pub origin: Option<String>,
     /// Only memories of these tiers; all tiers if empty.
     pub tiers: Vec<Tier>,
-    /// Of the [unlisted](Tier::Unlisted) memories, only those that came in through this tool set.
+    /// Of the [unlisted](Tier::Unlisted) memories, only the ones that came in through this tool
+    /// set.
     pub unlisted_origin: Option<String>,
     /// Only memories of this [thread](crate::Thread), of any owner.
     pub thread: Option<String>,
@@ -237,8 +238,8 @@ mod tests {
             forgotten: Forgotten::Only,
             ..showing.clone()
         };
-        // Returns which of the filters that hide, show and want it alone admit the memory, and if
-        // all of them count it as a live successor.
+        // Returns which of the filters that hide it, show it and want only it admit the memory, and
+        // if all three count it as a live successor.
         let outcome = |memory: &Memory| {
             let filters = [&hiding, &showing, &only];
             let counts = filters.map(|filter| filter.is_live_successor(memory));

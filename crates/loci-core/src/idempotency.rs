@@ -21,8 +21,8 @@ pub struct IdempotentReply {
     pub request: ContentHash,
     /// The reply.
     pub answer: String,
-    /// The memories of its space whose texts it holds; it is removed with the first of them, see
-    /// [`IdempotencyStore`].
+    /// The memories of its space whose texts it holds; it is removed as soon as one of these is,
+    /// see [`IdempotencyStore`].
     pub memories: Vec<MemoryId>,
     /// The time at which it was kept. It replaces a reply that had expired by then.
     pub created_at: Timestamp,

@@ -26,12 +26,12 @@ pub trait TokenVerifier: Send + Sync {
         SCOPE_PREFIX
     }
 
-    /// Returns true if a bearer token may be from this issuer, judged by its form alone. Costs
+    /// Returns true if a bearer token may be from this issuer, judged only by its form. Costs
     /// nothing.
     fn recognizes(&self, token: &str) -> bool;
 
     /// Verifies a token and returns its identity. `resources` are the URLs of the resource it is
-    /// presented to: it must have been issued for one of them, unless the verifier is configured
+    /// presented to: it must have been issued for one of these, unless the verifier is configured
     /// with other audiences. May wait for the issuer's keys, with a time limit.
     ///
     /// # Errors
@@ -54,8 +54,8 @@ pub struct SignInAttempt {
     pub resource: String,
     /// A random text that the browser brings back, so that no other attempt is taken for this one.
     pub state: String,
-    /// The code verifier of PKCE: a random text of 43 to 128 letters and digits, which proves to the
-    /// issuer that the code is redeemed by the server that began the attempt.
+    /// The code verifier of PKCE: a random text of 43 to 128 letters and digits, which proves to
+    /// the issuer that the code is redeemed by the server that started the attempt.
     pub verifier: String,
 }
 

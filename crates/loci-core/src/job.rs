@@ -14,7 +14,7 @@ pub struct Job {
     pub space: Space,
     /// The memory to enrich.
     pub memory: MemoryId,
-    /// The number of leases so far, including this one, except those that were
+    /// The number of leases so far, including this one, except leases that were
     /// [released](JobOutcome::Release).
     pub attempts: u32,
     /// The id of the lease.

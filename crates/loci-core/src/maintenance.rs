@@ -7,13 +7,13 @@ use crate::{Error, Result, Store, Timestamp, TokenStore};
 /// A fault of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Whether it can be repaired.
+    /// Its kind, by how it can be repaired.
     pub kind: ProblemKind,
     /// The fault in words, with the ids that it concerns, never with contents.
     pub text: String,
 }
 
-/// Whether a [`Problem`] can be repaired.
+/// The kind of a [`Problem`], by how it can be repaired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProblemKind {
     /// A row that a caller filed is not as it was written, or cannot be read: only a backup has it.
@@ -32,9 +32,9 @@ pub type Repaired = std::result::Result<String, String>;
 /// The outcome of a repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repair {
-    /// What it did, and what it could not do.
+    /// The repairs that it made, and the ones that it could not make.
     pub done: Vec<Repaired>,
-    /// Whether the store has faults that only a rebuild mends.
+    /// True if the store has faults that only a rebuild mends.
     pub needs_rebuild: bool,
 }
 
@@ -56,7 +56,7 @@ pub struct Reindexed {
 pub struct ServerCheck {
     /// The subject, in one or two words.
     pub subject: &'static str,
-    /// Whether it is as it should be.
+    /// The outcome of the check.
     pub outcome: CheckOutcome,
     /// The finding, with the remedy.
     pub text: String,
@@ -75,7 +75,7 @@ pub enum CheckOutcome {
 
 /// The care of an open store, for its administrator.
 pub trait Maintenance: Send + Sync {
-    /// Whether the store was opened to be read alone: every write fails.
+    /// Returns whether the store was opened only for reading, so that every write fails.
     fn is_read_only(&self) -> bool;
 
     /// Checks the whole store; returns the problems, none if it is sound. Analyses every text again
@@ -93,8 +93,8 @@ pub trait Maintenance: Send + Sync {
     fn structure_check(&self) -> Result<Vec<Problem>>;
 
     /// Repairs each [`ProblemKind::Derived`] problem that can be repaired in place. No row that a
-    /// caller filed is changed; nothing is done where one is corrupt. Others read and write
-    /// meanwhile.
+    /// caller filed is changed; nothing is done where one is corrupt. Others may read and write
+    /// while it runs.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read or written; earlier repairs stay done.
@@ -102,7 +102,8 @@ pub trait Maintenance: Send + Sync {
 
     /// Rebuilds all indexes, counts, passages and words, whether they are wrong or not. With
     /// `embeddings`, first drops the vectors of all texts, of every model: until they are embedded
-    /// again, search finds those texts by their words alone. Others read and write meanwhile.
+    /// again, search finds those texts only by their words. Others may read and write while it
+    /// runs.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read or written; what was rebuilt stays so.

@@ -56,7 +56,7 @@ pub struct Memory {
     pub citations: Vec<Citation>,
     /// Further attributes by name, such as its repository or its speaker.
     pub attributes: BTreeMap<String, String>,
-    /// How often it was returned. Stores keep the count separately
+    /// The count of its returns. Stores keep the count separately
     /// ([`Store::touch`](crate::Store::touch)) and ignore this field on writing.
     pub access: Access,
     /// The delivery: at the start of every session, or only by a search.
@@ -334,7 +334,7 @@ impl Tier {
 /// A position in a conversation or file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Thread {
-    /// The conversation or file, unique among those of one owner.
+    /// The conversation or file, unique for its owner.
     pub name: String,
     /// The position in it, from 0. No two short-term memories of the same thread and owner share
     /// one; expired and soft-deleted ones keep theirs until they are removed.

@@ -1,5 +1,5 @@
 //! Notes: memories whose text is a file that people may change at any time. The file is the source
-//! of truth; the store holds an index of it.
+//! of truth; the store holds its index.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub const FRONTMATTER: &str = "frontmatter";
 pub struct Note {
     /// The id of the note: `uid`.
     pub id: Option<MemoryId>,
-    /// Its `title`; if there is none, the name of the file is used.
+    /// Its `title`, or else the name of the file.
     pub title: Option<String>,
     /// Its text: the part after the frontmatter, with line ends normalised to LF and without the
     /// last one.
@@ -96,7 +96,7 @@ impl FileProblemKind {
         FileProblemKind::AmbiguousAlias,
     ];
 
-    /// Returns true if a file with such a problem is indexed by what was read of it.
+    /// Returns true if a file with such a problem is indexed by the part that could be read.
     pub const fn leaves_text(self) -> bool {
         matches!(
             self,
@@ -176,8 +176,8 @@ impl NoteFile {
     /// does for the file.
     pub const EXPECTED: Timestamp = Timestamp::from_microseconds(0);
 
-    /// The sign before another name of the note in its links. No link begins with it, because a link
-    /// ends there.
+    /// The sign before another name of the note in its links. No link starts with it, because a
+    /// link ends there.
     pub const ALIAS: char = '|';
 
     /// Returns the targets of its links.
@@ -258,8 +258,8 @@ pub trait NoteLock: Send {}
 
 /// A folder of notes.
 ///
-/// Only files whose name ends in `.md` (in any case) and does not begin with a dot are notes, in
-/// folders whose names do not begin with a dot either; symbolic links are never followed. Writes
+/// Only files whose name ends in `.md` (in any case) and does not start with a dot are notes, in
+/// folders whose names do not start with a dot either; symbolic links are never followed. Writes
 /// replace the file atomically and are durable when they return, after one flush of the file and
 /// one of the folder: a reader sees the old text or the new one, even after a crash of the process
 /// or the machine. No file is ever deleted.

@@ -130,7 +130,7 @@ pub enum Ownership {
     Strict,
 }
 
-/// A principal in its space. It comes from the transport alone; no argument grants access.
+/// A principal in its space. It comes only from the transport; no argument grants access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     /// The space that the caller's token belongs to.

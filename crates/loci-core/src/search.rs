@@ -1,5 +1,5 @@
-//! Candidate queries to a store and their results. The store retrieves and scores; the engine alone
-//! fuses and ranks, so that every store shares one ranking.
+//! Candidate queries to a store and their results. The store retrieves and scores; only the engine
+//! fuses and ranks, because all stores must share one ranking.
 
 use std::sync::Arc;
 
@@ -105,8 +105,8 @@ pub struct Candidate {
 /// only the one with the lowest id.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ThreadScore {
-    /// Its BM25 score: document frequencies are those of [`Candidate::bm25`], the mean length is
-    /// that of the threads of the hits.
+    /// Its BM25 score: document frequencies are the ones that [`Candidate::bm25`] uses, the mean
+    /// length is that of the threads of the hits.
     pub bm25: f32,
     /// The number of its memories.
     pub members: usize,

@@ -55,8 +55,8 @@ impl SourceFile {
         SourceFile::thread_of(&self.machine, &self.path)
     }
 
-    /// Returns the name of the thread of a path, which no file of another machine has: the path
-    /// alone on the machine that the store lies on, or else the machine, a colon and the path.
+    /// Returns the name of the thread of a path, which no file of another machine has: only the
+    /// path on the machine that the store lies on, or else the machine, a colon and the path.
     pub fn thread_of(machine: &str, path: &str) -> String {
         if machine.is_empty() {
             path.to_owned()

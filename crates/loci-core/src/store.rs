@@ -45,16 +45,16 @@ pub enum Change {
         revision: u64,
     },
     /// Keeps a former version of a memory, in the place of one of the same revision. Beyond
-    /// [`VERSIONS_MAX`](crate::limits::VERSIONS_MAX) versions of the memory, those of the lowest
-    /// revisions are evicted. Does nothing if the memory does not exist.
+    /// [`VERSIONS_MAX`](crate::limits::VERSIONS_MAX) versions of the memory, the ones with the
+    /// lowest revisions are evicted. Does nothing if the memory does not exist.
     PutVersion(Box<Version>),
     /// Removes the kept versions of a memory, if there are any.
     DeleteVersions {
         /// The memory.
         id: MemoryId,
     },
-    /// Adds the embeddings of a memory's passages and replaces those of the same model; those of
-    /// other models stay. Does nothing if the memory does not exist or has another revision.
+    /// Adds the embeddings of a memory's passages and replaces the embeddings of the same model;
+    /// other models keep theirs. Does nothing if the memory does not exist or has another revision.
     Embed {
         /// The memory.
         id: MemoryId,
@@ -79,14 +79,14 @@ pub enum Change {
         /// The outcome of the job.
         outcome: JobOutcome,
     },
-    /// Changes nothing, but fails if the data of this owner, all of it or that of this tool set,
-    /// was wiped after `since`, so that a write in progress does not bring any of it back.
+    /// Changes nothing, but fails if the data of this owner, as a whole or for this tool set, was
+    /// wiped after `since`, so that a write in progress does not bring wiped data back.
     NotWiped {
         /// The owner of the data.
         owner: String,
         /// The tool set of the write.
         origin: String,
-        /// The result of [`Store::version`] for the space when the work on the batch began.
+        /// The result of [`Store::version`] for the space when the work on the batch started.
         since: u64,
     },
     /// Changes nothing, but fails if this memory is a note, as by [`NoteStore::note_file_of`],
@@ -118,7 +118,7 @@ pub enum Change {
     },
     /// Keeps a reply under its idempotency key, under which no live reply may exist. Beyond
     /// [`KEYED_ANSWERS_MAX`](crate::limits::KEYED_ANSWERS_MAX) replies of its owner in its space,
-    /// or [`KEYED_ANSWERS_BYTES_MAX`](crate::limits::KEYED_ANSWERS_BYTES_MAX) bytes of them,
+    /// or [`KEYED_ANSWERS_BYTES_MAX`](crate::limits::KEYED_ANSWERS_BYTES_MAX) bytes in all,
     /// including expired ones, the oldest are evicted, ordered by creation time, then by operation
     /// and key, but never this one.
     PutIdempotentReply(Box<IdempotentReply>),
@@ -190,7 +190,7 @@ pub enum Change {
         record: Box<Record>,
         /// The index data of a memory; empty for other records.
         passages: Vec<Passage>,
-        /// The result of [`Store::version`] for the space when the work on the record began.
+        /// The result of [`Store::version`] for the space when the work on the record started.
         since: u64,
         /// The current time.
         now: Timestamp,
@@ -340,7 +340,7 @@ pub struct IndexLoads {
 /// Keeps memories and retrieves candidates among them.
 ///
 /// Many threads and many processes may use one store at once. Every read sees all changes that any
-/// process committed before the read began.
+/// process committed before the read started.
 pub trait Store:
     ArchiveStore
     + AuditStore
@@ -358,8 +358,8 @@ pub trait Store:
     + Send
     + Sync
 {
-    /// Commits all changes of the batch, or none of them. When it returns `Ok`, they are durable:
-    /// on disk, safe from a crash and a power cut.
+    /// Commits all changes of the batch, or no change. When it returns `Ok`, they are durable: on
+    /// disk, safe from a crash and a power cut.
     ///
     /// # Errors
     /// `conflict` if an expectation does not hold, a position of a [`Thread`](crate::Thread) or the
@@ -383,7 +383,7 @@ pub trait Store:
     /// `unavailable` if the store cannot be read.
     fn locations_of(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<(MemoryId, Location)>>;
 
-    /// Returns at most `limit` ids of memories that match the filter and whose id begins or ends
+    /// Returns at most `limit` ids of memories that match the filter and whose id starts or ends
     /// with that text, in order. The match is case-sensitive and has no wildcards.
     ///
     /// # Errors
@@ -493,7 +493,7 @@ pub trait Store:
     fn candidates(&self, query: &CandidateQuery<'_>) -> Result<Candidates>;
 
     /// Returns the candidates of queries with this filter, and the memories with the first `limit`
-    /// of their ids. A store on a server answers all of it in one round trip.
+    /// of their ids. A store on a server answers the whole request in one round trip.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -763,7 +763,7 @@ pub trait Store:
     fn disk_bytes(&self) -> Result<u64>;
 }
 
-/// Returns the result of [`Store::nearest`], by one call of the store for each part of it.
+/// Returns the result of [`Store::nearest`], by one call of the store for each part.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.

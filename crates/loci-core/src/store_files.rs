@@ -35,20 +35,20 @@ pub trait StoreFiles: Send + Sync {
     /// The kind of the file system that the folder is on; none where the system does not tell.
     fn file_system(&self) -> Option<String>;
 
-    /// Takes the files for this process alone: no process has the store open, and a process that
-    /// opens it meanwhile waits, and is refused after a while.
+    /// Takes the files for this process only: no process has the store open, and a process that
+    /// opens it later waits, and is refused after a while.
     ///
     /// # Errors
     /// [`OpenFault::InUse`] at once if a process has the store open; the fault of the folder.
     fn lock_exclusive(&self) -> Result<Box<dyn FilesLock>, OpenError>;
 
-    /// Whether a process has ever had a store open in the folder.
+    /// Returns whether a process has ever had a store open in the folder.
     fn was_opened(&self) -> bool;
 
     /// The other processes that have the store open, as far as the system tells.
     fn holders(&self) -> Vec<Holder>;
 
-    /// Whether the database is there and so corrupt that it does not open.
+    /// Returns whether the database is there and so corrupt that it does not open.
     fn is_corrupt(&self) -> bool;
 
     /// Checks a copy of a database that lies on its own, and moves into it what its log may hold.
@@ -59,14 +59,14 @@ pub trait StoreFiles: Send + Sync {
 
     /// Gives the records that are whole to `visit`, whatever else is corrupt, in the order of
     /// [`ArchiveStore::archive`](crate::ArchiveStore::archive), which also says what is left out at
-    /// `now`. Changes no file; no process may change them meanwhile.
+    /// `now`. Changes no file; no process may change them while it runs.
     ///
     /// # Errors
     /// `unavailable` if the files cannot be read; the first error of `visit`.
     fn salvage(&self, now: Timestamp, visit: &mut VisitRecord<'_>) -> Result<Salvaged>;
 
     /// Makes a fresh database, the file `fresh`, from all rows that are whole. Changes no other
-    /// file; no process may change them meanwhile.
+    /// file; no process may change them while it runs.
     ///
     /// # Errors
     /// `unavailable` if the files cannot be read, or the fresh one cannot be written.
@@ -83,7 +83,7 @@ pub struct Holder {
     pub process: u32,
     /// The name of its program, as the system cuts it.
     pub command: String,
-    /// Whether it holds a lock by which no other process can write.
+    /// True if it holds a lock by which no other process can write.
     pub keeps_others_out: bool,
 }
 
@@ -118,16 +118,16 @@ pub struct Salvaged {
     pub repeated: u64,
     /// The known losses, in words; at most 1,000. Ids and keys may be in them, never contents.
     pub lost: Vec<String>,
-    /// How many more losses there are.
+    /// The number of further losses.
     pub lost_more: u64,
     /// The damage that was found, in words; at most 1,000.
     pub damage: Vec<String>,
-    /// How much more there is of it.
+    /// The number of further faults.
     pub damage_more: u64,
 }
 
 impl Salvaged {
-    /// Whether nothing is wrong, so that nothing can be lost.
+    /// Returns whether nothing is wrong, so that nothing can be lost.
     pub fn is_whole(&self) -> bool {
         self.lost.is_empty() && self.damage.is_empty()
     }
@@ -147,8 +147,8 @@ pub struct Rebuilt {
 }
 
 impl Rebuilt {
-    /// Whether the fresh database may take the place of the corrupt one: it is sound, and the
-    /// corrupt one was a database of loci.
+    /// Returns whether the fresh database may take the place of the corrupt one: it is sound, and
+    /// the corrupt one was a database of loci.
     pub fn is_usable(&self) -> bool {
         let is_sound = |problem: &Problem| problem.kind != ProblemKind::Damaged;
         self.salvaged.records > 0 && self.problems.iter().all(is_sound)

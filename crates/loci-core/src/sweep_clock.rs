@@ -1,4 +1,4 @@
-//! How far a store trusts the clock before it removes data for good.
+//! The trust of a store in the clock before it removes data for good.
 
 use crate::Timestamp;
 

@@ -44,8 +44,8 @@ pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
 
     /// Returns the time since an arbitrary start, from a clock that only goes forward at the speed
-    /// of real time, even if the system clock is set meanwhile. The default uses `now`, which suits
-    /// a clock that is never set.
+    /// of real time, even if the system clock is set in between. The default uses `now`, which
+    /// suits a clock that is never set.
     fn monotonic(&self) -> Duration {
         Duration::from_micros(self.now().microseconds().max(0).cast_unsigned())
     }

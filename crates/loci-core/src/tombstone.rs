@@ -14,8 +14,8 @@ pub type KeyedHash = [u8; 32];
 /// space.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tombstone {
-    /// The key of the hashes. The tombstones that one store makes in a space have the same; those
-    /// that come from another store bring theirs.
+    /// The key of the hashes. The tombstones that one store makes in a space have the same;
+    /// tombstones of another store bring theirs.
     pub salt: Salt,
     /// The hash of the text and of its owner; without an owner for a text that was common.
     pub text: KeyedHash,

@@ -50,7 +50,7 @@ pub trait VersionStore: Send + Sync {
     fn versions(&self, space: &Space, id: &MemoryId) -> Result<Vec<Version>>;
 
     /// Returns at most `limit` ids of memories with kept versions that match the filter, in order,
-    /// after the id `after`. May read all of them.
+    /// after the id `after`. May read all versions.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
