@@ -92,7 +92,7 @@ impl Embedder for CachedEmbedder {
         }
         let model = model.clone();
         let vector = self.embedder.embed_query(text)?;
-        // If the model changed meanwhile, it is unknown which one made the vector.
+        // If the model changed since, it is unknown which one made the vector.
         if *self.embedder.model() == model {
             self.kept().keep(model, text, &vector, self.entries_max);
         }

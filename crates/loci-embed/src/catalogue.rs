@@ -21,7 +21,7 @@ pub struct CatalogueModel {
     pub dimension: usize,
     /// Its licence, as an SPDX expression.
     pub licence: &'static str,
-    /// `model.onnx` and `tokenizer.json`. Those of the bundled model are in the binary.
+    /// `model.onnx` and `tokenizer.json`. The files of the bundled model are in the binary.
     pub files: [ModelFile; 2],
     /// The place where users download the files.
     pub source: &'static str,
@@ -32,7 +32,7 @@ pub struct CatalogueModel {
     /// Maximum tokens of the input, including those around the text.
     pub(crate) tokens_max: usize,
     /// The scale of its cosines, measured by `scripts/bench-cosines` so that the means of its
-    /// cosines rank like those of the bundled model.
+    /// cosines rank like the bundled model's.
     pub(crate) cosine_scale: CosineScale,
     /// The same as [`BUNDLED_DIGEST`], for its own files.
     pub(crate) digest: &'static str,
@@ -54,7 +54,7 @@ pub struct ModelFile {
 pub enum Languages {
     /// Only these, as ISO 639-1 codes.
     Only(&'static [&'static str]),
-    /// About a hundred, including all those that loci detects.
+    /// About a hundred, including all that loci detects.
     Many,
 }
 

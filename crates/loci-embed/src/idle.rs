@@ -71,10 +71,10 @@ impl<T: Send + Sync + 'static> Idle<T> {
         }
     }
 
-    /// Returns the value, which is loaded if there is none. Concurrent callers wait meanwhile.
+    /// Returns the value, which is loaded if it is absent. Concurrent callers wait for it.
     ///
     /// # Errors
-    /// Those of `load`; the next call tries again.
+    /// The errors of `load`; the next call tries again.
     pub(crate) fn get_or_load(&self, load: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
         let mut state = self.shared.state();
         state.used = Instant::now();

@@ -4,8 +4,8 @@
 //!
 //! The local model runs one text at a time on one core: its int8 kernels scale activations by the
 //! largest value of the whole input, so in a batch a text's vector would depend on the other texts.
-//! Alone, it depends only on the text and needs no padding, and many texts still use all cores, one
-//! each.
+//! By itself, it depends only on the text and needs no padding, and many texts still use all cores,
+//! one each.
 //!
 //! With the feature `ort`, an onnxruntime that the user installed can run the same files. In front
 //! of any local or remote model, [`CachedEmbedder`] caches the vectors of queries.

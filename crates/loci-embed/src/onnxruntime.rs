@@ -1,6 +1,6 @@
 //! Runs a graph on an onnxruntime that the user installed.
 //!
-//! Nothing of it is linked or downloaded: the first loaded model opens its library.
+//! No part is linked or downloaded: the first loaded model opens its library.
 
 use std::borrow::Cow;
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};

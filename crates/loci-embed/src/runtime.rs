@@ -9,7 +9,7 @@ use crate::network::Network;
 use crate::onnxruntime::{self, OnnxruntimeNetwork};
 use crate::rten_network::RtenNetwork;
 
-/// The file of the bundled graph. The built-in runtime has its own form of it.
+/// The file of the bundled graph. The built-in runtime has its own form.
 #[cfg(feature = "ort")]
 static BUNDLED_GRAPH: &[u8] = include_bytes!("../model/model_int8.onnx");
 

@@ -14,7 +14,7 @@ pub(crate) struct Ends {
     pub(crate) last: i32,
 }
 
-/// A token that the vocabulary has besides those of texts.
+/// A token that the vocabulary has besides the tokens of texts.
 #[derive(Deserialize)]
 pub(crate) struct AddedToken {
     pub(crate) id: usize,
