@@ -1,4 +1,4 @@
-//! Cursors of `memory_search`: only those that the server made are taken, and no others say
+//! Cursors of `memory_search`: only cursors that the server made are taken, and no others say
 //! anything.
 
 use std::sync::{Arc, LazyLock};

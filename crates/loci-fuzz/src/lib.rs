@@ -1,7 +1,7 @@
-//! What holds for any bytes: each target takes an input, and panics if it breaks a promise.
+//! Promises that hold for any bytes: each target takes an input, and panics if it breaks a promise.
 //!
-//! `just fuzz` draws inputs by what they reach in the code (`fuzz`); the tests of this crate run the
-//! seeds and simple changes of them.
+//! `just fuzz` draws inputs by what they reach in the code (`fuzz`); the tests of this crate run
+//! the seeds and their simple changes.
 
 #![allow(clippy::unwrap_used, reason = "a broken promise panics")]
 

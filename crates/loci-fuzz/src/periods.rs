@@ -1,4 +1,4 @@
-//! Times of the knowledge graph: refused, or a fact that begins then holds then.
+//! Times of the knowledge graph: refused, or a fact that starts then holds then.
 
 use crate::{call, engine, text};
 use loci_core::ErrorCode;

@@ -37,7 +37,7 @@ pub(crate) fn run(data: &[u8]) {
 
     let query = Query::parse(text, today);
     assert_eq!(query.terms, analysis::query_terms(text));
-    // What is quoted is in the text that quotes it.
+    // A quotation is in the text that quotes it.
     for phrase in &query.phrases {
         assert!(phrase.is_in(text), "{:?}", phrase.text());
     }

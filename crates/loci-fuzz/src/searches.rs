@@ -1,4 +1,4 @@
-//! What people write into search boxes, through every tool that searches: quotes, operators,
+//! Words that people write into search boxes, through every tool that searches: quotes, operators,
 //! brackets, wildcards. Each answers, or says what is wrong with the question; and a text is found
 //! by all of its own words.
 

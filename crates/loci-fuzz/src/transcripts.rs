@@ -69,7 +69,7 @@ pub(crate) fn run(data: &[u8]) {
             break;
         }
     }
-    // What was written again while it grew is in the parts as often as it was read.
+    // A message that was written again while it grew is in the parts as often as it was read.
     let mut rest = parts.iter();
     let mut is_in_parts = |message: &Said| rest.any(|part| part.text == message.text);
     assert!(

@@ -23,7 +23,7 @@ pub(crate) fn run(data: &[u8]) {
             let shown = record["ttl"]
                 .as_str()
                 .expect("a memory that ends says when");
-            // What is shown is taken again and means the same.
+            // The time that is shown is taken again and means the same.
             let second = call(
                 &engine,
                 "mememory",

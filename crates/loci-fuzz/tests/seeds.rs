@@ -1,4 +1,4 @@
-//! The seeds of the fuzz targets, and simple changes of them, without a fuzzer.
+//! The seeds of the fuzz targets, and their simple changes, without a fuzzer.
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
@@ -11,7 +11,7 @@ fn seeds() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds")
 }
 
-/// Returns a seed and changes of it: cut in half, without its first byte, twice, and with a byte
+/// Returns a seed and its changes: cut in half, without its first byte, twice, and with a byte
 /// changed at eight places.
 fn changes(seed: &[u8]) -> Vec<Vec<u8>> {
     const PLACES: usize = 8;
