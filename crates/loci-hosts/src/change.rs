@@ -24,7 +24,7 @@ pub trait Addition {
     fn remove(&self, text: &str) -> Result<String, String>;
 }
 
-/// Two parts of one file, of which a text may have one alone.
+/// Two parts of one file, of which a text may have only one.
 pub struct Both<'a>(pub &'a dyn Addition, pub &'a dyn Addition);
 
 impl Addition for Both<'_> {

@@ -138,8 +138,8 @@ pub(crate) mod tests {
     use super::*;
     use crate::shell;
 
-    /// A loci whose command line has no option but those of hooks. The tests of the command have
-    /// the real command line.
+    /// A loci whose command line has only options of hooks. The tests of the command have the real
+    /// command line.
     pub(crate) const PROGRAM: Program<'_> = Program {
         file_name: Some("loci-renamed"),
         parse,

@@ -77,7 +77,7 @@ impl Connection<'_> {
             .ok_or_else(|| self.nowhere("servers"))
     }
 
-    /// Returns the entry of the file under the name; `None` if there is none.
+    /// Returns the entry of the file under the name; `None` if the name is free.
     ///
     /// # Errors
     /// The file cannot be read, or does not have its form.
@@ -87,7 +87,7 @@ impl Connection<'_> {
         Ok(self.slot().get(&text).map_err(refused(&file))?)
     }
 
-    /// Returns the dialect of the entry of loci that is in the file; `None` if there is none.
+    /// Returns the dialect of the entry of loci that is in the file; `None` if loci has no entry.
     ///
     /// # Errors
     /// As of [`entry`](Self::entry).

@@ -4,7 +4,7 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 
-/// The keys of an entry that say how the host reaches the server. Hosts differ in which of them
+/// The keys of an entry that say how the host reaches the server. Hosts differ in the ones that
 /// they have.
 const CONNECTION_KEYS: [&str; 12] = [
     "type",
@@ -117,7 +117,7 @@ impl OwnEntry<'_> {
 }
 
 /// Returns the entry `new` with the keys that the user added to the entry `old`, such as a timeout,
-/// and without those of another kind of connection.
+/// and without keys of another kind of connection.
 pub fn merged(old: &Value, new: &Value) -> Value {
     let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else {
         return new.clone();

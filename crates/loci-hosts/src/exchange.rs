@@ -15,7 +15,7 @@ const INPUT_BYTES_MAX: u64 = 8 << 20;
 /// The sources of prompts that no person wrote.
 const SYSTEM_SOURCES: [&str; 4] = ["system", "loop_wakeup", "schedule_wakeup", "poll_event"];
 
-/// The answer that Gemini CLI names where there is none.
+/// The answer that Gemini CLI names where it expects one.
 const NO_ANSWER: &str = "[no response text]";
 
 /// The input from a host, without the fields that no hook needs.
@@ -96,7 +96,7 @@ impl Input {
     }
 
     /// Returns the prompt of a person or a program that drives the host, without what the host put
-    /// around it; `None` if there is none, or the host itself made it, as for a timer.
+    /// around it; `None` without one, or if the host itself made it, as for a timer.
     pub fn prompt(&self) -> Option<&str> {
         let is_of_system = self
             .source
@@ -156,7 +156,7 @@ impl Reply {
     }
 }
 
-/// Returns true if the host takes a text for the agent alone.
+/// Returns true if the host takes a text that only the agent sees.
 fn is_alone(host: &Host) -> bool {
     host.hooks
         .is_some_and(|hooks| hooks.reply == HookReply::Alone)

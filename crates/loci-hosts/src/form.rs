@@ -14,7 +14,7 @@ pub use json::{FORM as JSON_FORM, input as json_input};
 /// The mark at the beginning of a file that some editors on Windows write.
 pub const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// The form of a settings file. In each of them a key at the top holds a map of entries by name.
+/// The form of a settings file. In each form, a key at the top holds a map of entries by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// JSON, in which comments and trailing commas are allowed.
@@ -47,7 +47,7 @@ pub struct Slot<'a> {
 }
 
 impl Slot<'_> {
-    /// Returns the entry; `None` if there is none.
+    /// Returns the entry, if there is one.
     ///
     /// # Errors
     /// A problem of the text: it does not have the form.

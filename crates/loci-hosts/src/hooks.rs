@@ -1,5 +1,5 @@
 //! loci's hooks in the settings of a host: an entry for each event ([`handler`]), or a module that
-//! loci alone writes ([`HookForm`]).
+//! only loci writes ([`HookForm`]).
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ pub struct HookOptions<'a> {
     /// The words that call the program, with its options:
     /// [`program_words`](crate::program_words).
     pub program: &'a [String],
-    /// The tools that the agent has; `None` for those of the hooks that are in the file.
+    /// The tools that the agent has; `None` for the tools of the hooks in the file.
     pub dialect: Option<&'a str>,
     /// The tools that the agent has, if there are no hooks in the file.
     pub default_dialect: &'a str,
@@ -330,7 +330,7 @@ impl Addition for Hooks<'_> {
     }
 }
 
-/// Returns the hooks in the settings of a host; none if there are none.
+/// Returns the hooks in the settings of a host, if there are any.
 fn hooks_of(whole: &CstObject) -> Result<Option<CstObject>, String> {
     let mut found = whole
         .properties()

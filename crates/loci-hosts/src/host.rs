@@ -53,7 +53,7 @@ pub struct Servers {
     /// The environment variable that names the user's file by its absolute path, if there is one.
     pub file_variable: Option<&'static str>,
     /// The names of the user's file, in the order in which the host prefers them. The first is made
-    /// if there is none.
+    /// if all are missing.
     pub user: &'static [&'static str],
     /// The paths of a project's file in the folder of the project, in the same order; empty if
     /// projects have none.
@@ -125,7 +125,7 @@ pub enum HookForm {
     /// Settings in JSON. The key `hooks` holds for each event a list of entries, and `version` is
     /// the version of the form, 1.
     Entries,
-    /// A module in JavaScript that is loci's alone: its text, with an empty list of the words of
+    /// A module in JavaScript that only loci writes: its text, with an empty list of the words of
     /// the command.
     Module(&'static str),
 }
@@ -135,7 +135,7 @@ pub enum HookForm {
 pub enum HookReply {
     /// An object that names the event holds the text.
     OfEvent,
-    /// The text alone, under a key of its own.
+    /// Only the text, under a key of its own.
     Alone,
 }
 
@@ -218,7 +218,7 @@ impl Scope {
         }
     }
 
-    /// Returns the scope with that name; `None` if there is none.
+    /// Returns the scope with that name, if there is one.
     pub fn from_name(name: &str) -> Option<Self> {
         Scope::ALL.into_iter().find(|scope| scope.name() == name)
     }
@@ -300,7 +300,7 @@ impl Host {
 /// An event in the session of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// The session begins.
+    /// The session starts.
     SessionStart,
     /// The agent gets a prompt, from the user or from the host.
     Prompt,
@@ -364,7 +364,7 @@ impl Event {
         }
     }
 
-    /// Returns the event with that name; `None` if there is none.
+    /// Returns the event with that name, if there is one.
     pub fn from_name(name: &str) -> Option<Self> {
         Event::ALL.into_iter().find(|event| event.name() == name)
     }

@@ -90,7 +90,7 @@ pub fn hosts_with_hooks() -> impl Iterator<Item = &'static Host> {
     HOSTS.into_iter().filter(|host| host.hooks.is_some())
 }
 
-/// Returns the host with that name; `None` if there is none.
+/// Returns the host with that name, if there is one.
 pub fn host(name: &str) -> Option<&'static Host> {
     HOSTS.into_iter().find(|host| host.name == name)
 }

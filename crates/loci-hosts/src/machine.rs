@@ -119,7 +119,7 @@ impl Machine {
         }
     }
 
-    /// Returns the file of a program of that name on the path; `None` if there is none.
+    /// Returns the file of a program of that name on the path, if there is one.
     pub fn program(&self, name: &str) -> Option<PathBuf> {
         let endings: &[&str] = match self.system {
             System::Windows => &[".exe", ".cmd", ".bat"],

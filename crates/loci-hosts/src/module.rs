@@ -1,5 +1,5 @@
-//! The module by which a host calls the hooks of loci, where it has no settings for them. The file is
-//! loci's alone, and its first line says so.
+//! The module by which a host calls the hooks of loci, where it has no settings for them. Only loci
+//! writes the file, and its first line says so.
 
 use serde_json::Value;
 
@@ -41,7 +41,7 @@ pub fn replaced(text: &str, from: &str) -> Result<String, String> {
     }
 }
 
-/// Returns the words of the command in a module; `None` if there are none.
+/// Returns the words of the command in a module, if there are any.
 pub fn words(text: &str) -> Option<Vec<String>> {
     let line = text.lines().find_map(|line| line.strip_prefix(COMMAND))?;
     serde_json::from_str(line.strip_suffix(';')?).ok()

@@ -5,8 +5,8 @@ use crate::machine::{Machine, joined};
 use crate::settings_file;
 
 impl Host {
-    /// Returns true if the plug-in of loci is in the host, and switched on. What cannot be read
-    /// counts as not there.
+    /// Returns true if the plug-in of loci is in the host, and switched on. A file that cannot be
+    /// read counts as missing.
     pub fn has_plugin(&self, machine: &Machine) -> bool {
         let Some(plugin) = &self.plugin else {
             return false;

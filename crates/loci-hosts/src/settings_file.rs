@@ -1,4 +1,4 @@
-//! Changes the settings file of a host, and keeps every other byte of it.
+//! Changes the settings file of a host, and keeps every other byte.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -189,8 +189,8 @@ fn backup(file: &Path, number: u32) -> PathBuf {
     file.with_file_name(name)
 }
 
-/// Replaces a file atomically by a text, with its former permissions. Makes its folder if there is
-/// none.
+/// Replaces a file atomically by a text, with its former permissions. Makes its folder if it is
+/// missing.
 ///
 /// # Errors
 /// The file or its folder cannot be written.

@@ -421,7 +421,7 @@ fn a_server_and_hooks_in_one_file_are_undone_to_the_byte() {
         Some("{}\n".to_owned()),
         Some(with_others(&GEMINI_CLI)),
     ] {
-        // Both at once, the server first, the hooks first, the hooks alone.
+        // Both at once, the server first, the hooks first, only the hooks.
         for way in 0..4 {
             let home = tempfile::tempdir().unwrap();
             let machine = machine(home.path());

@@ -172,7 +172,7 @@ fn an_entry_in_braces_goes_alone() {
     ] {
         assert_eq!(slot.remove(text).as_deref(), Ok(expected), "{text}");
     }
-    // A comma in a comment is none.
+    // A comma in a comment does not count.
     let refused = slot
         .remove("servers: {loci: 1 # a, b\n , x: 2}\n")
         .unwrap_err();

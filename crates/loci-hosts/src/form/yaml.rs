@@ -194,7 +194,7 @@ struct Scan<'a> {
     wanted: &'a str,
     depth: usize,
     documents: usize,
-    /// True if the next event in the map at the top begins a key.
+    /// True if the next event in the map at the top starts a key.
     is_key: [bool; 2],
     /// True while the value of the wanted key passes.
     is_inside: bool,
@@ -301,7 +301,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Notes a key of the wanted map in braces, or the begin of its value.
+    /// Notes a key of the wanted map in braces, or the start of its value.
     fn pair_in_braces(&mut self, name: Option<&str>, span: Span) {
         let begin = self.offset(span.start.index());
         if self.depth == 2
@@ -353,7 +353,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Returns the offset of the brace with which a map begins; `None` if it has none.
+    /// Returns the offset of the brace with which a map starts; `None` if it has none.
     fn brace(&self, span: Span) -> Option<usize> {
         let offset = self.offset(span.start.index());
         self.text[offset..].starts_with('{').then_some(offset)

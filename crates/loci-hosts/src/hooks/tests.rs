@@ -309,7 +309,7 @@ fn former_hooks_become_new_ones_in_their_place() {
     assert_eq!(read(&file), json!({}));
 }
 
-/// Former settings that have the hook of a stop alone.
+/// Former settings that have only the hook of a stop.
 fn former_with_one_event() -> String {
     json!({"hooks": {"Stop": former()["hooks"]["Stop"]}}).to_string()
 }
@@ -393,7 +393,7 @@ fn cursor_has_its_entries_without_groups() {
     hooks.install(&options(&program)).unwrap();
     let installed = read(&file)["hooks"].clone();
     assert_eq!(installed["sessionStart"], json!([3, of_others, entry]));
-    // What the user changes stays, where it is.
+    // A user's change stays, where it is.
     let kept = json!({"command": entry["command"], "timeout": 3, "loop_limit": 1});
     let changed = json!({"version": 1, "hooks": {"sessionStart": [kept, of_others]}});
     fs::write(&file, changed.to_string()).unwrap();
