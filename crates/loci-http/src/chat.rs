@@ -31,7 +31,7 @@ pub struct ChatModelOptions {
     /// The number of retries if the endpoint cannot be reached, is overloaded (429) or fails (5xx).
     /// Default 2.
     pub retries: u32,
-    /// The wait before the first retry; it doubles each time, up to 4 s, and up to half of it is
+    /// The wait before the first retry; it doubles each time, up to 4 s, and up to half as much is
     /// added at random. A wait that the endpoint asks for takes precedence; one above 4 s ends the
     /// retries. Default 250 ms.
     pub backoff: Duration,

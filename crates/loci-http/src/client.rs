@@ -30,7 +30,7 @@ pub(crate) struct Service {
     pub(crate) model: Option<String>,
     /// The URL to which `path` is appended.
     pub(crate) base_url: String,
-    /// The path, which begins with a slash.
+    /// The path, which starts with a slash.
     pub(crate) path: &'static str,
     /// Sent as a bearer token; never part of a message.
     pub(crate) key: Option<String>,

@@ -79,7 +79,7 @@ pub struct Documents {
 }
 
 impl Documents {
-    /// Returns a client for documents of at most `bytes_max` bytes. `timeout` is for one of them,
+    /// Returns a client for documents of at most `bytes_max` bytes. `timeout` is for one request,
     /// from connecting to its last byte. Does not connect.
     pub fn new(bytes_max: u64, timeout: Duration) -> Self {
         let config = ureq::Agent::config_builder()
@@ -111,9 +111,9 @@ impl Documents {
     /// of the reply.
     ///
     /// # Errors
-    /// With the URL and the problem: `unauthorized` if the server refuses the form (it answers 4xx but
-    /// 429), with the error code of OAuth if the reply has one (RFC 6749, section 5.2), else
-    /// `unavailable` as for [`get`](Self::get). Nothing of the form is part of it.
+    /// With the URL and the problem: `unauthorized` if the server refuses the form (it answers 4xx
+    /// but 429), with the error code of OAuth if the reply has one (RFC 6749, section 5.2), else
+    /// `unavailable` as for [`get`](Self::get). No part of the form is in it.
     pub fn post<Document: DeserializeOwned>(
         &self,
         url: &DocumentUrl,

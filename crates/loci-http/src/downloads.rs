@@ -39,7 +39,7 @@ impl Downloads {
     }
 
     /// Writes the file at an `http` or `https` URL, of at most `bytes_max` bytes; returns its size.
-    /// After a failure a part of it may be written.
+    /// After a failure a part may be written.
     ///
     /// # Errors
     /// With the URL and the problem: `invalid_argument` if it is not such a URL or holds

@@ -17,7 +17,7 @@ struct Made {
     path: String,
 }
 
-/// Asks the server at a URL for a path that begins a session of a browser, once and within a
+/// Asks the server at a URL for a path that starts a session of a browser, once and within a
 /// minute. The session has the rights of the token; without one, of a server that asks for none.
 ///
 /// # Errors

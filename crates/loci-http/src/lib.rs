@@ -5,7 +5,7 @@
 //!
 //! They share the rules for external services: an address that is checked and shown, a key that is
 //! never shown, a timeout, a limit for the reply, no redirects (but for files), and retries if they
-//! may help. Each of them blocks the calling thread.
+//! may help. Each call blocks the calling thread.
 //!
 //! This crate does not depend on stores, the engine or MCP.
 //!

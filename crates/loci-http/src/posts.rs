@@ -18,7 +18,7 @@ pub struct Posts {
 }
 
 impl Posts {
-    /// Returns a client that sends to `path`, which begins with a slash, under a base URL that the
+    /// Returns a client that sends to `path`, which starts with a slash, under a base URL that the
     /// setting `setting` names. `timeout` is for one request, from connecting to the last byte of
     /// the reply, of which `reply_bytes_max` bytes are read at most. Does not connect.
     ///

@@ -1,4 +1,4 @@
-//! Which certificate authorities the clients trust.
+//! The certificate authorities that the clients trust.
 
 use std::env;
 use std::sync::LazyLock;
@@ -16,8 +16,8 @@ pub(crate) const REMEDY: &str = "has a certificate of an authority that is not t
 static AUTHORITIES: LazyLock<RootCerts> = LazyLock::new(authorities);
 
 /// Returns the TLS settings of a client: they trust the certificate authorities that
-/// `SSL_CERT_FILE` and `SSL_CERT_DIR` name, or else those of the system, which include the ones
-/// that a company has added. Only a system without any, such as a bare container, leaves it to the
+/// `SSL_CERT_FILE` and `SSL_CERT_DIR` name, or else the system's, which include the ones that a
+/// company has added. Only a system without any, such as a bare container, leaves it to the
 /// authorities of the web that are in the binary.
 pub(crate) fn tls() -> TlsConfig {
     TlsConfig::builder().root_certs(AUTHORITIES.clone()).build()
@@ -53,7 +53,8 @@ fn authorities() -> RootCerts {
     {
         tracing::warn!(%error, "certificates cannot be read; see SSL_CERT_FILE, SSL_CERT_DIR or the store of the system");
     }
-    // Whoever names certificates may want to trust no others, so a wrong name trusts nobody.
+    // A user who names certificates may want to trust no others, so a wrong name trusts no
+    // authority.
     if read.certs.is_empty() && !is_named {
         return RootCerts::WebPki;
     }
