@@ -21,9 +21,9 @@ pub(crate) struct Base {
     /// Ids and tags.
     pub(crate) heap: Bytes,
     pub(crate) rows: Bytes,
-    /// Numbers of those that replace another, by space and the id that they replace.
+    /// Numbers of memories that replace another, by space and the id that they replace.
     pub(crate) successors: Bytes,
-    /// Numbers of those that expire, by when.
+    /// Numbers of memories that expire, by when.
     pub(crate) expiries: Bytes,
 }
 
@@ -120,7 +120,7 @@ fn moment(bytes: &[u8], index: usize) -> Timestamp {
 }
 
 impl Base {
-    /// How many there are, those included that are gone.
+    /// The number of memories, including removed ones.
     pub(crate) fn len(&self) -> usize {
         self.rows.len() / 8
     }
@@ -198,7 +198,7 @@ impl Base {
         })
     }
 
-    /// Those that replaced the memory of this space and id when the segment was written.
+    /// The memories that replaced the one of this space and id when the segment was written.
     pub(crate) fn successors(&self, space: Name, id: &Id) -> Vec<u32> {
         if self.successors.is_empty() {
             return Vec::new();
@@ -217,7 +217,7 @@ impl Base {
             .collect()
     }
 
-    /// Those that expire after the first moment, and not after the last.
+    /// The memories that expire after the first moment, and not after the last.
     pub(crate) fn expiring(&self, first: Timestamp, last: Timestamp) -> Vec<u32> {
         let number = |place: u32| u32_at(&self.expiries, place as usize);
         let expires_at = |place: u32| self.traits(number(place)).map(|traits| traits.expires_at);

@@ -1,4 +1,4 @@
-//! What stands around the best: their neighbours and their threads.
+//! The context of the best memories: their neighbours and their threads.
 
 use loci_core::{NEIGHBOUR_DISTANCE_MAX, ThreadScore};
 
@@ -77,8 +77,7 @@ impl Search<'_> {
         scores
     }
 
-    /// The members of the thread that make its text: of those that are admitted, one for each
-    /// position.
+    /// The members of the thread that make its text: one admitted member for each position.
     fn counted(&self, thread: u32) -> Vec<u32> {
         let members = self.index.threads.members(thread);
         let of_one_position = members.chunk_by(|left, right| left.position == right.position);

@@ -46,7 +46,7 @@ impl Id {
             Id::Short { length, bytes } => &bytes[..usize::from(*length)],
             Id::Long(text) => return text,
         };
-        // What was made of a text is one again.
+        // An id that was made from a text is one again.
         std::str::from_utf8(bytes).unwrap_or_default()
     }
 

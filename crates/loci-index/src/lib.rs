@@ -56,7 +56,7 @@ const PURGE_POSTINGS: usize = 20_000;
 /// before a quarter of the slots have died again.
 const PURGE_POSTINGS_PER_PASSAGE: usize = 500;
 
-/// A memory as the index is told of it, borrowed from where it was read.
+/// A memory as the index takes it, borrowed from where it was read.
 #[derive(Debug)]
 pub struct StoredMemory<'a> {
     /// The space that holds it.
@@ -73,7 +73,7 @@ pub struct StoredMemory<'a> {
     pub tags: Vec<String>,
     /// Its importance.
     pub weight: f64,
-    /// When a session is told of it.
+    /// The time at which a session is told about the memory.
     pub delivery: Delivery,
     /// The dialect that stored it.
     pub origin: &'a str,
@@ -87,7 +87,7 @@ pub struct StoredMemory<'a> {
     pub replaces: Option<i64>,
     /// When it expires.
     pub expires_at: Option<Timestamp>,
-    /// Whether it is soft-deleted as a note.
+    /// True if it is soft-deleted as a note.
     pub is_forgotten: bool,
     /// The creation time.
     pub created_at: Timestamp,
@@ -106,13 +106,13 @@ pub struct StoredMemory<'a> {
 pub struct Index {
     /// The memories of a segment, which have the first numbers.
     base: Base,
-    /// Those of them that were taken away.
+    /// The memories of the segment that were removed since.
     gone: Bits,
-    /// The memories that some of them replace now, by number.
+    /// The memories that are replaced now, by number.
     replacing: HashMap<u32, u32>,
     names: Names,
-    /// By number behind those of the segment, as the records: what the filter looks at, kept narrow
-    /// because a new view looks at all of it.
+    /// By number after the segment's, as the records: the fields that the filter looks at. They are
+    /// few because a new view looks at all memories.
     traits: Vec<Traits>,
     /// By number: the rest. None where the number is free.
     records: Vec<Option<Record>>,
@@ -130,7 +130,7 @@ pub struct Index {
     touched: Vec<u32>,
 }
 
-/// What the filter looks at.
+/// The fields that the filter looks at.
 #[derive(Debug, Clone, Copy)]
 struct Traits {
     space: Name,
@@ -139,7 +139,8 @@ struct Traits {
     collection: Option<Name>,
     section: Name,
     kind: Name,
-    /// The number of the memory that this one replaces, [`NONE`] if there is none in the index.
+    /// The number of the memory that this one replaces, or [`NONE`] if the index has no such
+    /// memory.
     replaces: u32,
     visibility: Visibility,
     delivery: Delivery,
@@ -150,7 +151,7 @@ struct Traits {
 }
 
 impl Traits {
-    /// Those of no memory: nothing that a filter asks for.
+    /// The traits of no memory, which no filter admits.
     const NONE: Traits = Traits {
         space: Name::NEVER,
         origin: Name::NEVER,
@@ -167,7 +168,7 @@ impl Traits {
     };
 }
 
-/// What a search needs only of some memories.
+/// The fields that a search needs of few memories.
 #[derive(Debug)]
 struct Record {
     fixed: Fixed,
@@ -183,19 +184,19 @@ impl Index {
         self.texts.add_model(row, id);
     }
 
-    /// Whether what a segment holds was found to be damaged since it was opened: then what was
-    /// found may be wrong.
+    /// Returns whether damage was found in a segment since it was opened: then results may be wrong.
     pub fn is_damaged(&self) -> bool {
         self.texts.is_damaged()
     }
 
-    /// Gives the memory of its segment back to the system, if a part of it lies in one. The next
-    /// search reads it from the system's cache of the file.
+    /// Gives the memory of its segment back to the system, if a part lies in one. The next search
+    /// reads it from the system's cache of the file.
     pub fn release(&self) {
         self.texts.release();
     }
 
-    /// How many memories came and went since its segment was written; of all, if there is none.
+    /// The numbers of memories that came and that went since the segment was written; without a
+    /// segment, since the start.
     pub fn changed(&self) -> (usize, usize) {
         (
             self.records.len() - self.free_numbers.len(),
@@ -276,7 +277,7 @@ impl Index {
         self.traits[own]
     }
 
-    /// The other fields of the memory; none if there is none of that number.
+    /// The other fields of the memory; `None` if there is no memory of that number.
     fn record(&self, number: u32) -> Option<RecordRef<'_>> {
         match self.own(number) {
             Some(own) => self.records[own].as_ref().map(RecordRef::of),

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crate::structures::segment::{Bytes, u32_at};
 
 /// A number that stands for a name. Names of spaces, owners, origins, places, kinds, tags and
-/// threads share one list. It begins at 1, so that no name takes no more room than one.
+/// threads share one list. It starts at 1, because the absence of a name then takes no more room
+/// than a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Name(NonZeroU32);
 
@@ -14,7 +15,7 @@ pub(crate) struct Name(NonZeroU32);
 /// beside what bears them.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    /// Those of a segment, which come first, in the order of their texts.
+    /// The names of a segment, which come first, in the order of their texts.
     base: BaseNames,
     numbers: HashMap<Arc<str>, Name>,
     texts: Vec<Arc<str>>,
@@ -76,7 +77,7 @@ impl Name {
 }
 
 impl Names {
-    /// Those of a segment.
+    /// Opens the names of a segment.
     pub(crate) fn open(base: BaseNames) -> Self {
         Names {
             base,
@@ -104,7 +105,7 @@ impl Names {
             .or_else(|| self.base.find(text).map(Name::of_index))
     }
 
-    /// How many there are. It never falls, so that it tells whether there are new ones.
+    /// The number of names. It never falls, so that it tells whether there are new ones.
     pub(crate) fn len(&self) -> usize {
         self.base.len() + self.texts.len()
     }

@@ -4,8 +4,8 @@ use super::NONE;
 
 const PAGE: usize = 256;
 
-/// Which memory is in which row of the database. Rows are mostly dense, so they are kept in pages;
-/// a row that damage made enormous costs one page.
+/// The memory in each row of the database. Rows are mostly dense, so they are kept in pages; a row
+/// that damage made enormous costs one page.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     pages: HashMap<i64, Box<[u32; PAGE]>>,

@@ -19,7 +19,7 @@ pub(crate) struct Search<'a> {
     meaning: Option<(&'a Vectors, &'a [f32])>,
 }
 
-/// A passage of a memory among those that are looked at.
+/// A passage of a memory that a search looks at.
 struct Looked {
     slot: u32,
     /// The memory, by its place among those.
@@ -28,7 +28,7 @@ struct Looked {
     position: u32,
 }
 
-/// How the passages of one memory scored.
+/// The scores of the passages of one memory.
 #[derive(Clone, Default)]
 struct Scored {
     words: Option<Best>,
@@ -203,7 +203,7 @@ impl Search<'_> {
         numbers.unwrap_or_default()
     }
 
-    /// How the passages of each of these memories score, and which of the marks they have.
+    /// Scores the passages of each of these memories, and finds which of the marks they have.
     fn look(&self, numbers: &[u32], marks: &[String]) -> Vec<Scored> {
         let mut looked: Vec<Looked> = Vec::with_capacity(numbers.len());
         for (memory, number) in (0..).zip(numbers) {

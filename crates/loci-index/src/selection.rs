@@ -139,12 +139,13 @@ impl Selection {
         })
     }
 
-    /// Whether it hides what it replaces from the caller, whatever else the filter asks for.
+    /// Returns whether it hides what it replaces from the caller, whatever else the filter asks
+    /// for.
     pub(crate) fn is_live_successor(&self, memory: &Traits, moment: Timestamp) -> bool {
         !memory.is_forgotten && self.is_live_and_readable(memory, moment)
     }
 
-    /// Whether the caller may know of it at all.
+    /// Returns whether the caller may know about it at all.
     pub(crate) fn is_live_and_readable(&self, memory: &Traits, moment: Timestamp) -> bool {
         memory.space == self.space
             && memory.expires_at > moment
@@ -156,7 +157,7 @@ impl Selection {
                     && self.own_origin.is_none_or(|origin| memory.origin == origin)))
     }
 
-    /// Whether it has what else the filter asks for.
+    /// Returns whether it has what else the filter asks for.
     pub(crate) fn admits(
         &self,
         memory: &Traits,
@@ -206,7 +207,7 @@ impl Selection {
     }
 }
 
-/// The place of a tier in a set of them.
+/// The place of a tier in a set of tiers.
 fn bit(tier: Tier) -> u8 {
     1 << tier as u8
 }

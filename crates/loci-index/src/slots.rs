@@ -5,7 +5,8 @@ use super::NONE;
 /// The small numbers of passages: whose they are, and in which order.
 #[derive(Debug, Default)]
 pub(crate) struct Slots {
-    /// Those of a segment: owners and next ones, as below, of what was alive when it was written.
+    /// The slots of a segment: owners and next ones, as below, of what was alive when it was
+    /// written.
     base: BaseSlots,
     /// The first slot that is not the segment's.
     first: u32,
@@ -51,7 +52,7 @@ impl Chain {
 }
 
 impl Slots {
-    /// Those of a segment.
+    /// Opens the slots of a segment.
     pub(crate) fn open(base: BaseSlots) -> Self {
         let first = first_slot_after(base.owners.numbers().len());
         Slots {
@@ -73,7 +74,7 @@ impl Slots {
             .unwrap_or(NONE)
     }
 
-    /// Gives the memory `owner` a further passage, after those that it has.
+    /// Gives the memory `owner` a further passage, after its other ones.
     pub(crate) fn append(&mut self, chain: &mut Chain, owner: u32) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| self.grow());
         let place = self.place(slot);
@@ -123,7 +124,7 @@ impl Slots {
     /// Takes all passages of a memory away.
     pub(crate) fn remove(&mut self, chain: Chain) {
         let mut slot = chain.first;
-        // Those of a segment stay in its postings.
+        // Slots of a segment stay in its postings.
         while slot != NONE && slot >= self.first {
             let place = self.place(slot);
             self.owners[place] = NONE;
@@ -133,17 +134,17 @@ impl Slots {
         }
     }
 
-    /// How many are in the postings, the dead ones included.
+    /// The number of slots in the postings, including dead ones.
     pub(crate) fn in_postings(&self) -> usize {
         self.base.owners.numbers().len() + self.owners.len() - self.free.len()
     }
 
-    /// How many there are in memory, whatever they are.
+    /// The number of slots in memory, including dead ones.
     pub(crate) fn len(&self) -> usize {
         self.owners.len()
     }
 
-    /// How many came and died since this was asked last.
+    /// Returns the number of slots that came and died since the last call.
     pub(crate) fn take_changed(&mut self) -> usize {
         std::mem::take(&mut self.changed)
     }
@@ -153,7 +154,7 @@ impl Slots {
         &self.dead
     }
 
-    /// Notes that a purge of the dead slots began.
+    /// Notes that a purge of the dead slots started.
     pub(crate) fn begin_purge(&mut self) {
         self.purged = self.dead.len();
         self.dead.clear();

@@ -288,12 +288,12 @@ impl World {
     }
 }
 
-/// The index from a segment of it.
+/// The index from its segment.
 fn reopened(index: &Index) -> Index {
     let mut out = SectionWriter::new(tempfile::tempfile().unwrap(), Arc::default()).unwrap();
     index.write(&mut out).unwrap();
     let reopened = Index::open(Sections::open(&out.finish().unwrap()).unwrap()).unwrap();
-    // What was read of the file is read once more.
+    // The pages that were read are read once more.
     reopened.release();
     reopened
 }

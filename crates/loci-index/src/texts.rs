@@ -23,7 +23,7 @@ pub struct StoredVector<'a> {
     pub values: &'a [i8],
 }
 
-/// What is in the passages, by slot: words and vectors. A load fills it apart from the memories.
+/// The words and vectors of the passages, by slot. A load fills it apart from the memories.
 #[derive(Debug, Default)]
 pub struct Texts {
     pub(crate) postings: Postings,
@@ -40,7 +40,7 @@ pub(crate) struct Model {
 }
 
 impl Texts {
-    /// Whether what a segment holds was found to be damaged since it was opened.
+    /// Returns whether damage was found in a segment since it was opened.
     pub fn is_damaged(&self) -> bool {
         self.sections.as_ref().is_some_and(Sections::is_damaged)
     }

@@ -8,7 +8,7 @@ use crate::structures::segment::{Bytes, u32_at, u64_at};
 
 use super::names::Name;
 
-/// What a thread is: the conversation or file of one owner (or of nobody) in one space.
+/// The identity of a thread: a conversation or file of one owner (or without owner) in one space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct ThreadKey {
     pub(crate) space: Name,
@@ -23,15 +23,15 @@ pub(crate) struct Member {
     pub(crate) number: u32,
 }
 
-/// The threads and their members. A thread without members is none.
+/// The threads and their members. A thread without members does not exist.
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
-    /// Those of a segment, which come first.
+    /// The threads of a segment, which come first.
     base: BaseThreads,
     /// Threads of the segment that changed since.
     changed: HashMap<u32, Thread>,
     numbers: HashMap<ThreadKey, u32>,
-    /// Behind those of the segment.
+    /// After the segment's.
     own: Vec<Thread>,
     free: Vec<u32>,
 }
@@ -118,7 +118,7 @@ impl ThreadKey {
 }
 
 impl Threads {
-    /// Those of a segment.
+    /// Opens the threads of a segment.
     pub(crate) fn open(base: BaseThreads) -> Self {
         Threads {
             base,
@@ -195,7 +195,7 @@ impl Threads {
         }
     }
 
-    /// What the thread is called.
+    /// Returns the name of the thread.
     pub(crate) fn name(&self, thread: u32) -> Option<Name> {
         match self.in_memory(thread) {
             Some(thread) => Some(thread.key.name),

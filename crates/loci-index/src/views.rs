@@ -1,5 +1,5 @@
-//! What filters admit, evaluated once and then kept current, so that no search looks at every
-//! memory.
+//! The memories that filters admit, evaluated once and then kept current, so that no search looks
+//! at every memory.
 
 use std::ops::Bound::{Excluded, Included};
 use std::sync::{Arc, PoisonError};
@@ -13,12 +13,12 @@ use crate::structures::Bits;
 
 /// Filters whose views are kept.
 const VIEWS_MAX: usize = 64;
-/// Bytes that kept views take in all, unless one alone takes more.
+/// Bytes that kept views take in all, unless a single one takes more.
 const VIEWS_BYTES_MAX: usize = 16 << 20;
 /// Changes of memories after which views are evaluated again, when they are asked for.
 const TOUCHED_MAX: usize = 10_000;
 
-/// What a filter admits.
+/// The memories that a filter admits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct View {
     /// The memories, by number.
@@ -49,7 +49,7 @@ struct Kept {
     filter: Filter,
     /// None: nothing bears a name that the filter asks for.
     selection: Option<Selection>,
-    /// How many names there were when the filter was compiled.
+    /// The number of names when the filter was compiled.
     names: usize,
     /// When what the view admits was alive.
     moment: Timestamp,
@@ -81,7 +81,7 @@ impl Views {
         Some(kept)
     }
 
-    /// Keeps a view; those that were not used for longest go.
+    /// Keeps a view; the ones that were not used for longest go.
     fn keep(&mut self, kept: Kept) {
         if self.find(&kept.filter).is_some() {
             // Another search was faster.
@@ -100,7 +100,7 @@ impl Views {
 }
 
 impl Index {
-    /// What the filter admits.
+    /// Returns the memories that the filter admits.
     pub(crate) fn view(&self, filter: &Filter) -> Arc<View> {
         let timeless = Filter {
             live_at: Timestamp::MIN,
@@ -117,7 +117,7 @@ impl Index {
             .map(|selection| self.evaluate(selection, filter))
             .unwrap_or_default();
         let view = Arc::new(view);
-        // Nobody asks for a range of times twice.
+        // No caller asks for the same range of times twice.
         if filter.created_from.is_some() || filter.created_until.is_some() {
             return view;
         }
@@ -170,7 +170,7 @@ impl Index {
         Arc::clone(view)
     }
 
-    /// What the filter admits, by a look at every memory.
+    /// Returns the memories that the filter admits, by a look at every memory.
     pub(crate) fn evaluate(&self, selection: &Selection, filter: &Filter) -> View {
         let mut view = View::default();
         let mut replaced = Vec::new();

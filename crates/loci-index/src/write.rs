@@ -30,8 +30,8 @@ const MEMBERS: Tag = Tag { kind: 43, part: 0 };
 /// For each model: row, components, length of the longest vector, length of the id, the id.
 const MODELS: Tag = Tag { kind: 44, part: 0 };
 
-/// The form of an index in a segment: memories in the order of their rows, names in that of their
-/// texts, threads in that of their keys, slots in their order. What is gone is left out.
+/// The form of an index in a segment: memories in the order of their rows, names in the order of
+/// their texts, threads in the order of their keys, slots in their order. What is gone is left out.
 struct Plan {
     /// Rows and old numbers, by new number.
     memories: Vec<(i64, u32)>,
@@ -274,7 +274,7 @@ impl Index {
             .try_for_each(|(row, _)| out.write(&row.to_ne_bytes()))
     }
 
-    /// Writes in which order those stand that replace others, and those that expire.
+    /// Writes the order of the memories that replace others, and of the memories that expire.
     fn write_orders(&self, plan: &Plan, out: &mut SectionWriter) -> io::Result<()> {
         let replacing = |(new, (_, old)): (u32, &(i64, u32))| {
             let supersedes = self.record(*old)?.supersedes()?;
