@@ -1,9 +1,9 @@
 //! JSON that other programs wrote, read even where it breaks the rules of JSON.
 //!
-//! Valid JSON is read by `serde_json` and costs nothing more. What `serde_json` refuses is
+//! Valid JSON is read by `serde_json` and costs nothing more. A text that `serde_json` refuses is
 //! [repaired](mod@repair) and read again: half of a surrogate pair becomes U+FFFD, `NaN` becomes
-//! `null`, and so on, because one wrong character must not lose the message around it. The number of
-//! repairs says that something was changed.
+//! `null`, and so on, because one wrong character must not lose the message around it. The number
+//! of repairs says that something was changed.
 //!
 //! ```
 //! let text = br#"{"said": "Tea \ud83c", "weight": NaN}"#;

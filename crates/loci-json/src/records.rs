@@ -1,10 +1,10 @@
-//! The objects in a line, also behind bytes that are none.
+//! The objects in a line, also behind other bytes.
 
 use serde_json::{StreamDeserializer, Value, de::SliceRead};
 
 use crate::repair::{End, repair};
 
-/// The most attempts at an object behind bytes that are none, so that a line without any costs little.
+/// The most attempts at an object behind other bytes, so that a line without any costs little.
 const ATTEMPTS_MAX: usize = 64;
 
 /// The objects of a line.
@@ -19,7 +19,7 @@ pub struct Records {
 }
 
 /// Returns the objects in a line: one, or several if two programs wrote at the same time. Behind
-/// bytes that are no object, the search goes on at the next `{` that begins one and is followed by
+/// bytes that are no object, the search goes on at the next `{` that starts one and is followed by
 /// another one or by the end of the line. Nothing is found in an array.
 pub fn records(line: &[u8]) -> Records {
     // Nearly every line is one object, which is read once and by itself: a stream of values takes
@@ -73,7 +73,7 @@ pub fn among(bytes: &[u8]) -> (Vec<Value>, u64) {
 /// An object, the number of repairs in it, and the bytes up to its end.
 type Object = (Value, u64, usize);
 
-/// Returns the object that the text begins with.
+/// Returns the object that the text starts with.
 fn object(text: &[u8]) -> Option<Object> {
     let mut values: StreamDeserializer<'_, SliceRead<'_>, Value> =
         serde_json::Deserializer::from_slice(text).into_iter();

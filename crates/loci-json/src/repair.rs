@@ -45,7 +45,7 @@ pub struct Repair {
     pub end: usize,
 }
 
-/// Repairs the value that a text begins with; `None` if it cannot be repaired. Takes a time that
+/// Repairs the value that a text starts with; `None` if it cannot be repaired. Takes a time that
 /// grows with the length of the text.
 pub fn repair(text: &[u8], end: End) -> Option<Repair> {
     let mut scanner = Scanner {
@@ -156,7 +156,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Begins a value with this byte; returns what may come after it.
+    /// Starts a value with this byte; returns what may come after it.
     fn begin(&mut self, byte: u8) -> Option<Next> {
         match byte {
             b'{' | b'[' if self.open.len() >= NESTING_MAX => self.deep()?,
@@ -259,7 +259,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Copies an escape sequence, which begins with a backslash.
+    /// Copies an escape sequence, which starts with a backslash.
     fn escape(&mut self) {
         match self.text.get(self.at + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
