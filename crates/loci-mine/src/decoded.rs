@@ -26,8 +26,7 @@ const UTF_16: [(&[u8], Unit); 2] = [
 ];
 
 /// Returns a file with the text of this one in UTF-8, and its bytes: itself, or one without a name
-/// that vanishes when it is closed. Of a compressed file that was cut off,
-/// what the decoder gives of it.
+/// that vanishes when it is closed. Of a compressed file that was cut off, what the decoder gives.
 ///
 /// # Errors
 /// [`Refusal::TooLarge`] for more than 1 GiB after decoding, `InvalidData` if nothing can be decoded,

@@ -1,5 +1,5 @@
-//! The one way in which files are opened here: plain files alone, without a wait, and no more of
-//! them than is asked for.
+//! The one way in which files are opened here: only plain files, without a wait, and no more bytes
+//! than are asked for.
 //!
 //! The paths come from checkouts, from hosts and from transcripts, so a file may be a link to a
 //! device without an end or a pipe into which no program writes. What is opened is looked at, never
@@ -132,8 +132,8 @@ fn open_plain(path: &Path) -> io::Result<File> {
 /// Reads all of a plain file.
 ///
 /// # Errors
-/// As those of [`open`], and [`Refusal::TooLarge`] for more than `bytes_max` bytes, of which no
-/// more are read.
+/// As for [`open`], and [`Refusal::TooLarge`] for more than `bytes_max` bytes, of which no more are
+/// read.
 pub fn read(path: &Path, links: Links, bytes_max: u64) -> io::Result<Vec<u8>> {
     read_open(open(path, links)?, bytes_max)
 }
@@ -155,7 +155,7 @@ fn read_open(file: File, bytes_max: u64) -> io::Result<Vec<u8>> {
 /// not compared where the system is not Unix.
 ///
 /// # Errors
-/// As those of [`read`], and [`Refusal::OtherOwner`] or [`Refusal::WritableByOthers`].
+/// As for [`read`], and [`Refusal::OtherOwner`] or [`Refusal::WritableByOthers`].
 pub fn read_own(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     #[cfg(unix)]
     let file = open_own(path)?;

@@ -66,7 +66,7 @@ const MADE_ENDINGS: &[&str] = &[".min.js", ".min.mjs", ".min.css", ".map"];
 const AVERAGE_LINE_BYTES_MAX: usize = 5_000;
 /// Bytes at the beginning of a file that show in nearly all cases whether it is text.
 const SAMPLE_BYTES: u64 = 8_192;
-/// How often a file is read that changes meanwhile.
+/// The number of readings of a file that changes while it is read.
 const TRIES: usize = 2;
 
 /// The files of a project.
@@ -75,10 +75,10 @@ pub struct Walked {
     /// Absolute paths of regular files that no ignore rule excludes, in the order of paths, with
     /// their size and time.
     pub files: Vec<(PathBuf, FileStamp)>,
-    /// What was passed over although it is no ignored file: links, special files, and what could
-    /// not be read.
+    /// The paths that were passed over although git ignores none: links, special files, and what
+    /// could not be read.
     pub passed_over: Vec<(PathBuf, Unread)>,
-    /// Whether the rules exclude the folder itself, so that there is nothing to read.
+    /// True if the rules exclude the folder itself, so that there is nothing to read.
     pub is_ignored: bool,
 }
 
@@ -107,7 +107,7 @@ pub enum Unread {
 /// A file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextFile {
-    /// What is in it.
+    /// Its content.
     pub text: String,
     /// Its size and time, as they were both before and after it was read.
     pub stamp: FileStamp,
@@ -128,7 +128,7 @@ pub fn walk(root: &Path) -> io::Result<Walked> {
     walk_with(root, users_excludes()?.as_deref())
 }
 
-/// All files of a folder, whatever git's rules say of them; hidden ones and links as in [`walk`].
+/// All files of a folder, whatever git's rules say; hidden ones and links as in [`walk`].
 ///
 /// # Errors
 /// As for [`walk`].
@@ -282,7 +282,7 @@ fn understood(bytes: Vec<u8>, stamp: FileStamp) -> Result<TextFile, Unread> {
     }
 }
 
-/// What bytes are that are no UTF-8: a text has no control characters but those of texts.
+/// Judges bytes that are no UTF-8: a text has only the control characters of texts.
 fn other_than_utf_8(bytes: &[u8]) -> Unread {
     let is_of_text = |byte: &u8| !matches!(byte, 0..=0x08 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
     if bytes.iter().all(is_of_text) {
@@ -300,9 +300,9 @@ pub fn stamp(path: &Path) -> io::Result<FileStamp> {
     fs::metadata(path).map(|metadata| stamp_of(&metadata))
 }
 
-/// Size and time, as far as a stamp can hold them. The time is that of the last change of the file
-/// or of what the system knows of it, because programs such as `cp -p` and editors restore the time
-/// of the last change of an edited file.
+/// Size and time, as far as a stamp can hold them. The time is the one of the last change of the
+/// file or of its data in the file system, because programs such as `cp -p` and editors restore the
+/// time of the last change of an edited file.
 pub(crate) fn stamp_of(metadata: &Metadata) -> FileStamp {
     let modified = metadata.modified().ok();
     let nanoseconds = modified.map_or(0, |modified| match modified.duration_since(UNIX_EPOCH) {

@@ -1,4 +1,4 @@
-//! What has become of files, by the rules of their project.
+//! The fate of files, by the rules of their project.
 
 #[cfg(test)]
 mod tests;
@@ -53,8 +53,8 @@ impl SourceTree for GitTree {
     }
 }
 
-/// Which folder it is, as far as the file system tells: where it lies, and when it was made, since
-/// what lies there on another drive may be at the same place of that.
+/// Returns the identity of a folder, as far as the file system tells: where it lies, and when it
+/// was made, since what lies there on another drive may be at the same place of that.
 fn identity(metadata: &Metadata) -> String {
     let made = metadata
         .created()
@@ -97,7 +97,7 @@ fn states(root: &str, paths: &[&str], users: Option<&Path>) -> Result<Vec<Source
         .collect()
 }
 
-/// What was found out in one call.
+/// The findings of one call.
 struct Judge<'a> {
     /// The folder of the project, without links.
     root: PathBuf,

@@ -38,8 +38,8 @@ pub struct UnpackedFile {
     pub path: PathBuf,
 }
 
-/// Returns true if a path is that of a zip archive, by its ending or by its first bytes. A file that
-/// cannot be read is none.
+/// Returns true if a path is that of a zip archive, by its ending or by its first bytes. A file
+/// that cannot be read is no archive.
 pub fn is_zip(path: &Path) -> bool {
     let is_named_so = path
         .extension()
@@ -59,8 +59,8 @@ impl Unpacked {
     ///
     /// # Errors
     /// `InvalidData` if the archive is damaged, encrypted or packed in a way that is unknown, or if
-    /// a name leads out of it; `FileTooLarge` beyond [`ZIP_ENTRIES_MAX`]
-    /// entries or [`ZIP_BYTES_MAX`] bytes in all unpacked files; whatever the system refuses. Then nothing
+    /// a name leads out of the folder; `FileTooLarge` beyond [`ZIP_ENTRIES_MAX`] entries or
+    /// [`ZIP_BYTES_MAX`] bytes in all unpacked files; whatever the system refuses. Then nothing
     /// stays unpacked.
     pub fn new(archive: &Path, wants: impl Fn(&str) -> bool) -> io::Result<Self> {
         Unpacked::within(archive, wants, Inner::PassedOver, ZIP_BYTES_MAX)
@@ -190,7 +190,7 @@ fn is_named_zip(name: &str) -> bool {
     ending.is_some_and(|ending| ending.eq_ignore_ascii_case(ENDING))
 }
 
-/// Returns the archive if no file of it needs a password.
+/// Returns the archive if no file in it needs a password.
 fn open(mut archive: ZipArchive<BufReader<File>>) -> Option<ZipArchive<BufReader<File>>> {
     let is_open = (0..archive.len()).all(|index| {
         let entry = archive.by_index_raw(index);
@@ -384,7 +384,7 @@ mod tests {
         let bytes_max = inner.len() as u64 + 1 + 6;
         let error = Unpacked::within(&path, wants, Inner::Unpacked, bytes_max - 2).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
-        // One that is larger than what is left is passed over, and not all of them refused.
+        // One that is larger than what is left is passed over, and the others are read.
         let small = Unpacked::within(&path, wants, Inner::Unpacked, 3).unwrap();
         assert_eq!(names(&small), ["a.json"]);
         let leads_out = bytes(&[("../a.json", b"[]")]);

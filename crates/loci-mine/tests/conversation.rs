@@ -1,5 +1,5 @@
-//! Samples of each form against what is expected of them (`LOCI_BLESS=1` writes that again), and
-//! what holds of all.
+//! Samples of each form against the expected result (`LOCI_BLESS=1` writes that again), and what
+//! holds of all.
 
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
@@ -12,7 +12,7 @@ use loci_core::Timestamp;
 use loci_mine::conversation::{self, Conversation, Format, Mark, Reading, Said};
 use proptest::prelude::*;
 
-/// The samples, each beside a file of what is expected of it.
+/// The samples, each beside a file with the expected result.
 const SAMPLES: [&str; 18] = [
     "chatgpt-broken.json",
     "chatgpt.json",
@@ -502,7 +502,7 @@ fn what_hooks_said_to_gemini_cli_is_not_said_by_a_person() {
     );
 }
 
-/// What was gathered in several readings.
+/// The results of several readings.
 #[derive(Debug, Default, PartialEq)]
 struct Gathered {
     messages: Vec<Said>,
@@ -655,7 +655,7 @@ fn what_does_not_grow_is_read_as_a_whole() {
     }
 }
 
-/// Under another name a file is known by what was read of it.
+/// Under another name a file is known by what was read.
 #[test]
 fn what_was_read_is_known_again() {
     for name in SAMPLES {
@@ -718,7 +718,7 @@ fn a_plain_transcript_beyond_the_limit_is_said_to_be_too_large() {
     assert_eq!(read(&scratch.path, None, u64::MAX), None);
 }
 
-/// Fences that nothing closes are searched for once, not once for each of them.
+/// Fences that nothing closes are searched for once, not once for each fence.
 #[test]
 fn many_open_fences_take_no_time() {
     let text = format!("User: one\nAssistant: two\n{}", "```text\n".repeat(200_000));

@@ -14,17 +14,17 @@ use super::citations::without_citations;
 use super::value::{Tally, kind_of_block, kinds, moment, title};
 use super::{Conversation, Gather};
 
-/// How the names of the tools begin that write documents for a person.
+/// The start of the names of tools that write documents for a person.
 const CANVAS: &str = "canmore.";
 /// The kinds of content that are for people.
 const TEXT_KINDS: [&str; 2] = ["text", "multimodal_text"];
 
-/// Whether only this form has such an element.
+/// Returns whether only this form has such an element.
 pub(super) fn tells(value: &Value) -> bool {
     value["mapping"].is_object()
 }
 
-/// What was gathered.
+/// The state of a reading.
 #[derive(Default)]
 pub(super) struct ChatGpt {
     conversations: Vec<Conversation>,
@@ -157,7 +157,7 @@ fn unsaid(message: &Value, speaker: &str, recipient: &str, kind: &str) -> Option
     }
 }
 
-/// The texts that a message to the canvas writes: a document, what takes the place of a part of it, or
+/// The texts that a message to the canvas writes: a document, what takes the place of a part, or
 /// comments.
 fn canvas(content: &Value) -> Vec<String> {
     let text = content["text"]
@@ -258,7 +258,7 @@ impl<'a> Tree<'a> {
     }
 
     /// The way from each root to an end, then each other way from where it leaves those before it.
-    /// Every node is in one of them, those too that are in a circle.
+    /// Every node is in one branch, even if it is in a circle.
     fn branches(&mut self) -> Vec<Vec<&'a str>> {
         let mut seen = HashSet::new();
         let mut branches = Vec::new();

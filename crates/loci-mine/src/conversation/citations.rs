@@ -10,7 +10,7 @@ const END: char = '\u{e201}';
 const SEPARATOR: char = '\u{e202}';
 const OLDER: [char; 3] = ['【', '】', '†'];
 
-/// The text with each mark as what a person reads of it: the text that a reference has for it, the
+/// The text with each mark as what a person reads there: the text that a reference has for it, the
 /// name of a thing, the title of a link, or nothing.
 pub(super) fn without_citations<'a>(text: &'a str, references: &Value) -> Cow<'a, str> {
     if !text.contains([BEGIN, END, SEPARATOR, OLDER[0]]) {

@@ -15,12 +15,12 @@ const WRITERS: [(&str, &[&str]); 3] = [
 ];
 const TEXT_KINDS: [&str; 2] = ["text", "voice_note"];
 
-/// Whether only this form has such an element.
+/// Returns whether only this form has such an element.
 pub(super) fn tells(value: &Value) -> bool {
     value["chat_messages"].is_array()
 }
 
-/// What was gathered.
+/// The state of a reading.
 #[derive(Default)]
 pub(super) struct ClaudeAi {
     conversations: Vec<Conversation>,
@@ -70,7 +70,7 @@ fn said(message: &Value, conversation: &mut Conversation, tally: &mut Tally) -> 
             conversation.say(speaker, at, text);
         }
     }
-    // Where there are blocks, `text` is what a program that does not know all of them would show.
+    // Where there are blocks, `text` is what a program that does not know all blocks would show.
     let is_told = if conversation.messages.len() == before {
         let texts = texts(&message["text"], &[], tally);
         for text in texts.iter().flatten() {

@@ -49,7 +49,7 @@ const SETTINGS: [&str; 18] = [
     "usage",
     "vim",
 ];
-/// The words of the program before those of a person, in the result of a tool that was refused.
+/// The words of the program before a person's, in the result of a tool that was refused.
 const REFUSALS: [&str; 3] = [
     "To tell you how to proceed, the user said:",
     "The user provided the following reason for the rejection:",
@@ -57,7 +57,7 @@ const REFUSALS: [&str; 3] = [
 ];
 /// The words of the program after them.
 const AFTER_REFUSAL: &str = "\n\nNote: The user's next message may";
-/// How the answers to questions begin and end in the result of a tool.
+/// The start and the end of the answers to questions in the result of a tool.
 const ANSWERED: [&str; 2] = [
     "User has answered your questions:",
     "Your questions have been answered:",
@@ -69,7 +69,7 @@ const PLANS: [(&str, &str); 2] = [
     ("## Approved Plan:", "assistant"),
 ];
 
-/// Types of further events that a transcript may begin with.
+/// Types of further events that a transcript may start with.
 const KINDS: [&str; 10] = [
     "agent-name",
     "ai-title",
@@ -83,7 +83,7 @@ const KINDS: [&str; 10] = [
     "system",
 ];
 
-/// Whether only this form has such a line.
+/// Returns whether only this form has such a line.
 pub(super) fn tells(line: &Value) -> bool {
     let Some(kind) = line["type"].as_str() else {
         return false;
@@ -97,7 +97,7 @@ pub(super) fn tells(line: &Value) -> bool {
     }
 }
 
-/// What was gathered.
+/// The state of a reading.
 #[derive(Default)]
 pub(super) struct ClaudeCode {
     conversation: Conversation,
@@ -155,7 +155,7 @@ impl ClaudeCode {
         Some(())
     }
 
-    /// What was written while the model worked.
+    /// Takes what was written while the model worked.
     fn queued(&mut self, event: &Value, attachment: &Value) -> Option<()> {
         if attachment["type"] != "queued_command" {
             return Some(());

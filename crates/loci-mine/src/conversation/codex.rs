@@ -1,8 +1,8 @@
 //! Codex: `~/.codex/sessions/**/rollout-*.jsonl`. Today each line is an envelope (`timestamp`,
-//! `type`, `payload`), and what was said stands in those of the type `response_item`; the events
+//! `type`, `payload`), and what was said stands in lines of the type `response_item`; the events
 //! beside them repeat it for the screen. Until 2025 the lines were such items themselves, without a
 //! time, after a first line about the session; before that a session was one JSON document
-//! (`rollout-*.json`). The first line says whether a person or a program began the session.
+//! (`rollout-*.json`). The first line says whether a person or a program started the session.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use super::marks::CODEX;
 use super::value::{Tally, answers, kind_of_block, kinds, moment, texts, title};
 use super::{Conversation, Gather};
 
-/// What an envelope holds.
+/// The types of envelopes.
 const ENVELOPES: [&str; 5] = [
     "session_meta",
     "response_item",
@@ -21,7 +21,7 @@ const ENVELOPES: [&str; 5] = [
 const TEXT_KINDS: [&str; 3] = ["input_text", "output_text", "text"];
 /// Kinds of threads that belong to a person.
 const THREADS_OF_PERSONS: [&str; 2] = ["main", "user"];
-/// Words for who began a session, if no person did.
+/// Words for who started a session, if no person did.
 const PROGRAMS: [&str; 8] = [
     "compact",
     "guardian",
@@ -35,7 +35,7 @@ const PROGRAMS: [&str; 8] = [
 /// The tool that asks a person.
 const QUESTION_TOOLS: [&str; 2] = ["ask_user", "request_user_input"];
 
-/// Whether only this form has such a line.
+/// Returns whether only this form has such a line.
 pub(super) fn tells(line: &Value) -> bool {
     let is_envelope = line["payload"].is_object()
         && line["type"]
@@ -47,17 +47,17 @@ pub(super) fn tells(line: &Value) -> bool {
     is_envelope || is_message || line["record_type"] == "state"
 }
 
-/// Whether only the oldest form has such a document.
+/// Returns whether only the oldest form has such a document.
 pub(super) fn tells_document(value: &Value) -> bool {
     value["session"].is_object() && value["items"].is_array()
 }
 
-/// What was gathered.
+/// The state of a reading.
 #[derive(Default)]
 pub(super) struct Codex {
     conversation: Conversation,
     tally: Tally,
-    /// Whether a program began the session; none before its first line.
+    /// True if a program started the session; `None` before its first line.
     is_helper: Option<bool>,
     /// The calls of the tool that asks a person.
     questions: Vec<String>,

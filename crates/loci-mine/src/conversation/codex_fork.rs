@@ -1,4 +1,4 @@
-//! A session of Codex that was forked from another begins with a copy of what was said there. The
+//! A session of Codex that was forked from another starts with a copy of what was said there. The
 //! program writes the copy with new times, so that only the other session tells what is one.
 
 use std::fs;
@@ -92,7 +92,7 @@ impl Fork {
                 return Some(path);
             }
         }
-        // The last days come first, since most forks are of them.
+        // The last days come first, because most forks are from these days.
         folders.sort_unstable_by(|left, right| right.cmp(left));
         let mut folders = folders.iter().filter(|_| depth > 0);
         folders.find_map(|inner| self.find(inner, fork, depth - 1, left))

@@ -8,10 +8,10 @@ use super::{Conversation, Gather};
 
 /// Sources of messages that no person wrote, each also as the beginning of a longer name.
 const SYSTEM_SOURCES: [&str; 4] = ["autopilot", "schedule", "skill", "system"];
-/// How a message begins in which the program tells the model of a skill.
+/// The start of a message in which the program tells the model about a skill.
 const SKILL_BEGINS: &str = "<skill-context";
 
-/// Whether only this form has such a line.
+/// Returns whether only this form has such a line.
 pub(super) fn tells(line: &Value) -> bool {
     let data = &line["data"];
     match line["type"].as_str() {

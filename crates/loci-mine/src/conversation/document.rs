@@ -1,6 +1,6 @@
 //! Forms that are one JSON document: an array, whose elements are read one after another, so that
 //! one that is broken spoils no other and never more than one is in memory; or a single object, as
-//! if it were an array of it.
+//! if it were in an array.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -87,13 +87,13 @@ fn form_of(value: &Value, path: &Path) -> Option<(Format, Box<dyn Gather>)> {
 struct Elements<R> {
     input: R,
     element: Vec<u8>,
-    /// Whether it is a single object, which ends with the file.
+    /// True if it is a single object, which ends with the file.
     is_object: bool,
     is_at_end: bool,
 }
 
 impl<R: BufRead> Elements<R> {
-    /// None if the file begins with neither an array nor an object.
+    /// None if the file starts with neither an array nor an object.
     fn new(mut input: R) -> io::Result<Option<Self>> {
         if input.fill_buf()?.starts_with(BYTE_ORDER_MARK) {
             input.consume(BYTE_ORDER_MARK.len());
@@ -120,7 +120,8 @@ impl<R: BufRead> Elements<R> {
         }
     }
 
-    /// What is in the next one: a value, or those in it if it is broken. The last one may be cut off.
+    /// Returns the next element: a value, or the objects in it if it is broken. The last one may be
+    /// cut off.
     fn next(&mut self) -> io::Result<Option<Records>> {
         self.element.clear();
         let (mut depth, mut is_string, mut is_escaped) = (0_u64, false, false);
@@ -176,7 +177,7 @@ impl<R: BufRead> Elements<R> {
                 is_broken: false,
             };
         }
-        // A quotation mark that is missing joins it with those that follow.
+        // A quotation mark that is missing joins it with the elements that follow.
         let (values, repairs) = loci_json::among(&self.element);
         Records {
             values,

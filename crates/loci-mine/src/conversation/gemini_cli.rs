@@ -15,29 +15,29 @@ use crate::plain_file;
 
 /// Bytes of a file that names the folder of a project.
 const PROJECT_FILE_BYTES_MAX: u64 = 1 << 20;
-/// Where the text of files begins that a message refers to.
+/// The start of the text of files that a message refers to.
 const FILES_BEGIN: &str = "--- Content from referenced files ---";
 
-/// Whether only this form has such a line, or such a document.
+/// Returns whether only this form has such a line, or such a document.
 pub(super) fn tells(value: &Value) -> bool {
     value["sessionId"].is_string()
         && value["type"].is_null()
         && (value["projectHash"].is_string() || value["messages"].is_array())
 }
 
-/// Whether only `logs.json` has such an element.
+/// Returns whether only `logs.json` has such an element.
 pub(super) fn tells_log(value: &Value) -> bool {
     value["sessionId"].is_string() && value["messageId"].is_number() && value["message"].is_string()
 }
 
-/// What was gathered of a session.
+/// The state of the reading of a session.
 #[derive(Default)]
 pub(super) struct GeminiCli {
     title: Option<String>,
     folder: Option<String>,
     /// The head says that a model, not a person, spoke to the model.
     is_helper: bool,
-    /// What was said in each message when it was last written.
+    /// The parts of each message when it was last written.
     messages: Vec<Vec<Said>>,
     /// Where those are, by id.
     places: HashMap<String, usize>,
@@ -159,7 +159,7 @@ fn asked(call: &Value, said: &mut Conversation) -> Option<()> {
     Some(())
 }
 
-/// What a person said of a prompt as the program gives it to hooks and to the model.
+/// Returns the words of the person in a prompt as the program gives it to hooks and to the model.
 pub(super) fn prompt(text: &str) -> Option<&str> {
     GEMINI_CLI.spoken(text, false)
 }
@@ -218,7 +218,7 @@ impl Gather for GeminiCli {
     }
 }
 
-/// What was gathered of `logs.json`: a conversation for each session.
+/// The state of the reading of `logs.json`: a conversation for each session.
 #[derive(Default)]
 pub(super) struct Log(Threads, Tally);
 

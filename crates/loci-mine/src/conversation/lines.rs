@@ -107,7 +107,7 @@ fn read_with(
     }))
 }
 
-/// How far lines were taken.
+/// The extent to which lines were taken.
 struct Taken {
     end: u64,
     has_more: bool,
@@ -134,7 +134,7 @@ fn take_lines(
     };
     while let Some(line) = lines.next()? {
         let found = line.records();
-        // What is still being written is read when it is whole.
+        // A line that is still being written is read when it is whole.
         if !line.is_ended && found.is_broken {
             break;
         }
@@ -171,13 +171,13 @@ pub(super) fn folder(source: &mut Source<'_>) -> io::Result<Option<String>> {
 
 /// The last message in the last part of such a file, behind its first `from` bytes.
 pub(super) fn last_said(source: &mut Source<'_>, from: u64) -> io::Result<Option<Said>> {
-    // Its messages alone do not tell the form.
+    // Its messages do not tell the form by themselves.
     let is_of_gemini_cli = head(source)?.is_some_and(|head| head.format == Format::GeminiCli);
     let start = source.bytes.saturating_sub(TAIL_BYTES_MAX).max(from);
     let mut tail = Vec::new();
     source.from(start)?.read_to_end(&mut tail)?;
     Ok(tail.rsplit(|byte| *byte == b'\n').find_map(|line| {
-        // The first line may begin before this part, and the last may not be whole yet.
+        // The first line may start before this part, and the last may not be whole yet.
         let (value, _) = loci_json::from_slice(trimmed(line)).ok()?;
         let mut gather: Box<dyn Gather> = if is_of_gemini_cli {
             Box::new(GeminiCli::default())
@@ -259,11 +259,11 @@ struct Lines<R> {
 
 /// A line.
 struct Line<'a> {
-    /// What is in it, but for white space around it; of one that is too long, its beginning.
+    /// Its content without white space around it; of one that is too long, its beginning.
     text: &'a [u8],
-    /// How many bytes it has, with its end.
+    /// Its number of bytes, with its end.
     bytes: u64,
-    /// Whether its end is there.
+    /// True if its end is there.
     is_ended: bool,
 }
 

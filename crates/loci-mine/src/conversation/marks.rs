@@ -1,5 +1,5 @@
-//! What programs put into the words of a person, by host: one table for each, and one rule for what
-//! no table knows.
+//! The texts that programs put into the words of a person, by host: one table for each, and one
+//! rule for what no table knows.
 
 /// The texts that a host puts where a person speaks, e.g. the context of an editor.
 pub(super) struct Marks {
@@ -7,11 +7,11 @@ pub(super) struct Marks {
     pub(super) elements: &'static [&'static str],
     /// Elements that hold what a person said elsewhere, e.g. in a chat.
     pub(super) carriers: &'static [&'static str],
-    /// How words of the program begin that stand in no element.
+    /// The starts of the program's words that stand in no element.
     pub(super) begins: &'static [&'static str],
     /// Whole texts of the program.
     pub(super) texts: &'static [&'static str],
-    /// How what the program knows of the person's work begins, and the lines behind which the
+    /// The starts of what the program knows about the person's work, and the lines behind which the
     /// person's request follows.
     pub(super) preambles: &'static [&'static str],
     pub(super) requests: &'static [&'static str],
@@ -135,8 +135,8 @@ pub(super) static GEMINI_CLI: Marks = Marks {
 };
 
 impl Marks {
-    /// What a person said of a text: not what the program put before, after or around it. None if
-    /// nothing is left. A text with no mark is as it was.
+    /// Returns the words of the person in a text: not what the program put before, after or around
+    /// it. None if nothing is left. A text with no mark is as it was.
     ///
     /// A text that is nothing but elements with names such as no document has (`<new-thing>`,
     /// `<new_thing>`) is of the program even if no table knows these, unless the host says that it
@@ -192,8 +192,8 @@ impl Marks {
         inner.split_once(&end).map(|(_, after)| after)
     }
 
-    /// What precedes the element that the text ends with, if it begins a line: else a person may be
-    /// speaking of it.
+    /// Returns the text before the element at its end, if the element starts a line: else a person
+    /// may be speaking about it.
     fn before_element<'a>(&self, text: &'a str) -> Option<&'a str> {
         let name = self.elements.iter().find(|name| {
             text.strip_suffix('>')
@@ -220,13 +220,13 @@ pub(super) fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
         .map(|(inner, _)| inner)
 }
 
-/// Whether what follows a `<` is the name of an element and its end.
+/// Returns whether what follows a `<` is the name of an element and its end.
 fn is_named(text: &str, name: &str) -> bool {
     text.strip_prefix(name)
         .is_some_and(|rest| rest.starts_with(['>', ' ', '\n', '\r', '/']))
 }
 
-/// Whether the text is a single tag of an element whose other one stands in another text.
+/// Returns whether the text is a single tag of an element whose other one stands in another text.
 fn is_tag(text: &str, name: &str) -> bool {
     let Some(inner) = text
         .strip_prefix('<')
@@ -239,8 +239,8 @@ fn is_tag(text: &str, name: &str) -> bool {
     !inner.contains('\n') && (inner == name || is_named(inner, name) && !inner.contains("</"))
 }
 
-/// Whether the text is nothing but elements with names such as no document has: in lower case, of
-/// several words.
+/// Returns whether the text is nothing but elements with names such as no document has: in lower
+/// case, of several words.
 fn is_wrapped(text: &str) -> bool {
     let mut rest = text;
     while !rest.is_empty() {

@@ -39,7 +39,7 @@ const VALUE_BYTES_MAX: u64 = 64 << 20;
 /// and take no room.
 const GROWING_BYTES_MAX: u64 = 4 << 30;
 const WHOLE_BYTES_MAX: u64 = 1 << 30;
-/// What some programs put before a text in UTF-8.
+/// The mark that some programs put before a text in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Bytes before a mark that tell whether a file has changed there.
 const MARK_BYTES: u64 = 4096;
@@ -63,7 +63,7 @@ pub enum Format {
     ChatGpt,
     /// The export of Slack: a file of messages for each day in a folder for each channel.
     Slack,
-    /// Text in which lines begin with a speaker (`Ann: ...`) or with `>` for what a person says.
+    /// Text in which lines start with a speaker (`Ann: ...`) or with `>` for what a person says.
     Plain,
 }
 
@@ -81,21 +81,21 @@ pub struct Said {
 /// A conversation, or the next part of one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Conversation {
-    /// What tells it from the others of its form, in this file and in later exports; empty if a
+    /// The id that tells it from others of its form, in this file and in later exports; empty if a
     /// file is one conversation, and `#` with its number in the file if it has no name that lasts.
-    /// A branch of a tree of messages is a conversation of its own, which begins where it leaves
+    /// A branch of a tree of messages is a conversation of its own, which starts where it leaves
     /// the one before it.
     pub id: String,
-    /// What it is called, where it is called something.
+    /// Its title, if it has one.
     pub title: Option<String>,
     /// The folder that the work was in, where the transcript tells.
     pub folder: Option<String>,
-    /// What was said, in order. Each text of a message that has several, with something else
-    /// between them, is one.
+    /// Its messages, in order. Each text of a message that has several, with something else between
+    /// them, is one.
     pub messages: Vec<Said>,
 }
 
-/// What was read of a file.
+/// The conversations that were read from a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transcript {
     /// Its form.
@@ -104,21 +104,21 @@ pub struct Transcript {
     pub conversations: Vec<Conversation>,
     /// Its size and time.
     pub stamp: FileStamp,
-    /// What was read, and what tells that this part has not changed.
+    /// The part that was read, and the sign that it has not changed.
     pub mark: Mark,
-    /// Whether there is more to read now.
+    /// True if there is more to read now.
     pub has_more: bool,
-    /// Lines or messages that are none of the form, and were passed over.
+    /// Lines or messages that are not of the form, and were passed over.
     pub broken: u64,
     /// Characters and values that are no valid JSON, and were [repaired](loci_json::repair()).
     pub repairs: u64,
     /// Attachments whose text is among the messages.
     pub attachments: u64,
-    /// What is in it beside the messages, by kind.
+    /// The numbers of other things in it, by kind.
     pub left_out: LeftOut,
 }
 
-/// How far a file was read.
+/// The extent to which a file was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
     /// Its bytes up to the end of the last line that was read; all of a file that is one document.
@@ -172,7 +172,8 @@ impl Format {
         Format::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// Whether such a file grows line by line, so that it can be read on from where it was left.
+    /// Returns whether such a file grows line by line, so that it can be read on from where it was
+    /// left.
     pub const fn grows(self) -> bool {
         matches!(
             self,
@@ -181,16 +182,16 @@ impl Format {
     }
 }
 
-/// A transcript, and where the reading began.
+/// A transcript, and where the reading started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
-    /// What was read.
+    /// The transcript that was read.
     pub transcript: Transcript,
-    /// Whether it was read from its beginning.
+    /// True if it was read from its beginning.
     pub is_from_start: bool,
 }
 
-/// Reads a transcript, on from `mark` where the file still begins with what was read then and its
+/// Reads a transcript, on from `mark` where the file still starts with what was read then and its
 /// form grows; else from its beginning (`is_from_start`). Reads at most about `bytes_max` bytes of
 /// a form that grows: whole lines, and one at least. A line, or an element of a document, of more
 /// than 64 MiB is broken. None if the file is no transcript of any form, or no plain file; links
@@ -247,7 +248,7 @@ pub fn read(path: &Path, mark: Option<Mark>, bytes_max: u64) -> io::Result<Optio
 }
 
 /// The first folder that a transcript of a line for each event names, which is where its work
-/// began: the same, however much the file has grown. Of a session of Gemini CLI, the folder that
+/// started: the same, however much the file has grown. Of a session of Gemini CLI, the folder that
 /// the program notes beside it. None if the first MiB names none, or it is no such file. Reads no
 /// further than to that folder.
 ///
@@ -277,13 +278,14 @@ pub fn last_answer(path: &Path, from: u64) -> io::Result<Option<String>> {
         .map(|said| said.text))
 }
 
-/// What a person said of the prompt of a session: Gemini CLI puts what hooks said before and after
-/// it. None if nothing is left.
+/// Returns the words of the person in the prompt of a session: Gemini CLI puts what hooks said
+/// before and after it. None if nothing is left.
 pub fn prompt(text: &str) -> Option<&str> {
     gemini_cli::prompt(text)
 }
 
-/// Whether a file begins with what was read up to a mark or, of a form that does not grow, is that.
+/// Returns whether a file starts with what was read up to a mark or, of a form that does not grow,
+/// is that.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -298,11 +300,11 @@ pub fn goes_on(path: &Path, format: Format, mark: Mark) -> io::Result<bool> {
         && (source.mark(mark.bytes)? == mark || source.hash(0..mark.bytes)? == mark.hash))
 }
 
-/// A file as it was when its reading began: what is added meanwhile is not seen.
+/// A file as it was when its reading started: what is added later is not seen.
 struct Source<'a> {
     /// In UTF-8.
     file: File,
-    /// How many bytes that has.
+    /// The number of bytes that it had.
     bytes: u64,
     path: &'a Path,
     stamp: FileStamp,
@@ -335,13 +337,13 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// What is in it from there on.
+    /// Returns a reader of its content from there on.
     fn from(&mut self, start: u64) -> io::Result<io::Take<&mut File>> {
         self.file.seek(SeekFrom::Start(start))?;
         Ok((&mut self.file).take(self.bytes.saturating_sub(start)))
     }
 
-    /// SHA-256 of a part of it.
+    /// The SHA-256 of one of its parts.
     fn hash(&mut self, bytes: Range<u64>) -> io::Result<ContentHash> {
         let mut part = self.from(bytes.start)?.take(bytes.end - bytes.start);
         let mut hash = Sha256::new();
@@ -354,7 +356,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Whether it still begins with what was read.
+    /// Returns whether it still starts with what was read.
     fn begins_with(&mut self, mark: Mark) -> io::Result<bool> {
         Ok(mark.bytes <= self.bytes && self.mark(mark.bytes)? == mark)
     }
@@ -368,7 +370,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// What is in a file that is read as a whole.
+/// The content of a file that is read as a whole.
 struct Whole {
     format: Format,
     conversations: Vec<Conversation>,
@@ -382,7 +384,7 @@ trait Gather {
     /// Takes one.
     fn take(&mut self, value: &Value);
 
-    /// Takes what an earlier reading began with, where this one goes on.
+    /// Takes what an earlier reading started with, where this one goes on.
     fn resume(&mut self, _head: &Value) {}
 
     /// The first folder that they name, of a form whose files are about one.
@@ -390,6 +392,6 @@ trait Gather {
         None
     }
 
-    /// The conversations in all of them, and what was counted.
+    /// The conversations in all readings, and what was counted.
     fn finish(self: Box<Self>) -> (Vec<Conversation>, Tally);
 }

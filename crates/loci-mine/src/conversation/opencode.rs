@@ -14,7 +14,7 @@ use crate::plain_file::{self, Links};
 /// The most files of the messages and parts of one session.
 const FILES_MAX: usize = 100_000;
 
-/// Whether only this form has such a document: an export, or the head of a session.
+/// Returns whether only this form has such a document: an export, or the head of a session.
 pub(super) fn tells(value: &Value) -> bool {
     let is_export = || {
         let messages = value["messages"].as_array();

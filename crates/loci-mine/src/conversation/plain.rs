@@ -1,6 +1,6 @@
-//! Plain text: lines that begin with a speaker (`Ann: ...`, `**Ann:** ...`) begin a message, which
-//! goes on until the next one; or lines that begin with `>` are what a person asked, and what
-//! follows is the answer, as terminals show it. Code between fences begins no message.
+//! Plain text: lines that start with a speaker (`Ann: ...`, `**Ann:** ...`) start a message, which
+//! goes on until the next one; or lines that start with `>` are what a person asked, and what
+//! follows is the answer, as terminals show it. Code between fences starts no message.
 
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -26,7 +26,7 @@ const MODELS: [&str; 9] = [
 ];
 /// Of those, the ones that a program writes in lower case.
 const ROLES: [&str; 3] = ["user", "human", "assistant"];
-/// What stands before a colon and speaks for nobody, in lower case.
+/// Words that stand before a colon and name no speaker, in lower case.
 const NO_SPEAKERS: [&str; 22] = [
     "author",
     "bcc",
@@ -56,7 +56,8 @@ const NAME_WORDS_MAX: usize = 4;
 /// Lines with something in them that may stand before the first message of a person and a model: a
 /// title, a date.
 const HEAD_LINES_MAX: usize = 20;
-/// How often a name must begin a line, and a question have an answer, to be no chance.
+/// The number of times that a name must start a line, and a question have an answer, to be no
+/// chance.
 const TURNS_MIN: usize = 2;
 
 /// Reads such a file; none if it is no conversation.
@@ -150,7 +151,7 @@ fn by_speakers<'a>(lines: &[&'a str], is_code: &[bool]) -> Option<Vec<Message<'a
     Some(messages)
 }
 
-/// The speaker that a line begins with, and what follows.
+/// The speaker that a line starts with, and what follows.
 fn turn(line: &str) -> Option<(&str, &str)> {
     let (name, said) = match line.strip_prefix("**") {
         Some(bold) => {
@@ -186,7 +187,7 @@ fn speaker<'a>(name: &'a str, key: &str) -> &'a str {
     }
 }
 
-/// The messages, if the text begins with a question and there are several that have answers.
+/// The messages, if the text starts with a question and there are several that have answers.
 fn by_questions<'a>(lines: &[&'a str], is_code: &[bool]) -> Option<Vec<Message<'a>>> {
     let mut messages: Vec<Message<'_>> = Vec::new();
     for (line, is_code) in lines.iter().zip(is_code) {
@@ -208,7 +209,7 @@ fn by_questions<'a>(lines: &[&'a str], is_code: &[bool]) -> Option<Vec<Message<'
     (answers >= TURNS_MIN).then_some(messages)
 }
 
-/// What a person asked in a line, with its end.
+/// Returns the question of a person in a line, with its end.
 fn question(line: &str) -> Option<&str> {
     let asked = line.strip_prefix('>')?;
     asked

@@ -14,7 +14,7 @@ use super::value::{Tally, Threads, kinds, moment, title};
 use super::{Conversation, Gather, VALUE_BYTES_MAX};
 use crate::plain_file::{self, Links};
 
-/// Kinds of messages that somebody said. The others tell what became of the channel.
+/// Kinds of messages that a person or a program said. The others tell what became of the channel.
 const SAID: [&str; 6] = [
     "bot_message",
     "file_comment",
@@ -24,7 +24,7 @@ const SAID: [&str; 6] = [
     "thread_broadcast",
 ];
 
-/// Whether only this form has such an element.
+/// Returns whether only this form has such an element.
 pub(super) fn tells(value: &Value) -> bool {
     value["type"] == "message"
         && value["ts"]
@@ -32,7 +32,7 @@ pub(super) fn tells(value: &Value) -> bool {
             .is_some_and(|ts| ts.parse::<f64>().is_ok())
 }
 
-/// What was gathered.
+/// The state of a reading.
 pub(super) struct Slack {
     channel: String,
     day: String,
@@ -108,13 +108,13 @@ impl Slack {
         Some(())
     }
 
-    /// What is said in a message, in words as people read them, each with its speaker if that is
-    /// another one than that of the message.
+    /// Returns the texts of a message, in words as people read them, each with its speaker if that
+    /// is not the speaker of the message.
     fn texts(&mut self, message: &Value) -> Vec<(Option<String>, String)> {
         let mut texts = Vec::new();
         let text = of_markup(message["text"].as_str().unwrap_or_default(), &self.names);
         let blocks = self.blocks(&message["blocks"]);
-        // The blocks repeat the text of a person; that of a program may be a short form of them.
+        // The blocks repeat the text of a person; the text of a program may be their short form.
         let is_of_program = message["bot_id"].is_string();
         let is_longer = is_of_program && blocks.len() > text.len();
         let is_repeated = is_longer && blocks.contains(text.trim());
@@ -210,7 +210,7 @@ impl Slack {
         lines.join("\n")
     }
 
-    /// What they are called, else their id.
+    /// Returns the name of a person or program, else the id.
     fn speaker(&self, message: &Value) -> Option<String> {
         let id = message["user"].as_str();
         let known = id.and_then(|id| self.names.people.get(id).cloned());

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-/// The escapes of Slack, and those that other programs add. `&amp;` is the last one, since what it
-/// stands for begins no other.
+/// The escapes of Slack, and the ones that other programs add. `&amp;` is the last one, because
+/// what it stands for starts no other.
 const ESCAPES: [(&str, &str); 5] = [
     ("&lt;", "<"),
     ("&gt;", ">"),

@@ -1,4 +1,4 @@
-//! What the forms of JSON have in common.
+//! The parts that the forms of JSON have in common.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,11 +20,11 @@ pub type LeftOut = BTreeMap<&'static str, u64>;
 /// The counts beside the messages.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Tally {
-    /// Messages, or parts of them, that are none of the form.
+    /// Messages or parts that are not of the form.
     pub(super) broken: u64,
     /// Attachments whose text is filed.
     pub(super) attachments: u64,
-    /// What is no word of a person or of a model for a person.
+    /// The numbers of things that are no words of a person or of a model for a person.
     pub(super) left_out: LeftOut,
 }
 
@@ -185,7 +185,7 @@ impl Conversation {
 /// Conversations whose messages stand in one row.
 #[derive(Default)]
 pub(super) struct Threads {
-    /// In the order in which they began.
+    /// In the order in which they started.
     pub(super) conversations: Vec<Conversation>,
     places: HashMap<String, usize>,
 }

@@ -47,7 +47,7 @@ pub(super) fn core_value(configuration: &str, key: &str) -> Option<String> {
     of_core.next().map(|entry| entry.value)
 }
 
-/// Whether a value means true.
+/// Returns whether a value means true.
 pub(super) fn is_true(value: &str) -> bool {
     ["true", "yes", "on", "1"]
         .iter()

@@ -1,4 +1,4 @@
-//! Which project a folder is of.
+//! The project that a folder is of.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::remote::Remote;
 use super::repository::{Repository, mark_of};
 
 /// Folders that hold the worktrees of agents, and which part of the path is the project: the one
-/// before them, or the one behind. A worktree that is removed is known by its path alone.
+/// before them, or the one behind. A worktree that is removed is known only by its path.
 const WORKTREES: [(&str, Side); 6] = [
     ("/.claude/worktrees/", Side::Before),
     ("/.gemini/worktrees/", Side::Before),
@@ -38,13 +38,13 @@ pub struct Project {
     /// The path of its folder on this machine, or of a bare repository, in the form in which two
     /// paths of one folder are the same text. The folder need not exist.
     pub place: String,
-    /// What tells that folder from others on this machine if it is renamed; none if it does not
-    /// exist, or the system does not tell.
+    /// The mark that tells that folder from others on this machine if it is renamed; `None` if it
+    /// does not exist, or the system does not tell.
     pub mark: Option<String>,
     /// The remote of its repository: `host/path` on a server, without user and password, or the place
     /// of a repository on this machine.
     pub remote: Option<String>,
-    /// The first commit, of a repository that began here.
+    /// The first commit, of a repository that started here.
     pub root_commit: Option<String>,
     /// The path of the worktree that the folder is in, if it is not the main one, or of a folder that
     /// does not exist.
@@ -57,7 +57,7 @@ pub struct Project {
 
 impl Project {
     /// The project that a folder is of. The path may be one of another system, or of a folder that
-    /// does not exist; then it alone tells the project.
+    /// does not exist; then only the path tells the project.
     pub fn of(folder: &Path) -> Self {
         let folder = local_folder(folder);
         match Repository::of(&folder) {

@@ -38,9 +38,9 @@ pub struct Plan {
     pub rooms: Vec<(String, Vec<String>)>,
 }
 
-/// What a folder proposes: a room for each folder at its top that holds files to read. Their names
-/// are those of the folders in lower case, with `_` for spaces and hyphens; folders whose names are
-/// the same then share a room.
+/// Proposes the plan of a folder: a room for each folder at its top that holds files to read. Rooms
+/// have the names of the folders in lower case, with `_` for spaces and hyphens; folders whose
+/// names are the same then share a room.
 ///
 /// # Errors
 /// As for [`walk`].
@@ -73,8 +73,8 @@ pub fn propose(root: &Path) -> io::Result<Plan> {
     })
 }
 
-/// The folders whose plans may be about what happens in a folder, the nearest first: itself and
-/// those above it, up to the top of its repository; itself alone if it is in none.
+/// The folders whose plans may be about what happens in a folder, the nearest first: itself and the
+/// folders above it, up to the top of its repository; only itself if it is in none.
 pub fn plan_folders(folder: &Path) -> impl Iterator<Item = &Path> {
     let top = top_of(folder).unwrap_or(folder);
     folder

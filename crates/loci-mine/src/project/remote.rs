@@ -1,4 +1,4 @@
-//! Which repository the URL of a remote names, whichever way it is reached.
+//! The repository that the URL of a remote names, whichever way it is reached.
 
 use std::path::Path;
 

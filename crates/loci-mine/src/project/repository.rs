@@ -1,4 +1,4 @@
-//! Which repository of git a folder is in, from the files of git alone.
+//! The repository of git that a folder is in, only from the files of git.
 //!
 //! No program runs: a hook waits for this, and a checkout could name the program. A file that names
 //! another folder as the repository counts if git would have written it there, because else an
@@ -26,8 +26,8 @@ const INNER: [&str; 2] = [".git", ".bare"];
 pub(super) struct Repository {
     /// The top of the work tree that the folder is in; of a bare repository, itself.
     pub(super) top: PathBuf,
-    /// The folder of git that all its work trees share. It need not exist, as in a container that has
-    /// one work tree alone.
+    /// The folder of git that all its work trees share. It need not exist, as in a container that
+    /// has only one work tree.
     pub(super) common: PathBuf,
     /// True if the work tree is one that `git worktree add` made.
     pub(super) is_linked: bool,
@@ -215,8 +215,9 @@ fn text_of_own(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What tells a folder from others on this machine, under whatever name: when it was made and, where
-/// the system says so, its number. None where the system does not keep when it was made.
+/// Returns the mark that tells a folder from others on this machine, under whatever name: when it
+/// was made and, where the system says so, its number. None where the system does not keep when it
+/// was made.
 pub(super) fn mark_of(folder: &Path) -> Option<String> {
     let metadata = fs::metadata(folder).ok()?;
     let made = metadata

@@ -1,4 +1,4 @@
-//! Which files of a project git would ignore, folder by folder from the top down.
+//! The files of a project that git would ignore, folder by folder from the top down.
 //!
 //! `gix-ignore` reads the rules and matches them. This module finds and opens their files, which
 //! the crate would do without a limit on their size and without a check of their kind.
@@ -23,14 +23,14 @@ type Rules = List<Ignore>;
 pub(crate) struct Folder {
     /// Without links in it.
     path: PathBuf,
-    /// From the weakest to the strongest: the user's own, the repository's, those of the folders
-    /// from the top down.
+    /// From the weakest to the strongest: the user's own, the repository's, the folders' from the
+    /// top down.
     layers: Vec<Layer>,
     /// The user's own rules, for repositories further down.
     users: Rc<Rules>,
-    /// Whether the rules tell letters by their case.
+    /// The treatment of the case of letters.
     case: Case,
-    /// Whether it, and so everything in it, is ignored.
+    /// True if it, and so everything in it, is ignored.
     is_ignored: bool,
 }
 
@@ -43,7 +43,7 @@ struct Layer {
 
 impl Folder {
     /// A folder (without links in its path) with the rules from the top of its repository down, or
-    /// its own alone if it is in none. `users` is the file of the user's own rules.
+    /// only its own if it is in none. `users` is the file of the user's own rules.
     ///
     /// # Errors
     /// If a file of rules is there and cannot be read.
@@ -74,8 +74,8 @@ impl Folder {
     pub(crate) fn enter(&self, name: &OsStr) -> io::Result<Self> {
         let path = self.path.join(name);
         let is_ignored = self.ignores(name, true);
-        // What is in an ignored folder cannot be brought back by rules in it: git does not even
-        // read them. In a repository, no rules of folders above it hold.
+        // A file in an ignored folder cannot be brought back by rules in it: git does not even read
+        // them. In a repository, no rules of folders above it hold.
         let (layers, case) = if is_ignored {
             (Vec::new(), self.case)
         } else if is_top(&path) {
@@ -94,12 +94,12 @@ impl Folder {
         })
     }
 
-    /// Whether it, and so everything in it, is ignored.
+    /// Returns whether it, and so everything in it, is ignored.
     pub(crate) fn is_ignored(&self) -> bool {
         self.is_ignored
     }
 
-    /// Whether git would ignore what has that name here.
+    /// Returns whether git would ignore what has that name here.
     pub(crate) fn ignores(&self, name: &OsStr, is_folder: bool) -> bool {
         let path = self.path.join(name);
         let mut from_strongest = self.layers.iter().rev();
@@ -126,7 +126,7 @@ impl Layer {
         ))
     }
 
-    /// Whether the last rule that matches excludes the path; none if no rule matches.
+    /// Returns whether the last rule that matches excludes the path; none if no rule matches.
     fn ignores(&self, path: &Path, is_folder: bool, case: Case) -> Option<bool> {
         let path = path.strip_prefix(&self.folder).ok()?;
         // Rules separate folders by `/` on every system.
@@ -195,7 +195,7 @@ pub(crate) fn users_excludes_in(
     Ok(own.map(|own| own.join("ignore")))
 }
 
-/// The text of a file of git's configuration; empty if there is none.
+/// The text of a file of git's configuration; empty without the file.
 fn configuration_in(path: &Path) -> io::Result<String> {
     Ok(text_of(path, Links::Followed)?.unwrap_or_default())
 }
@@ -209,8 +209,8 @@ fn excludes_in(configuration: &str, home: Option<&Path>) -> Option<PathBuf> {
     })
 }
 
-/// Whether rules tell letters by their case. `git init` writes `core.ignoreCase` where the file
-/// system does not.
+/// Returns whether rules tell letters by their case. `git init` writes `core.ignoreCase` where the
+/// file system does not.
 fn case_in(configuration: &str) -> Case {
     let value = core_value(configuration, "ignoreCase").unwrap_or_default();
     if is_true(&value) {
@@ -251,8 +251,8 @@ fn repository_of(top: &Path) -> io::Result<Option<PathBuf>> {
 
 /// The rules in a file; none if there is no such file.
 ///
-/// They match as git has it, with two exceptions that no rule for a real file meets: a line of
-/// white space alone is no rule, and a class with `[:` and no `:]` may match otherwise.
+/// They match as git has it, with two exceptions that no rule for a real file meets: a line of only
+/// white space is no rule, and a class with `[:` and no `:]` may match otherwise.
 fn rules_in(path: &Path, links: Links) -> io::Result<Rules> {
     let mut bytes = bytes_of(path, links)?.unwrap_or_default();
     // Git ends the last line, too, before it takes the carriage return from it.
@@ -285,7 +285,7 @@ fn bytes_of(path: &Path, links: Links) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Whether the error says that there is no such file.
+/// Returns whether the error says that there is no such file.
 pub fn is_gone(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound};
     matches!(

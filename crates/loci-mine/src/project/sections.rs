@@ -10,7 +10,7 @@ use loci_core::limits::NAME_CHARACTERS_MAX;
 
 /// Characters that neighbours may have together to be one section.
 const JOINED_CHARACTERS_MAX: usize = 1_200;
-/// Characters below which a section does not stand alone where a neighbour has room.
+/// Characters below which a section is joined where a neighbour has room.
 const ALONE_CHARACTERS_MIN: usize = 200;
 /// Characters of a section.
 const SECTION_CHARACTERS_MAX: usize = 4_000;
@@ -93,9 +93,9 @@ pub struct Section {
     pub title: Option<String>,
 }
 
-/// The sections of a text, which together are all of it, byte for byte. By headings for Markdown,
-/// by definitions at the margin for source code, by paragraphs else; small neighbours stand
-/// together, and none has more than 4,000 characters, but for the end of a line and for white
+/// The sections of a text, which together are the whole text, byte for byte. By headings for
+/// Markdown, by definitions at the margin for source code, by paragraphs else; small neighbours
+/// stand together, and none has more than 4,000 characters, but for the end of a line and for white
 /// space: a larger one is split at blank lines, else between lines, else within a line. None is
 /// blank, unless the text is.
 pub fn sections(path: &Path, text: &str) -> Vec<Section> {
@@ -134,7 +134,7 @@ struct Line<'a> {
     characters: usize,
     /// From 1.
     number: usize,
-    /// Whether it is part of a line, and not the first one.
+    /// True if it is part of a line, and not the first one.
     goes_on: bool,
 }
 
@@ -209,7 +209,7 @@ fn lines(text: &str) -> Vec<Line<'_>> {
     lines
 }
 
-/// The blocks that begin at these lines, with their titles, and what is before the first one.
+/// The blocks that start at these lines, with their titles, and what is before the first one.
 fn blocks(lines: &[Line<'_>], mut starts: Vec<(usize, Option<String>)>) -> Vec<Block> {
     if starts.first().is_none_or(|(first, _)| *first > 0) {
         starts.insert(0, (0, None));
@@ -282,7 +282,7 @@ fn fence_of(line: &str) -> Option<(&str, &str)> {
         .filter(|mark| matches!(mark, '`' | '~'))?;
     let behind = line.trim_start_matches(mark);
     let length = line.len() - behind.len();
-    // Three of them and as many behind a word are code within a line.
+    // Three fences and as many behind a word are code within a line.
     (length >= 3 && !(mark == '`' && behind.contains('`')))
         .then(|| (&line[..length], behind.trim()))
 }
@@ -344,7 +344,7 @@ fn code_starts(lines: &[Line<'_>]) -> Vec<(usize, Option<String>)> {
         .collect()
 }
 
-/// What a line at the margin defines.
+/// Returns the name that a line at the margin defines.
 fn defined(line: &str) -> Option<String> {
     let is_implementation =
         line.starts_with("impl ") || line.starts_with("impl<") || line.starts_with("unsafe impl");
@@ -366,7 +366,7 @@ fn defined(line: &str) -> Option<String> {
         if DEFINING_WORDS.contains(&word) {
             is_definition = true;
         } else if is_definition && word.starts_with('(') {
-            // What a method of Go belongs to.
+            // The type that a method of Go belongs to.
             let _ = word.ends_with(')') || words.any(|word| word.ends_with(')'));
         } else if is_definition {
             let is_inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | ':');

@@ -42,7 +42,7 @@ fn git(folder: &Path, arguments: &[&str], input: &str) -> Option<String> {
             return None;
         }
     };
-    // Git reads all of it before it answers with more than a pipe holds.
+    // Git reads its whole input before it answers with more than a pipe holds.
     child
         .stdin
         .take()
@@ -83,7 +83,7 @@ fn states_in(root: &Path, names: &[&str], users: Option<&Path>) -> Vec<SourceSta
     states(root.to_str().unwrap(), &paths, users).unwrap()
 }
 
-/// What a walk finds, relative to the folder.
+/// Returns the files that a walk finds, relative to the folder.
 fn walked(root: &Path, users: Option<&Path>) -> BTreeSet<String> {
     let walked = walk_with(root, users).unwrap();
     assert_eq!(walked.passed_over, []);
@@ -138,7 +138,7 @@ fn is_hidden(path: &str) -> bool {
     path.split('/').any(|part| part.starts_with('.'))
 }
 
-/// Whether there is a git, and so a repository at `root` now.
+/// Returns whether there is a git, and so a repository at `root` now.
 fn is_repository(root: &Path) -> bool {
     git(root, &["init", "--quiet"], "").is_some()
 }
@@ -201,7 +201,7 @@ fn compare_with_git(root: &Path, users: &Path, below: &str) {
     }
 }
 
-/// Rules, and the files that they exclude of those in `every_rule`, alone.
+/// Rules, and the files of `every_rule` that they exclude.
 const RULES: &[(&str, &[&str])] = &[
     ("", &[]),
     ("# *", &[]),
@@ -427,7 +427,7 @@ fn rules_hold_from_the_top_of_the_repository_down() {
     assert_eq!(walked(&folder.join("out"), None), BTreeSet::new());
     let is_ignored = |path: &Path| walk_with(path, None).unwrap().is_ignored;
     assert!(is_ignored(&folder.join("out")) && !is_ignored(&folder));
-    // Unless nobody asks for the rules.
+    // Unless the rules are not asked for.
     let all = |path: &str| walk_all(&folder.join(path)).unwrap().files.len();
     assert_eq!([all(""), all("out"), all(".h")], [7, 1, 2]);
     assert_eq!(states_in(&folder.join("out"), &["x"], None), [ignored]);
@@ -677,7 +677,7 @@ fn nothing_is_known_if_the_root_or_its_rules_cannot_be_read() {
     );
 }
 
-/// Rules are bytes to git, and there may be any number of them.
+/// Rules are bytes to git, and there may be any number.
 #[cfg(unix)]
 #[test]
 fn rules_without_utf_8_and_many_rules_are_read() {

@@ -144,7 +144,7 @@ fn what_programs_say_in_codex_is_left_out() {
         json!({"id": "t", "source": "cli", "thread_source": "memory_consolidation"}),
         json!({"id": "t", "source": {"internal": "guardian"}}),
     ] {
-        // What follows the session's own line is a copy of another's.
+        // The lines after the session's own are a copy of another's.
         let reading = read(&lines(&[
             session(&meta),
             session(&json!({"id": "p", "source": "cli"})),
@@ -181,7 +181,7 @@ fn what_programs_say_in_codex_is_left_out() {
     );
 }
 
-/// The first line says that a program began the session, wherever the reading goes on.
+/// The first line says that a program started the session, wherever the reading goes on.
 #[test]
 fn a_session_of_a_program_stays_one_when_it_grows() {
     let folder = tempfile::tempdir().unwrap();

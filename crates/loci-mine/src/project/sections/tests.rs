@@ -136,7 +136,7 @@ fn what_is_too_large_is_split_where_it_hurts_least() {
         sizes(&format!("fn a() {{\n\n{}", paragraph.repeat(5))),
         [3010, 2000]
     );
-    // Between lines, where there are none.
+    // Between lines that the text does not have.
     let line = format!("    {}\n", "é".repeat(95));
     assert_eq!(
         sizes(&format!("fn a() {{\n{}", line.repeat(60))),
