@@ -159,7 +159,7 @@ impl Keys {
                 Ok(())
             }
             Err(error) => {
-                // Logs a failure when it begins, not at every fetch.
+                // Logs a failure when it starts, not at every fetch.
                 if before.is_none() {
                     let so_far = if state.set.is_some() {
                         "those known go on to serve"

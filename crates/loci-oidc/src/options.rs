@@ -23,7 +23,7 @@ pub struct OidcOptions {
     /// byte by byte with the values in the provider's configuration and in each token.
     pub issuer: String,
     /// The accepted audiences, of which the token's `aud` must have one. If empty, it must have one
-    /// of the names of the called resource. `any` alone disables the check: then every token of the
+    /// of the names of the called resource. `any` by itself disables the check: then every token of the
     /// issuer is accepted, also one that a user gave to another service, and the operator of that
     /// service can act as the user. Default empty.
     pub audiences: Vec<String>,
@@ -74,8 +74,8 @@ pub struct OidcOptions {
 pub struct OidcClient {
     /// The client's identifier.
     pub id: String,
-    /// The client's secret, if the provider gave it one. A public client proves by PKCE alone that it
-    /// began the attempt.
+    /// The client's secret, if the provider gave it one. A public client proves only by PKCE that
+    /// it started the attempt.
     pub secret: Option<String>,
     /// The scopes to ask for; if empty, `openid` and, unless [`OidcOptions::scope_claim`] is set,
     /// `read` and `write` with [`OidcOptions::scope_prefix`].

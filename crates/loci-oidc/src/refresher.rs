@@ -79,7 +79,7 @@ fn keep_fresh(
 ) {
     let mut first = Some(fetching);
     loop {
-        // A failure was logged when it began.
+        // A failure was logged when it started.
         let has_failed = keys.refresh().is_err();
         drop(first.take());
         if stopped.recv_timeout(wait_after(has_failed)) != Err(RecvTimeoutError::Timeout) {

@@ -100,7 +100,7 @@ impl OidcSignIn {
             return Vec::new();
         }
         match self.options.audiences.first() {
-            // Not every provider takes the parameter of RFC 8707; more of them take this one.
+            // Not every provider takes the parameter of RFC 8707; more providers take this one.
             Some(audience) if !audience.contains("://") => vec![("audience", audience)],
             Some(audience) => vec![("audience", audience), ("resource", audience)],
             None => vec![("resource", &attempt.resource)],

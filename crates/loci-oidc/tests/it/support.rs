@@ -244,8 +244,8 @@ pub fn verify(verifier: &OidcVerifier, token: &str) -> Result<Identity> {
     verified
 }
 
-/// Asserts that a token is refused with these words, which repeat no part of it and fit into a
-/// challenge.
+/// Asserts that a token is refused with these words, which repeat no part of the token and fit into
+/// a challenge.
 pub fn refused(verifier: &OidcVerifier, token: &str, words: &str) {
     let error = verify(verifier, token).unwrap_err();
     check(&error, ErrorCode::Unauthorized, words);
