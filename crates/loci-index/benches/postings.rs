@@ -9,7 +9,7 @@ use std::time::Duration;
 use loci_index::structures::{Admitted, Bits, Postings, Statistics};
 
 const PASSAGES: u32 = 1_000_000;
-/// Words drawn for each passage, possibly some of them twice.
+/// Words drawn for each passage, of which some may be drawn twice.
 const WORDS: u32 = 50;
 const VOCABULARY: f64 = 500_000.0;
 const QUERIES: usize = 200;

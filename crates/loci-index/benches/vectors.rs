@@ -14,7 +14,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 const DIMENSIONS: usize = 384;
 const QUERIES: usize = 100;
-/// The number of queries whose results are compared with those of the exact scan.
+/// The number of queries whose results are compared with the results of the exact scan.
 const CHECKED: usize = 50;
 const SIZES: [usize; 4] = [10_000, 20_000, 40_000, 100_000];
 const TOPICS: usize = 100;

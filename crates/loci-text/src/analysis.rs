@@ -16,13 +16,13 @@
 //!
 //! Runs of scripts without spaces (Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer) become
 //! overlapping pairs of characters. Where a single character may be a word (Chinese, Korean), it is
-//! indexed too; a query looks for it only if it stands alone.
+//! indexed too; a query looks for it only where it is a word by itself.
 //!
 //! Symbols such as emoji and arrows are terms that count like stop words: a query of symbols finds
 //! the texts that have them, and beside words they say nothing.
 //!
 //! Stop words are indexed like any other word. A query drops the stop words of its language, and
-//! all those of scripts other than Latin, unless nothing else remains.
+//! all stop words of scripts other than Latin, unless nothing else remains.
 //!
 //! Not supported on purpose: numbers of several words ("two hundred"), `ue` for `ü`.
 
@@ -67,7 +67,7 @@ const IDENTIFIER_BYTES_MAX: usize = 512;
 enum Use {
     Topic,
     StopWord,
-    /// Matches only a query for this term alone: never part of a longer query.
+    /// Matches only a query for exactly this term, never a part of a longer query.
     IndexOnly,
 }
 
@@ -215,7 +215,7 @@ fn own_stems(text: &str, language: Language, emit: &mut impl FnMut(&str)) {
     }
 }
 
-/// Returns the words of a text (Unicode Annex 29) and the bytes at which they begin. In scripts
+/// Returns the words of a text (Unicode Annex 29) and the bytes at which they start. In scripts
 /// without spaces between words, most characters count as a word.
 pub fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.unicode_word_indices()
@@ -263,7 +263,7 @@ fn is_plain_word(chunk: &str) -> bool {
 
 /// Signs that an identifier, a path or an address may contain.
 const INNER_SIGNS: &str = "_-.:/\\@#+&'\u{2019}~%=?$,";
-/// The signs among them that do not end a stretch of it (`docs.rs`, `snake_case`, `R&D`).
+/// The signs among these characters that do not end a stretch (`docs.rs`, `snake_case`, `R&D`).
 const JOINING_SIGNS: &str = "_-.&+'\u{2019},";
 
 /// Splits the text between white space: at brackets, quotes and the like, at doubled dots and
@@ -295,7 +295,7 @@ fn pieces(chunk: &str, emit: &mut impl FnMut(&str, Use)) {
     }
 }
 
-/// Emits names that end or begin with a sign: `C++`, `C#`, `.NET`, `.env`.
+/// Emits names that start or end with a sign: `C++`, `C#`, `.NET`, `.env`.
 fn with_signs(text: &str, start: usize, piece: &str, emit: &mut impl FnMut(&str, Use)) {
     if !piece.bytes().all(|byte| byte.is_ascii_alphabetic()) {
         return;

@@ -51,9 +51,9 @@ pub struct Expression {
 pub enum Time {
     /// A day with its year, which does not depend on the reference day.
     Date(Date),
-    /// All of these days, or one of them.
+    /// All of these days, or one day among them.
     Days(RangeInclusive<Date>),
-    /// A month, or a day of it, without a year.
+    /// A month, or a day in a month, without a year.
     Yearly {
         /// The month, from 1 to 12.
         month: i8,
@@ -113,7 +113,7 @@ pub(crate) fn full_dates(text: &str) -> Vec<(Range<usize>, Date)> {
     found
 }
 
-/// Returns the day if the text is `2023-05-08`, or begins with such a date and continues with a
+/// Returns the day if the text is `2023-05-08`, or starts with such a date and continues with a
 /// time of day.
 pub fn iso_date(text: &str) -> Option<Date> {
     let date = text.get(..10)?;
@@ -139,7 +139,7 @@ pub fn iso_date(text: &str) -> Option<Date> {
 
 /// Sets the zone in which [`day`] finds the day of a moment, so that "yesterday" is the one of the
 /// people who read and write here. Only the first call of a process has an effect; without one,
-/// days are those of UTC.
+/// days are in UTC.
 pub fn set_zone(zone: TimeZone) {
     // A second zone would give moments two days.
     _ = ZONE.set(zone);

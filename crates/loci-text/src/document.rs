@@ -1,7 +1,7 @@
 //! Extracts the terms of a text for the index, and its text for the embedding model.
 //!
 //! Besides its terms a passage has marks, which do not affect scores: its speaker, and the days,
-//! months and years that it mentions. They begin with `@`, as no term does.
+//! months and years that it mentions. They start with `@`, as no term does.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -96,9 +96,9 @@ const NOT_SPEAKERS: &[&str] = &[
 /// occurs, then its marks with the count 0.
 ///
 /// Metadata (tags, names, captions, the record's date as `2023-05-08`) counts as part of every
-/// passage (if there is very much of it, later passages have only a part); so does, in passages
-/// after the first, the speaker or the title line. "Yesterday" is relative to the first date in the
-/// metadata or, without one, to `stored_on`.
+/// passage (if it is very long, later passages have only a part); so does, in passages after the
+/// first, the speaker or the title line. "Yesterday" is relative to the first date in the metadata
+/// or, without one, to `stored_on`.
 pub fn terms(
     content: &str,
     range: Range<usize>,
@@ -177,7 +177,7 @@ fn counts(
 }
 
 /// Returns the text of the passage `range` of `content` for the embedding model: in every passage
-/// of a content that begins with `Name: `, the speaker is given as `Name said, "text"`;
+/// of a content that starts with `Name: `, the speaker is given as `Name said, "text"`;
 /// descriptions of media in square brackets are removed, unless nothing else remains.
 pub fn embedded_text(content: &str, range: Range<usize>) -> Cow<'_, str> {
     let Some(label) = label(content) else {
@@ -278,8 +278,8 @@ fn lead(content: &str) -> Option<Range<usize>> {
     if let Some(label) = label(content) {
         return Some(0..label.name.len());
     }
-    // A longer line is not a title, and reading all of it for every passage would take quadratic
-    // time.
+    // A longer line is not a title, and reading the whole line for every passage would take
+    // quadratic time.
     let line = content[..content.floor_char_boundary(TITLE_BYTES_MAX + char::MAX.len_utf8())]
         .lines()
         .next()?;
@@ -313,7 +313,7 @@ fn without_media(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
-/// Returns the length of the description of media that the text begins with: `[photo: a dog]`,
+/// Returns the length of the description of media that the text starts with: `[photo: a dog]`,
 /// `[shares a picture]`.
 fn media_end(text: &str) -> Option<usize> {
     const MEDIA: [&str; 8] = [

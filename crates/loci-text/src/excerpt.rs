@@ -4,7 +4,7 @@
 //! paragraph that is too long by itself is split after lines and sentences. A block is scored by
 //! the words of the query in it, each weighted by how few blocks contain it, and by its overlap
 //! with the passage that the index found. One pass over the text finds the words, without stemming:
-//! a word matches a term if it begins with the term and ends at most a few letters later.
+//! a word matches a term if it starts with the term and ends at most a few letters later.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -29,7 +29,7 @@ const PIECE_TOKENS_MAX: usize = 200;
 /// The sizes of excerpts in which one paragraph of several lines should not displace all others: it
 /// is split if it is longer than half of the room, in pieces of at most a quarter of it.
 const SMALL_ROOM: RangeInclusive<usize> = 100..=600;
-/// Words that begin a line which defines the more indented lines below it.
+/// Words that start a line which defines the more indented lines below it.
 const DEFINING_WORDS: [&str; 17] = [
     "abstract",
     "async",
@@ -59,11 +59,11 @@ const ENDING_CHARACTERS_MAX: usize = 4;
 const SENTENCE_ENDS: [&str; 6] = [". ", "! ", "? ", "\u{3002}", "\u{ff01}", "\u{ff1f}"];
 
 /// Returns the parts of `content` that answer a query best, in the order of the text. With a
-/// [`GAP`] between two of them and at either end they have at most `tokens_max` tokens by
+/// [`GAP`] between two parts and at either end they have at most `tokens_max` tokens by
 /// [`estimated_tokens`], and of these at most 1,000 or a quarter, whichever is more. Empty for a
 /// blank text.
 ///
-/// `terms` are those of the query, `near` is the range of bytes of the passage that the index
+/// `terms` are the terms of the query, `near` is the range of bytes of the passage that the index
 /// found; an invalid range is ignored. Text far from that passage is not examined. Without terms
 /// and passage the beginning is returned.
 pub fn excerpt(
@@ -219,9 +219,9 @@ pub fn beginning(text: &str, tokens_max: usize) -> usize {
         .map_or(text.len(), |(at, _)| at)
 }
 
-/// Returns the end of a page that begins the text and has at most this many [`estimated_tokens`]:
-/// after a line or a sentence, else after a word, else after the last character that fits. In
-/// bytes.
+/// Returns the end of a page that starts with the text and has at most this many
+/// [`estimated_tokens`]: after a line or a sentence, else after a word, else after the last
+/// character that fits. In bytes.
 pub fn page_end(text: &str, tokens_max: usize) -> usize {
     let end = beginning(text, tokens_max);
     if end == text.len() {
@@ -414,7 +414,7 @@ fn chosen(content: &str, blocks: &[Range<usize>], scores: &[f64], room: usize) -
 struct Needles {
     terms: Vec<Vec<char>>,
     by_first: HashMap<char, Vec<usize>>,
-    /// True for the ASCII characters that a term begins with.
+    /// True for the ASCII characters that a term starts with.
     begins: [bool; 128],
 }
 
@@ -499,7 +499,7 @@ impl Needles {
     }
 }
 
-/// True if the text begins with a word of that term, which may end where a capital letter follows a
+/// True if the text starts with a word of that term, which may end where a capital letter follows a
 /// lower-case one. Hyphens and underscores within it are ignored, as in terms.
 fn begins_with(text: &str, term: &[char]) -> bool {
     let mut characters = text.chars();

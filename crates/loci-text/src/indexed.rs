@@ -18,8 +18,8 @@ pub fn passages(memory: &Memory) -> Vec<Passage> {
     summarised.unwrap_or(passages)
 }
 
-/// Returns the passages of a memory with a summary of it among their terms; `None` if the summary
-/// has no word that the passages lack.
+/// Returns the passages of a memory with its summary among their terms; `None` if the summary has
+/// no word that the passages lack.
 pub fn with_summary(memory: &Memory, passages: &[Passage], summary: &str) -> Option<Vec<Passage>> {
     let terms = passages.iter().flat_map(|passage| &passage.terms);
     let known: HashSet<&str> = terms.map(|term| term.text.as_str()).collect();
@@ -68,8 +68,8 @@ pub fn of_text(
     cut::passages(content).into_iter().map(of).collect()
 }
 
-/// Returns true if stored passages, by their ranges and terms, are those of the memory. Marks are
-/// not compared: they may tell of the day of an earlier version of the record.
+/// Returns true if stored passages, by their ranges and terms, belong to the memory. Marks are not
+/// compared: they may tell of the day of an earlier version of the record.
 pub fn fit(memory: &Memory, stored: &[(Range<usize>, Vec<Term>)]) -> bool {
     let is_as_stored = |passages: &[Passage]| {
         passages.len() == stored.len()

@@ -1,7 +1,7 @@
 //! Splits content into passages for the index and the embedding model.
 //!
 //! A passage ends at the end of a paragraph or before a heading if one is near, else at the end of
-//! a sentence or line, and begins with the end of the previous one, so that no sentence loses its
+//! a sentence or line, and starts with the end of the previous one, so that no sentence loses its
 //! context. Short content is one passage. The topic of later passages (a title, the speaker) is
 //! added to their terms by [`crate::document::terms`].
 
@@ -23,7 +23,7 @@ const ABBREVIATIONS: &[&str] = &[
     "Sr", "St", "cf", "e.g", "fig", "i.e", "no", "vs",
 ];
 
-/// How well a passage may begin at a sentence.
+/// The fitness of a sentence as the start of a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 enum Border {
     /// It belongs to the previous one: after a heading, an abbreviation, the number of a list item.

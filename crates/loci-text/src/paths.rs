@@ -54,7 +54,7 @@ impl NamedPath {
         (path.contains('/') || has_ending).then_some(NamedPath(path))
     }
 
-    /// True if this is the path of a file, its end, or a longer (absolute) form of it.
+    /// True if this is the path of a file, its end, or a longer (absolute) form.
     pub fn is_of(&self, path: &str) -> bool {
         let path = folded(path);
         let is_end = |path: &str, end: &str| {

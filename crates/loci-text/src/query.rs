@@ -42,7 +42,7 @@ pub struct Query {
     pub paths: Vec<NamedPath>,
     /// The marks of the speakers that it may name: its capitalised words and runs of up to three.
     pub speakers: Vec<String>,
-    /// The marks of the time that it names: a passage with any of them matches.
+    /// The marks of the time that it names: a passage with any mark matches.
     pub dates: Vec<String>,
     /// The same time as days, to compare with the date of a record. `None` if it names no time, or
     /// one of every year (a month, a birthday).

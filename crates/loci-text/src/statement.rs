@@ -86,9 +86,9 @@ enum Kind {
 pub struct Differences {
     /// The difference of numbers with their units, codes, versions.
     pub numbers: Difference,
-    /// The difference of capitalised words that do not begin a sentence.
+    /// The difference of capitalised words that do not start a sentence.
     pub names: Difference,
-    /// True if only one of them is negated.
+    /// True if only one sentence is negated.
     pub negation: bool,
     /// True if things that both name have changed places or roles.
     pub order: bool,
@@ -261,7 +261,7 @@ impl Statement {
         let are_replaced = left
             .iter()
             .any(|one| right.iter().any(|other| are_alike(one, other)));
-        // A unit that only one of them names may be phrased differently ("how long", "how many
+        // A unit that only one sentence names may be phrased differently ("how long", "how many
         // hours").
         let is_other_unit = left.is_empty()
             && right.is_empty()

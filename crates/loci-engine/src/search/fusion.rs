@@ -3,7 +3,7 @@
 //!
 //! **Words and meaning.** Both scores are normalised over the query's candidates and summed with
 //! weights: on dialogue this finds more than reciprocal rank fusion, which discards the distances
-//! between scores (`docs/retrieval.md`). Both begin at 0. Plain min-max normalisation would call
+//! between scores (`docs/retrieval.md`). Both start at 0. Plain min-max normalisation would call
 //! the best candidate perfect however poor it is, so cosines are scaled to [`STRONG_COSINE`] if no
 //! cosine reaches it.
 //!
@@ -29,8 +29,8 @@ const MARGIN_RANK: usize = 10;
 const SHORT_TERMS: usize = 2;
 /// The score of a missing neighbour, as a factor of the text's own score.
 const ABSENT_NEIGHBOUR: f64 = 0.75;
-/// How far the weights of each of the two fused rankings shift from those of the query towards its
-/// own side.
+/// The shift of the weights of each of the two fused rankings, from the weights of the query
+/// towards its own side.
 const LEAN: f64 = 0.3;
 /// The cosine to the nearest of many unrelated texts.
 pub const WEAK_COSINE: f64 = 0.15;
@@ -40,16 +40,16 @@ pub const STRONG_COSINE: f64 = 0.5;
 /// occurs once in a text of mean length.
 const SATURATION: f32 = 1.9;
 
-/// How well words and meaning match a query, each from 0 to 1.
+/// Measures of how well words and meaning match a query, each from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Evidence {
     /// The share of the query that the best by words covers: its BM25 relative to that of a passage
     /// of mean length which contains every term once. Terms are weighted by their rarity.
     pub coverage: f64,
-    /// How much more of the query the best by words covers than the tenth: a stray word that few
+    /// The share of the query that the best by words covers beyond the tenth: a stray word that few
     /// texts have makes its text stand out, and is weak evidence.
     pub words_margin: f64,
-    /// How far the highest cosine is above the tenth, or above [`WEAK_COSINE`] if that is more,
+    /// The distance of the highest cosine from the tenth, or above [`WEAK_COSINE`] if that is more,
     /// relative to the distance from there to [`STRONG_COSINE`].
     pub meaning_margin: f64,
     /// The share of the query's information that no single text contains, for a query of one or two
@@ -135,7 +135,7 @@ impl WordsWeight {
     }
 }
 
-/// The weights of the parts of the ranking. `loci-bench fusion --fit` fits most of them to the
+/// The weights of the parts of the ranking. `loci-bench fusion --fit` fits most weights to the
 /// training halves of sets; `docs/adr/0032-the-fusion-is-fitted-to-many-sets.md` describes how each
 /// was chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -169,7 +169,7 @@ pub struct Weights {
     /// The number of members up to which the BM25 of a thread counts in full: a longer thread
     /// covers many topics.
     pub thread_members: f64,
-    /// How far the weight of the thread follows that of the words, 0 to 1.
+    /// The degree to which the weight of the thread follows the weight of the words, 0 to 1.
     pub thread_follows: f64,
     /// The factor of words, meaning and neighbours for the output of a tool, 0 to 1: it repeats the
     /// words of the request and contains no decisions. Set by hand.
@@ -891,7 +891,7 @@ mod tests {
     #[test]
     fn a_text_that_only_its_thread_speaks_for_does_not_push_an_answer_out() {
         // A paraphrase of the answer, and a message without a word of the question in a thread that
-        // contains all of them.
+        // contains all words.
         let answer = Scores {
             place: Some((1, 0)),
             ..scores(0.0, 0.5)

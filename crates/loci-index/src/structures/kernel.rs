@@ -4,8 +4,8 @@
 //! Each loop is written once, in a form that the compiler vectorises, and is compiled once for each
 //! instruction set, or written by hand where the compiler does worse; the copy is selected at run
 //! time. On AArch64 it is selected at compile time, since all those processors have NEON. Sums of
-//! integers do not depend on the order, and those of floating-point numbers have a fixed order,
-//! lane by lane, so every copy gives the same results, bit for bit.
+//! integers do not depend on the order, and sums of floating-point numbers have a fixed order, lane
+//! by lane, so every copy gives the same results, bit for bit.
 //!
 //! This module also contains the other code that needs `unsafe`: mapping a file, and reading its
 //! bytes as rows of numbers.
@@ -57,7 +57,7 @@ pub(super) struct Line(pub [i8; LINE]);
 #[repr(C, align(64))]
 pub(super) struct Words(pub [u64; BLOCK]);
 
-/// The rows of a chunk and their scales; row `n` begins at line `n * lines`.
+/// The rows of a chunk and their scales; row `n` starts at line `n * lines`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Rows<'a> {
     pub lines: &'a [Line],
@@ -70,7 +70,7 @@ pub struct Instructions(Set);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Set {
-    /// AVX-512 with its instructions for bytes, for products of them and for counting bits.
+    /// AVX-512 with its instructions for bytes, for their products and for counting bits.
     #[cfg(target_arch = "x86_64")]
     Avx512,
     #[cfg(target_arch = "x86_64")]
@@ -596,7 +596,7 @@ impl Mapping {
     /// # Errors
     /// The system's error if the file is empty or cannot be mapped.
     pub(super) fn of(file: &File) -> io::Result<Self> {
-        // SAFETY: the bytes must not change while they are mapped. They are those of a segment: no
+        // SAFETY: the bytes must not change while they are mapped. They belong to a segment: no
         // process writes to a segment or truncates it once it has its name; another segment
         // replaces it by a rename, and mapped pages stay until they are unmapped. Only this user
         // can write in the folder. A program of this user that writes into the file corrupts its
@@ -611,14 +611,14 @@ impl Mapping {
         &self.0
     }
 
-    /// Gives the pages that are in memory back to the system. The next reads of them get them from
-    /// its cache of the file.
+    /// Gives the pages that are in memory back to the system. The next reads get the pages from its
+    /// cache of the file.
     pub(super) fn release(&self) {
         #[cfg(unix)]
         {
-            // SAFETY: the advice may lose what was written to the pages alone. These are read-only
-            // and of a file, so that the bytes are the same before and after, also for a thread that
-            // reads them meanwhile.
+            // SAFETY: the advice may lose only what was written to the pages. These are read-only
+            // and of a file, so that the bytes are the same before and after, also for a thread
+            // that reads them at the same time.
             let _stays = unsafe { self.0.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
         }
     }

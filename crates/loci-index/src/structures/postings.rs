@@ -32,8 +32,8 @@ use view::View;
 /// A slot is free, live or dead. [`insert`](Postings::insert) makes a free one live. A caller
 /// removes a passage by no longer admitting its slot, which makes it dead: it stays in the lists
 /// and keeps its length, so that bounds of scores remain valid. A purge cycle removes the slots
-/// that were dead when it began from all lists, a few lists per step; passages may be inserted and
-/// searched between the steps. The slots are free only when the cycle is complete.
+/// that were dead when it started from all lists, a few lists per step; passages may be inserted
+/// and searched between the steps. The slots are free only when the cycle is complete.
 ///
 /// The part that was [opened](Postings::open) from a segment never changes: its slots are live or
 /// dead, and never purged.
@@ -41,7 +41,7 @@ use view::View;
 pub struct Postings {
     /// The postings of a segment.
     base: Option<Arc<Base>>,
-    /// The first slot after those of the segment.
+    /// The first slot after the segment's.
     first: u32,
     dictionary: Dictionary,
     /// By slot, from `first` on.
@@ -125,7 +125,7 @@ impl Postings {
         }
     }
 
-    /// Begins a purge cycle for these dead slots. Returns false, and ignores `dead`, while another
+    /// Starts a purge cycle for these dead slots. Returns false, and ignores `dead`, while another
     /// is under way.
     pub fn begin_purge(&mut self, dead: impl IntoIterator<Item = u32>) -> bool {
         if self.is_purging() {
@@ -203,7 +203,7 @@ impl Postings {
             .walk(|posting| visit(posting.slot, posting.count));
     }
 
-    /// Visits those of the ascending slots that have the term: the index of the slot, and the
+    /// Visits the ascending slots, as far as they have the term: the index of the slot, and the
     /// count. Costs less than [`counts_by`](Postings::counts_by) if the slots are few.
     pub fn counts_of(&self, term: &str, slots: &[u32], visit: impl FnMut(usize, u32)) {
         self.view(term).seek(slots, visit);

@@ -2,7 +2,7 @@
 //!
 //! The head is 4 KiB: magic, format, length of the file, number of sections, one entry for each
 //! section, and the CRC-32 of all that. Numbers are in the native byte order; the other byte order
-//! has another magic. A section begins at a multiple of 64 bytes. Most are verified by their
+//! has another magic. A section starts at a multiple of 64 bytes. Most are verified by their
 //! checksums when the file is opened. Large sections that are read in parts have a checksum for
 //! each part, which is verified when the part is first read ([`Sections::is_damaged`]).
 
@@ -35,12 +35,12 @@ pub enum Check {
     InParts,
 }
 
-/// The identifier of a section: its kind, and its number among those of the kind.
+/// The identifier of a section: its kind, and its number within the kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tag {
     /// The kind of its content.
     pub kind: u32,
-    /// Its number among those of the kind.
+    /// Its number within the kind.
     pub part: u32,
 }
 
@@ -65,7 +65,7 @@ pub struct SectionWriter {
 }
 
 impl SectionWriter {
-    /// Begins a segment in an empty file. Writing stops early once `is_ending` is set.
+    /// Starts a segment in an empty file. Writing stops early once `is_ending` is set.
     ///
     /// # Errors
     /// The error of the file if it cannot be written.
@@ -83,7 +83,7 @@ impl SectionWriter {
         })
     }
 
-    /// Begins the next section and ends the previous one.
+    /// Starts the next section and ends the previous one.
     ///
     /// # Errors
     /// The file cannot be written, or has the maximum number of sections.
@@ -309,7 +309,7 @@ impl Sections {
         self.whole.is_damaged.load(Ordering::Relaxed)
     }
 
-    /// Gives the memory of the file back to the system. The next reads of it take longer.
+    /// Gives the memory of the file back to the system. The next reads take longer.
     pub fn release(&self) {
         self.whole.mapping.release();
     }
@@ -387,7 +387,7 @@ impl Seen {
         Seen((0..parts.div_ceil(64)).map(|_| AtomicU64::new(0)).collect())
     }
 
-    /// Returns 64 of them as bits.
+    /// Returns 64 flags as bits.
     #[inline]
     pub(super) fn word(&self, index: usize) -> u64 {
         self.0
@@ -453,8 +453,8 @@ impl Renumbering {
     }
 }
 
-/// Returns the first slot after those of a segment with `slots` slots. A chunk of vectors is either
-/// in the segment or in memory.
+/// Returns the first slot after a segment with `slots` slots. A chunk of vectors is either in the
+/// segment or in memory.
 pub fn first_slot_after(slots: usize) -> u32 {
     slots.next_multiple_of(CHUNK) as u32
 }

@@ -60,7 +60,7 @@ impl Closest {
         }
     }
 
-    /// Compares the query with the sketches of a chunk that begins at the given slot.
+    /// Compares the query with the sketches of a chunk that starts at the given slot.
     pub(super) fn add(
         &mut self,
         instructions: Instructions,

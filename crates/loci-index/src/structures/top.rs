@@ -68,7 +68,7 @@ fn better(tie: &impl Fn(u32, u32) -> Ordering) -> impl Fn(&(u32, f32), &(u32, f3
     }
 }
 
-/// Returns the best `limit` distinct items, best first; `tie` orders those of equal score, lesser
+/// Returns the best `limit` distinct items, best first; `tie` orders items of equal score, lesser
 /// first.
 pub fn top(
     limit: usize,

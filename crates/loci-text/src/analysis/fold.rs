@@ -119,7 +119,7 @@ pub(crate) fn is_unspaced(character: char) -> bool {
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// True if the character alone is often a word: Chinese characters and Korean syllables.
+/// True if the character is often a word by itself: Chinese characters and Korean syllables.
 pub(crate) fn may_be_a_word(character: char) -> bool {
     matches!(character,
         '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}'

@@ -3,8 +3,8 @@
 //!
 //! Most scripts determine the language. In the Latin script a text is in the language that most of
 //! its function words belong to: they make up a third of ordinary text, so that a question of five
-//! words has enough of them, and code has none of them ([ADR
-//! 34](../../../../docs/adr/0034-words-by-language.md) compares this with trigrams of letters).
+//! words has enough, and code has none ([ADR 34](../../../../docs/adr/0034-words-by-language.md)
+//! compares this with trigrams of letters).
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -21,7 +21,7 @@ const BYTES_MAX: usize = 1_024;
 /// Words of a text that are examined.
 const WORDS_MAX: usize = 64;
 /// The minimum number of different function words of a language that a text must have to be in it,
-/// not counting those that are also English.
+/// not counting words that are also English.
 const OWN_WORDS_MIN: usize = 2;
 /// The maximum number of words per function word.
 const WORDS_PER_FUNCTION_WORD: usize = 8;
@@ -69,7 +69,7 @@ impl Language {
     }
 
     /// Returns the stemmer for words in the Latin script; `None` for English, whose stemmer is
-    /// applied to all of them, and for languages without a stemmer.
+    /// applied to all words, and for languages without a stemmer.
     pub(super) fn stemmer(self) -> Option<Algorithm> {
         Some(match self.0 {
             "da" => Algorithm::Danish,
@@ -109,7 +109,8 @@ pub(super) fn is_function_word_of_script(word: &str) -> bool {
         && forms.into_iter().flatten().any(is_function_word)
 }
 
-/// Returns the stemmer for the script of this folded word, if the word alone determines it.
+/// Returns the stemmer for the script of this folded word, if the word determines it without its
+/// text.
 pub(super) fn stemmer_of_script(word: &str) -> Option<Algorithm> {
     // Letters that are specific to Persian, or to Ukrainian and others, do not occur in the
     // language of the stemmer.
@@ -222,8 +223,7 @@ fn of_latin(text: &str) -> Option<Language> {
     (own(best) >= OWN_WORDS_MIN).then(|| FUNCTION_WORDS.languages[best.trailing_zeros() as usize])
 }
 
-/// Returns the second language if more words of the text are function words of it than of the
-/// first.
+/// Returns the second language if the text has more of its function words than of the first one's.
 fn of_two(text: &str, first: &'static str, second: &'static str) -> Language {
     let (votes, _) = votes(text);
     let count = |code| {

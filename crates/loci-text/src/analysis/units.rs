@@ -22,7 +22,7 @@ impl<'a> Unit<'a> {
     }
 }
 
-/// Returns the units of a width-folded text and the bytes at which they begin.
+/// Returns the units of a width-folded text and the bytes at which they start.
 pub(crate) fn units(text: &str) -> impl Iterator<Item = (usize, Unit<'_>)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -133,7 +133,7 @@ pub(super) fn parts(word: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Returns the bytes before which a part begins, and true where letters meet digits.
+/// Returns the bytes before which a part starts, and true where letters meet digits.
 fn borders(word: &str) -> Vec<(usize, bool)> {
     let kind = |character: char| (character.is_numeric(), character.is_uppercase());
     let mut borders = Vec::new();

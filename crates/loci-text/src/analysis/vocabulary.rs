@@ -1,7 +1,7 @@
 //! Words with the same meaning in every text: stop words, contractions, numbers.
 
-/// English stop words. Folded, unstemmed, sorted; the contractions are those that are often written
-/// without their apostrophe.
+/// English stop words. Folded, unstemmed, sorted; the list has only contractions that are often
+/// written without their apostrophe.
 pub(super) const STOP_WORDS: &[&str] = &[
     "a",
     "about",
@@ -223,13 +223,13 @@ pub(super) fn hyphenated_number(tens: &str, ones: &str) -> Option<String> {
         && tens.ends_with('0')
         && tens != "10"
         && ones.starts_with(|digit| digit != '0');
-    // One digit, alone or with two letters.
+    // One digit, by itself or with two letters.
     let is_one_digit = ones.len() == 1
         || ones.len() == 3 && ones[1..].bytes().all(|byte| byte.is_ascii_lowercase());
     (are_digits && is_one_digit).then(|| format!("{}{ones}", &tens[..1]))
 }
 
-/// Returns the word that a folded contraction or possessive begins with: `don't` is `do`,
+/// Returns the word that a folded contraction or possessive starts with: `don't` is `do`,
 /// `Caroline's` is `caroline`. A negation is lost, as the stop word "not" would be.
 pub(crate) fn without_contraction(word: &str) -> Option<&str> {
     match word {

@@ -1,4 +1,4 @@
-//! Computes days, weeks, months and years around a day. Weeks begin on Monday (ISO 8601).
+//! Computes days, weeks, months and years around a day. Weeks start on Monday (ISO 8601).
 
 use std::ops::RangeInclusive;
 
@@ -106,7 +106,7 @@ pub(super) fn weekday_from(day: Date, weekday: i8, steps: i64) -> Date {
     }
 }
 
-/// Returns the last yearly range that ended before the day (`steps` -1), the next one that begins
+/// Returns the last yearly range that ended before the day (`steps` -1), the next one that starts
 /// after it (1), or the one in the day's year (0).
 pub(super) fn yearly_from(
     day: Date,
@@ -124,7 +124,7 @@ pub(super) fn yearly_from(
     }
 }
 
-/// Returns the last yearly range that began on the day or before it.
+/// Returns the last yearly range that started on the day or before it.
 pub(super) fn latest(day: Date, of_year: impl Fn(i16) -> Option<Days>) -> Option<Days> {
     // The nearest leap day is at most eight years away.
     let years = day.year().saturating_sub(8)..=day.year();

@@ -17,7 +17,7 @@ const BARE_YEARS: std::ops::RangeInclusive<u32> = 1900..=2099;
 pub(super) struct Grammar<'a> {
     pub tokens: &'a [Token],
     pub reference: Date,
-    /// True if a day or month without a year is the last one that began, instead of the nearest:
+    /// True if a day or month without a year is the last one that started, instead of the nearest:
     /// "since December".
     pub is_past: bool,
 }
@@ -26,7 +26,7 @@ pub(super) struct Grammar<'a> {
 type Found = Option<(usize, Time)>;
 
 impl Grammar<'_> {
-    /// Returns the expression that begins at this token.
+    /// Returns the expression that starts at this token.
     pub fn expression(&self, at: usize) -> Found {
         match self.kind(at) {
             Kind::Number { .. } => self
@@ -284,7 +284,7 @@ impl Grammar<'_> {
         ))
     }
 
-    /// Parses "on Friday", "Friday before 9 June 2023"; a weekday alone is the one before the
+    /// Parses "on Friday", "Friday before 9 June 2023"; a weekday by itself is the one before the
     /// reference.
     fn weekday(&self, at: usize) -> Found {
         let Kind::Weekday(weekday, is_full) = self.kind(at) else {
@@ -331,7 +331,7 @@ impl Grammar<'_> {
         }
     }
 
-    /// Parses "week before 9 June 2023", "day before yesterday"; a unit alone is vague.
+    /// Parses "week before 9 June 2023", "day before yesterday"; a unit by itself is vague.
     fn unit(&self, at: usize, unit: Unit) -> Found {
         let (end, day, steps) = self.anchor(at + 1, 0);
         if end > at + 1 {
@@ -432,7 +432,7 @@ impl Grammar<'_> {
         Some((at + 1, Time::Days(year_of(i64::from(value))?)))
     }
 
-    /// Parses expressions that begin with one of the plain words.
+    /// Parses expressions that start with one of the plain words.
     fn word(&self, at: usize, word: &str) -> Found {
         let day = |days| {
             let day = shifted(self.reference, days);

@@ -8,7 +8,7 @@ pub(super) struct Token {
     pub start: usize,
     pub end: usize,
     pub kind: Kind,
-    /// True if it begins with a capital letter.
+    /// True if it starts with a capital letter.
     pub capital: bool,
 }
 

@@ -186,8 +186,8 @@ fn trimmed(piece: &str) -> &str {
     }
 }
 
-/// Emits the piece if it is an identifier; else those of its stretches between slashes and colons
-/// that are. The label of an identifier (`sha256:7f3a9c1e`) is not part of it.
+/// Emits the piece if it is an identifier; else its stretches between slashes and colons, as far as
+/// these are. The label of an identifier (`sha256:7f3a9c1e`) is not a part.
 fn of_piece(piece: &str, is_alone: bool, emit: &mut impl FnMut(&str)) {
     let piece = trimmed(piece);
     if is_identifier(piece) || is_alone && may_be_identifier(piece) {
@@ -378,7 +378,7 @@ mod tests {
             ("错误ERR-4021发生", &["err-4021"]),
             ("PR #4021", &["4021"]),
             ("code=E11000", &["e11000"]),
-            // A word alone is searched exactly, unless it is an ordinary word.
+            // A single word is searched exactly, unless it is an ordinary word.
             ("Jean-Luc", &["jean-luc"]),
             ("4021", &["4021"]),
             ("harbour", &[]),

@@ -18,7 +18,7 @@ use crate::structures::segment::{
 const LENGTHS: Tag = Tag { kind: 1, part: 0 };
 const LISTS: Tag = Tag { kind: 2, part: 0 };
 const BUCKETS: Tag = Tag { kind: 3, part: 0 };
-/// Where each bucket begins, and where the last ends.
+/// Where each bucket starts, and where the last ends.
 const PLACES: Tag = Tag { kind: 4, part: 0 };
 /// The number of long lists.
 const COUNT: Tag = Tag { kind: 5, part: 0 };

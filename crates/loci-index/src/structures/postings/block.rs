@@ -51,7 +51,7 @@ impl Head {
 }
 
 impl Block {
-    /// Packs between one and [`BLOCK`] postings; `lengths` are those of the passages, by slot.
+    /// Packs between one and [`BLOCK`] postings; `lengths` has the length of each passage, by slot.
     pub(super) fn of(postings: &[Posting], lengths: Lengths<'_>) -> Self {
         let packer = BitPacker4x::new();
         let postings = &postings[..postings.len().min(BLOCK)];

@@ -1,4 +1,4 @@
-//! BM25 (Robertson and Zaragoza 2009), and upper bounds of it that hold for every mean length.
+//! BM25 (Robertson and Zaragoza 2009), and upper bounds that hold for every mean length.
 
 use super::lengths::Lengths;
 use super::posting::Posting;

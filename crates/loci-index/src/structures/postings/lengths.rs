@@ -1,4 +1,4 @@
-/// The number of terms of each passage, by slot: those of the segment, and those in memory.
+/// The number of terms of each passage, by slot, first in the segment and then in memory.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Lengths<'a> {
     pub(super) base: &'a [u32],

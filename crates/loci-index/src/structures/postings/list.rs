@@ -50,7 +50,7 @@ impl Default for List {
 
 impl List {
     /// Adds a posting. The slot must be absent; if it is present, the counts are added. `lengths`
-    /// are those of all passages, including this one.
+    /// has the length of each passage, including this one.
     pub(super) fn insert(&mut self, posting: Posting, lengths: Lengths<'_>) {
         match self {
             List::Inline { length, bytes } => {

@@ -1,5 +1,5 @@
-//! Finds the best passages without scoring most of them: MaxScore (Turtle and Flood 1995) with
-//! block bounds (Ding and Suel 2011), one window of slots after the other.
+//! Finds the best passages without scoring most others: MaxScore (Turtle and Flood 1995) with block
+//! bounds (Ding and Suel 2011), one window of slots after the other.
 
 use std::cmp::Ordering;
 

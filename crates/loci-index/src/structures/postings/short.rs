@@ -1,4 +1,4 @@
-//! Encodes a few postings as bytes: most of them need three or four.
+//! Encodes a few postings as bytes: most need three or four.
 
 use super::posting::Posting;
 

@@ -21,8 +21,7 @@ impl Postings {
 /// The maximum number of words of a bit set that are read to avoid unpacking a block.
 const WORDS_MAX: usize = 32;
 
-/// A read-only list: packed blocks, those of the segment first, and the unpacked postings after
-/// them.
+/// A read-only list: packed blocks, first from the segment, and the unpacked postings after them.
 #[derive(Debug, Default)]
 pub(super) struct View<'a> {
     /// The blocks of the segment.
@@ -157,7 +156,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Visits the postings of those of the ascending slots that are in the list: the index of the
+    /// Visits the postings of the ascending slots, as far as they are in the list: the index of the
     /// slot and the count. A block is unpacked once, and only if one of the slots is in its range.
     pub(super) fn seek(&self, slots: &[u32], mut visit: impl FnMut(usize, u32)) {
         let (mut unpacked, mut counts) = ([0; BLOCK], [0; BLOCK]);

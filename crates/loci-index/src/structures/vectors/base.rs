@@ -146,7 +146,7 @@ impl Vectors {
         self.norm_max
     }
 
-    /// Writes the vectors of the renumbered slots as those of the model `part`.
+    /// Writes the vectors of the renumbered slots as vectors of the model `part`.
     ///
     /// # Errors
     /// The segment cannot be written.

@@ -14,7 +14,7 @@ fn noise(seed: u64) -> impl FnMut() -> f32 {
     }
 }
 
-/// Returns vectors around a few centres, and a query beside one of them.
+/// Returns vectors around a few centres, and a query near one centre.
 fn clusters(count: usize, dimensions: usize) -> (Vectors, Vec<f32>) {
     const CENTRES: usize = 50;
     let mut noise = noise(count as u64);
