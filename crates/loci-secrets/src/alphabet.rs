@@ -1,4 +1,4 @@
-//! The bytes of secrets, and where they can begin.
+//! The bytes of secrets, and where they can start.
 
 /// The bytes of a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Alphabet {
     }
 }
 
-/// Returns true if a word can begin here: not within another, but after an escape such as `\n` or
+/// Returns true if a word can start here: not within another, but after an escape such as `\n` or
 /// `%20`.
 pub fn is_boundary(bytes: &[u8], at: usize) -> bool {
     let before = |distance: usize| at.checked_sub(distance).map(|place| bytes[place]);

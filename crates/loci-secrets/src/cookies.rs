@@ -9,7 +9,7 @@ use crate::{Found, work};
 
 /// Maximum bytes of a list of cookies that are read.
 const COOKIES_MAX: usize = 4096;
-/// Parts of names of cookies with which somebody is signed in.
+/// Parts of names of cookies with which a person is signed in.
 const SESSIONS: &[&str] = &[
     "sess",
     "sid",
@@ -125,7 +125,7 @@ pub fn pairs(text: &str, at: usize, found: &mut Vec<Found>) {
     }
 }
 
-/// Returns true if the value of a cookie signs somebody in.
+/// Returns true if the value of a cookie signs a person in.
 fn is_secret(name: &str, value: &str) -> bool {
     if value.contains("[redacted") || is_reference(value) {
         return false;

@@ -179,7 +179,7 @@ impl View {
     }
 }
 
-/// Returns true for the bytes with which an escape can begin.
+/// Returns true for the bytes with which an escape can start.
 const fn is_first(byte: u8) -> bool {
     const FIRST: [bool; 256] = {
         let (mut first, mut at) = ([false; 256], 0);
@@ -329,7 +329,7 @@ pub fn entity(rest: &[u8]) -> Option<(usize, char)> {
         .map(|(name, character)| (name.len(), *character))
 }
 
-/// Returns the bytes of a sequence of a terminal, which begins with the escape character.
+/// Returns the bytes of a sequence of a terminal, which starts with the escape character.
 fn sequence(bytes: &[u8]) -> usize {
     match bytes.get(1) {
         Some(b'[') => {

@@ -14,10 +14,10 @@ use crate::{Cut, Found, PrivateMarks, assignment, cookies, joined, names, option
 
 /// Prefixes of secrets from which the same bytes are read again.
 const READINGS_MAX: usize = 8;
-/// Maximum readings of a text without its escapes, each without those of the one before.
+/// Maximum readings of a text without its escapes, each without the escapes of the one before.
 const VIEWS_MAX: usize = 3;
 
-/// How a rule finds secrets at a match.
+/// The way in which a rule finds secrets at a match.
 #[derive(Debug, Clone, Copy)]
 enum Find {
     One(fn(&str, Range<usize>) -> Option<Found>),
@@ -309,14 +309,14 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Adds a secret to those that were found; returns the end of the text that was read for it.
+/// Adds a secret to the ones that were found; returns the end of the text that was read for it.
 fn collect(found: &mut Vec<Found>, (secret, end): (Option<Found>, usize)) -> usize {
     found.extend(secret);
     end
 }
 
 /// Counts the reads of the same text for secrets of one kind. Without a limit, a text full of their
-/// prefixes would be read to its end from each of them.
+/// prefixes would be read to its end from each prefix.
 #[derive(Debug, Default)]
 struct Readings {
     /// The end of the text that was read.

@@ -13,7 +13,7 @@ use crate::work;
 /// Maximum bytes of a command before an option.
 const COMMAND_MAX: usize = 400;
 
-/// How an option gives its secret.
+/// The form in which an option gives its secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// `-p value` or `-p=value`.
@@ -118,7 +118,7 @@ pub fn patterns() -> impl Iterator<Item = String> {
     names.into_iter().flat_map(patterns)
 }
 
-/// Finds the secrets of the option at `hit`, which begins with the character before it.
+/// Finds the secrets of the option at `hit`, which starts with the character before it.
 pub fn secrets(text: &str, hit: Range<usize>, found: &mut Vec<Found>) {
     let option = &text[hit.start + 1..hit.end];
     let mut command = None;
@@ -167,7 +167,7 @@ fn command_before(text: &str, at: usize) -> &str {
     ends.map_or(before, |(place, _)| &before[place + 1..])
 }
 
-/// Returns the words of a command, those of programs without their folders.
+/// Returns the words of a command, of programs without their folders.
 fn words(command: &str) -> Vec<&str> {
     let is_end = |letter: char| letter.is_whitespace() || "\"'`,[](=$".contains(letter);
     let name = |word: &'_ str| -> usize { word.rfind(['/', '\\']).map_or(0, |at| at + 1) };

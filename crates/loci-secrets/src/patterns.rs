@@ -191,7 +191,7 @@ fn hash_of(window: &[u8]) -> u16 {
     )
 }
 
-/// How common each byte is in texts and programs, with 1 for the rarest.
+/// The rank of each byte by how common it is in texts and programs, with 1 for the rarest.
 static COMMONNESS: [u32; 256] = {
     const LETTERS: &[u8; 26] = b"zqjxkvbywgpfmucdlhrsnioate";
     let (mut table, mut byte) = ([1; 256], 0);
@@ -200,7 +200,7 @@ static COMMONNESS: [u32; 256] = {
             b' ' => 60,
             b'\n' | b'"' | b'.' | b',' | b'0'..=b'9' => 8,
             b'A'..=b'Z' | b'=' | b':' | b'-' | b'_' | b'/' | b'(' | b')' | b'\'' => 4,
-            // In scripts other than the Latin one, most letters begin with the same byte.
+            // In scripts other than the Latin one, most letters start with the same byte.
             0xc0.. => 40,
             0x80..0xc0 => 6,
             _ => 1,

@@ -11,7 +11,7 @@ pub const NEAR_MAX: usize = 240;
 /// Maximum bytes between a name and the operator in a sentence.
 pub const SENTENCE_MAX: usize = 80;
 
-/// How a name announces its value.
+/// The way in which a name announces its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
     /// By an operator, a call, an option or another field.

@@ -23,7 +23,7 @@ pub struct Position {
     pub shape: Shape,
 }
 
-/// How the arguments after a word are written.
+/// The form of the arguments after a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// Words of a command.

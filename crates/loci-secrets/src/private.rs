@@ -9,7 +9,7 @@ pub const BEGIN: &str = "<private>";
 const END: &str = "</private>";
 
 /// Returns the cuts of private text by the rules of [`PrivateMarks`]; in the last pass, one cut
-/// from the first of them to the end.
+/// from the first mark to the end.
 pub fn cuts(text: &str, marks: PrivateMarks, is_last_pass: bool) -> Vec<Cut> {
     let lower = text.to_ascii_lowercase();
     let in_code = if marks == PrivateMarks::Closed {

@@ -115,7 +115,7 @@ pub fn words_share(bytes: &[u8]) -> f64 {
     in_words as f64 / all.max(1) as f64
 }
 
-/// Returns true if the pairs of letters are those of words, one aside in a long one.
+/// Returns true if the pairs of letters are pairs in words, one aside in a long one.
 fn has_pairs_of_words(letters: &[u8]) -> bool {
     const LONG_MIN: usize = 8;
     let is_strange = |pair: &&[u8]| {
@@ -132,7 +132,7 @@ fn is_word_break(before: u8, after: u8, letters: usize) -> bool {
     !before.is_ascii_alphabetic()
         || !after.is_ascii_alphabetic()
         || (before.is_ascii_lowercase() && after.is_ascii_uppercase())
-        // A word in upper case ends where lower case begins.
+        // A word in upper case ends where lower case starts.
         || (before.is_ascii_uppercase() && after.is_ascii_lowercase() && letters > 1)
 }
 

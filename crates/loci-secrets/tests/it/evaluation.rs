@@ -6,8 +6,8 @@ use crate::generator::{with_secret, without_secret};
 
 const TEXTS: usize = 1_000;
 
-/// Each half alone: the first is for development, and the second has forms of texts that the first
-/// lacks.
+/// Each half by itself: the first is for development, and the second has forms of texts that the
+/// first lacks.
 #[test]
 fn of_1000_secrets_at_least_99_percent_are_found_in_each_half() {
     for half in 0..2 {
