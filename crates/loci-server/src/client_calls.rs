@@ -6,7 +6,7 @@ use loci_core::limits::CLIENT_NAME_CHARACTERS_MAX;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ClientCall {
     /// The name that the client gives itself, `clientInfo.name`, at most
-    /// [`CLIENT_NAME_CHARACTERS_MAX`] characters of it; `None` if it gives none.
+    /// [`CLIENT_NAME_CHARACTERS_MAX`] characters; `None` if it gives none.
     pub client: Option<String>,
     /// The name of the dialect.
     pub dialect: &'static str,

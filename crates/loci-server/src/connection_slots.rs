@@ -76,8 +76,8 @@ impl ConnectionSlots {
     }
 
     /// Takes a slot for this connection number, which must be unique. If all are taken, evicts the
-    /// oldest unauthenticated connection, even if it is active; if there is none, the one that has
-    /// been idle for longest; if all have requests under way, waits.
+    /// oldest unauthenticated connection, even if it is active; without one, the connection that
+    /// has been idle for longest; if all have requests under way, waits.
     pub(crate) async fn take(self: &Arc<Self>, number: u64) -> SlotGuard {
         let permit = loop {
             let freed = self.freed.notified();
@@ -131,7 +131,7 @@ impl ConnectionSlots {
 
 impl ConnectionSlot {
     /// Waits until this connection must end to free its slot. The connection's own task must await
-    /// this, so that no request begins between the decision and the end.
+    /// this, so that no request starts between the decision and the end.
     pub(crate) async fn evicted(&self) {
         loop {
             self.asked.notified().await;
@@ -145,7 +145,7 @@ impl ConnectionSlot {
         }
     }
 
-    /// Returns true if a request has ever begun.
+    /// Returns true if a request has ever started.
     pub(crate) fn has_begun(&self) -> bool {
         lock(&self.state).has_begun
     }

@@ -19,8 +19,8 @@ use crate::proxy::{Scheme, only, without_brackets};
 
 /// The methods of requests in MCP's transport.
 const METHODS: &str = "GET, POST, DELETE";
-/// Headers that MCP's transport sends, and those of a trace context, which a page may send only with
-/// permission.
+/// Headers that MCP's transport sends, and the headers of a trace context, which a page may send
+/// only with permission.
 const REQUEST_HEADERS: [&str; 10] = [
     "authorization",
     "content-type",

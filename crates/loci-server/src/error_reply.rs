@@ -1,4 +1,4 @@
-//! Converts errors into replies: of JSON-RPC, and of HTTP outside of it.
+//! Converts errors into replies: of JSON-RPC, and of HTTP outside JSON-RPC.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};

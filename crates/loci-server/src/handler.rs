@@ -71,8 +71,8 @@ impl DialectHandler {
         Self::new(dialect, host, Identity::Fixed(caller))
     }
 
-    /// Returns a handler for requests whose [`Caller`] a layer in front of it put into the HTTP
-    /// request's extensions. A request without one is refused.
+    /// Returns a handler for requests whose [`Caller`] a layer in front put into the HTTP request's
+    /// extensions. A request without one is refused.
     pub fn for_requests(dialect: &'static Dialect, host: Arc<Host>) -> Self {
         Self::new(dialect, host, Identity::OfRequest)
     }

@@ -306,7 +306,7 @@ mod tests {
         let (given_up, waiting) = (call(&host), call(&host));
         given_up.abort();
         assert!(given_up.await.unwrap_err().is_cancelled());
-        // A call that began runs to its end, and keeps its permit until then.
+        // A call that started runs to its end, and keeps its permit until then.
         let mut running = running.into_iter();
         running.next().unwrap().abort();
         assert_eq!(slots(&host, kind).available_permits(), 0);

@@ -81,9 +81,9 @@ pub struct HttpConfig {
     /// The maximum number of connections, clamped to 1 to [`CONNECTIONS_MAX`]. When all slots are
     /// taken, an unauthenticated or idle connection is evicted for the next one.
     pub connections_max: usize,
-    /// The time after which a connection is dropped whose client takes no byte of a reply.
-    /// Meanwhile the reply holds a share of the memory for which other calls wait, so this is a
-    /// fraction of the time that they wait: five seconds by default.
+    /// The time after which a connection is dropped whose client takes no byte of a reply. Until
+    /// then the reply holds a share of the memory for which other calls wait, so this is a fraction
+    /// of the time that they wait: five seconds by default.
     pub write_timeout: Duration,
 }
 
@@ -285,7 +285,7 @@ impl HttpServer {
     }
 
     /// Serves until `shutdown` completes; then ends subscriptions, lets requests under way finish
-    /// and answers 503 to those that do not. Returns within two seconds from `shutdown`.
+    /// and answers 503 to requests that do not. Returns within two seconds from `shutdown`.
     ///
     /// Failures to accept a connection are logged, and the server continues with the next one.
     pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {

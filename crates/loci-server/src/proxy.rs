@@ -38,8 +38,8 @@ pub(crate) struct RequestOrigin {
 }
 
 /// Returns the URL under which the sender of a request reached this server, without a slash at the
-/// end; `None` if the request names a host that is not served. `extensions` are those of a request
-/// to a route of [`HttpServer::with_pages`](crate::HttpServer::with_pages).
+/// end; `None` if the request names a host that is not served. `extensions` belong to a request to
+/// a route of [`HttpServer::with_pages`](crate::HttpServer::with_pages).
 pub fn base_url(extensions: &Extensions) -> Option<&str> {
     extensions.get::<RequestOrigin>()?.shown_url.as_deref()
 }
@@ -297,8 +297,8 @@ impl OriginResolver {
     }
 
     /// True if a name and its port belong to this server: other services share the host, and a
-    /// token that was issued for one of them must not be valid here because an attacker puts its
-    /// name into the `Host` header.
+    /// token that was issued for another service must not be valid here because an attacker puts
+    /// its name into the `Host` header.
     fn is_ours(&self, name: &Name, scheme: Scheme, listener: Listener) -> bool {
         let port = name.port.unwrap_or(scheme.default_port());
         let is_default = port == scheme.default_port();

@@ -30,7 +30,7 @@ pub(crate) fn session_of(parts: &Parts) -> Option<String> {
 /// Returns the name of the client that sent a request. Over HTTP without a session, only the requests
 /// of 2026-07-28 and later name it; for others it is the first word of the header `User-Agent`.
 pub(crate) fn client_name(context: &RequestContext<RoleServer>) -> Option<String> {
-    // The SDK puts its own name where there is none.
+    // The SDK puts its own name where a client gives none.
     let named = context
         .client_info()
         .filter(|client| *client != Implementation::from_build_env());
@@ -46,7 +46,7 @@ pub(crate) fn product(parts: &Parts) -> Option<String> {
     (!product.is_empty()).then(|| product.to_owned())
 }
 
-/// Stops waiting when the request is cancelled; work that began continues.
+/// Stops waiting when the request is cancelled; work that started continues.
 pub(crate) async fn unless_cancelled<T>(
     context: &RequestContext<RoleServer>,
     work: impl Future<Output = Result<T, Error>>,

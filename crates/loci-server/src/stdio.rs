@@ -204,7 +204,7 @@ impl Session {
             || Some(InFlight::default()),
             |id| state.in_flight.remove(id),
         );
-        // The request was refused or cancelled meanwhile.
+        // The request was refused or cancelled since.
         let Some(InFlight { batch, share, .. }) = in_flight else {
             return Ok(None);
         };

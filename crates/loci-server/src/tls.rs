@@ -28,7 +28,7 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// TLS 1.2 and 1.3 with a certificate and its key from two files. The files are checked again at
 /// most once a second when connections arrive: new connections use a new pair, existing ones stay
-/// as they are. The old pair stays in use if the files are invalid, if only one of them has been
+/// as they are. The old pair stays in use if the files are invalid, if only one file has been
 /// replaced, or if the disk hangs.
 #[derive(Clone)]
 pub struct Tls {
@@ -37,8 +37,8 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// Reads the certificate (and after it those of the authorities between it and the root) and
-    /// its key (PKCS#8, PKCS#1 or SEC1), both as PEM.
+    /// Reads the certificate (and after it the certificates of the authorities between it and the
+    /// root) and its key (PKCS#8, PKCS#1 or SEC1), both as PEM.
     ///
     /// # Errors
     /// `invalid_argument` if a file is missing, cannot be read or has the wrong content, or if the

@@ -12,7 +12,7 @@ use subtle::ConstantTimeEq;
 use super::Resource;
 use super::challenge::Denied;
 
-/// Returns the SHA-256 of a bearer token, which is all that a store keeps of it.
+/// Returns the SHA-256 of a bearer token, which is all that a store keeps.
 pub fn token_hash(token: &str) -> TokenHash {
     Sha256::digest(token.as_bytes()).into()
 }

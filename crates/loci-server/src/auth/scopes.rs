@@ -21,8 +21,8 @@ pub(crate) struct Need<'a> {
 }
 
 impl<'a> Need<'a> {
-    /// Returns the scopes that a request to this dialect needs, if any: those of the tool that its
-    /// body names, whatever a header says, and `read` for the content of resources.
+    /// Returns the scopes that a request to this dialect needs, if any: the scopes of the tool that
+    /// its body names, whatever a header says, and `read` for the content of resources.
     pub(crate) fn of(request: &'a ClientRequest, dialect: Option<&Dialect>) -> Option<Self> {
         match request {
             ClientRequest::CallToolRequest(call) => {
@@ -43,7 +43,7 @@ impl<'a> Need<'a> {
         }
     }
 
-    /// True if the caller has all of them.
+    /// True if the caller has all these scopes.
     pub(crate) fn is_met_by(&self, caller: &Caller) -> bool {
         self.scopes
             .iter()

@@ -2,7 +2,7 @@
 //!
 //! A long reply exists in several copies: as records, as a value, as text and as bytes for the
 //! wire. A client that sends requests and does not read would accumulate these, so a call reserves
-//! a share of one budget before it begins, and the share is released when the reply has left the
+//! a share of one budget before it starts, and the share is released when the reply has left the
 //! process.
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! Tests each limit that a client of the server can reach: a request at the limit is served, one
-//! beyond it is refused with the reason. The limits of bodies are in `bad_input`, those of rates in
+//! beyond it is refused with the reason. The limits of bodies are in `bad_input`, of rates in
 //! `rate`, of connections in `connections`, of concurrent calls beside [`loci_server::Host`].
 
 use std::time::Duration;
@@ -109,7 +109,7 @@ async fn messages() {
         .to_string()
     };
     let code = |reply: &Value| reply["error"]["code"].as_i64();
-    // What is nested deeper is read as a text.
+    // A value that is nested deeper is read as a text.
     for depth in [REQUEST_NESTING_MAX - 1, REQUEST_NESTING_MAX] {
         let served = server.post(&[], nested(depth).as_bytes()).await;
         assert_eq!(

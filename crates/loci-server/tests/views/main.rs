@@ -1,6 +1,6 @@
 //! Runs every case that crosses tool sets as clients do, over pipes and over HTTP.
 //!
-//! The cases and their runner are those of the dialects (`loci-dialects/cases/cross`,
+//! The cases and their runner belong to the dialects (`loci-dialects/cases/cross`,
 //! `loci-dialects/tests/it/case`). Here their calls go through the protocol: over a pair of pipes,
 //! whose caller is fixed when it connects, and over a socket, where a token identifies the caller.
 

@@ -162,7 +162,7 @@ struct LongArguments {
 /// The number of calls of the tool `long`, by name.
 static LONG_CALLS: LazyLock<Mutex<HashMap<String, usize>>> = LazyLock::new(Mutex::default);
 
-/// Returns the number of calls of the tool `long` with this name that have begun.
+/// Returns the number of calls of the tool `long` with this name that have started.
 pub fn long_calls(name: &str) -> usize {
     LONG_CALLS
         .lock()
@@ -203,7 +203,7 @@ impl TypedTool for Long {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WaitsArguments {
-    /// Which gate to wait at.
+    /// The gate to wait at.
     gate: String,
 }
 
@@ -230,7 +230,7 @@ impl Gate {
         Gate { begun, open }
     }
 
-    /// Waits until the call has begun.
+    /// Waits until the call has started.
     pub async fn begun(&mut self) {
         self.begun.recv().await.unwrap();
     }

@@ -150,7 +150,7 @@ impl Server {
             .await
     }
 
-    /// Begins a call of a tool without reading its reply.
+    /// Starts a call of a tool without reading its reply.
     pub async fn begin_call(&self, tool: &str, arguments: Value) -> Stream {
         let body = request(1, "tools/call", call(tool, arguments)).to_string();
         self.open("POST /mcp/test", &with_usual(&[]), body.as_bytes())
@@ -164,7 +164,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Waits until the reply begins to arrive.
+    /// Waits until the reply starts to arrive.
     pub async fn begun(&mut self) {
         let arrived = tokio::time::timeout(Duration::from_mins(2), self.stream.fill_buf()).await;
         assert!(

@@ -7,7 +7,7 @@ use loci_core::{
 use loci_server::{Authentication, token_hash};
 use loci_testkit::{FixedClock, NaiveStore};
 
-/// The moment at which tests of tokens begin.
+/// The moment at which tests of tokens start.
 pub const NOW: Timestamp = Timestamp::from_microseconds(1_000_000_000);
 
 /// Returns one of loci's own tokens, whose secret is `secret-of-<id>`.
@@ -100,7 +100,8 @@ pub fn add_tokens(store: &NaiveStore) {
     }
 }
 
-/// Returns an authentication with the tokens of [`add_tokens`] at [`NOW`], and those of an issuer.
+/// Returns an authentication with the tokens of [`add_tokens`] at [`NOW`], and the tokens of an
+/// issuer.
 pub fn with_issuer() -> (Arc<StandIn>, Arc<FixedClock>, Authentication) {
     let (tokens, verifier) = (Arc::new(NaiveStore::new()), Arc::new(StandIn::default()));
     add_tokens(&tokens);
