@@ -87,7 +87,7 @@ fn of_space(
     }
 }
 
-/// Returns a page of memories after a row, and the last row of it.
+/// Returns a page of memories after a row, and its last row.
 async fn memories(
     session: &Session,
     space: &Space,

@@ -19,7 +19,7 @@ use crate::value::{Columns, Value, values};
 const COLUMNS: &str = "number, space, at, \"user\", caller, dialect, tool, operation, duration, query, results, code, \
     message, client, session, reply_tokens";
 
-/// Appends entries, those of each space in one transaction.
+/// Appends entries, all of one space in one transaction.
 pub(crate) fn append(server: &Server, entries: &[AuditEntry]) -> Result<(), Error> {
     entries.iter().try_for_each(AuditEntry::check)?;
     let mut by_space: BTreeMap<&Space, Vec<&AuditEntry>> = BTreeMap::new();

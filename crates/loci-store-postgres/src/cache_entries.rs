@@ -62,7 +62,7 @@ pub(crate) async fn replace(
     Ok(())
 }
 
-/// How near an entry is, and what decides among equals.
+/// The nearness of an entry, and what decides among equals.
 type Nearness = (bool, f32, Timestamp, Reverse<String>);
 
 /// An owner's live entries that are nearest to a question.

@@ -1,5 +1,5 @@
 //! The checks of `loci doctor`: whether all tables are there, whether the rows can be read and keep
-//! the rules, and whether the passages are those of the texts.
+//! the rules, and whether the passages belong to the texts.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The tables and indexes that the migrations make, compared with those of the server.
+//! The tables and indexes that the migrations make, compared with the server's.
 
 use crate::failure::Result;
 use crate::migrations::MIGRATIONS;

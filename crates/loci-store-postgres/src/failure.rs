@@ -63,7 +63,7 @@ impl Failure {
         }
     }
 
-    /// Returns true if the same work may succeed when it is begun again: the server ended the
+    /// Returns true if the same work may succeed when it is started again: the server ended the
     /// transaction in favour of another one, is starting, or has no connection left now.
     pub(crate) fn is_transient(&self) -> bool {
         self.is_lost()

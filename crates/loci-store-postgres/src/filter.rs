@@ -151,7 +151,7 @@ impl Conditions {
 /// Returns true if a filter asks for nothing but what a caller may read and wants to see of some
 /// places and kinds.
 pub(crate) fn asks_for_places_alone(filter: &Filter) -> bool {
-    // All of them, so that a condition which is new is thought of here.
+    // All fields by name, because a new condition is then thought of here.
     let Filter {
         space: _,
         reader: _,

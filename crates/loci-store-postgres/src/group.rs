@@ -30,7 +30,7 @@ struct Group {
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<Arc<Waiting>>,
-    /// Whether a thread commits.
+    /// True if a thread commits.
     is_led: bool,
 }
 
@@ -57,7 +57,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Groups {
-    /// Commits a batch, together with those of other threads that wait when its turn comes.
+    /// Commits a batch, together with batches of other threads that wait when its turn comes.
     pub(crate) fn commit(&self, server: &Server, batch: Batch, is_rebuildable: bool) -> Result<()> {
         batch.check()?;
         let group = Arc::clone(lock(&self.0).entry(batch.space.clone()).or_default());
@@ -125,7 +125,7 @@ fn commit_together(server: &Server, together: &[Arc<Waiting>]) {
             (Err(Failure::Refused(error)), Some(number)) => {
                 settle(&[left.remove(number)], &Err(error));
             }
-            // Rows of one of them broke a constraint: each shows alone whether it is the one.
+            // Rows of one batch broke a constraint: each batch by itself shows if it is the one.
             (Err(failure), _) if failure.constraint().is_some() && left.len() > 1 => {
                 for waiting in left {
                     commit_alone(server, waiting);

@@ -88,7 +88,7 @@ impl Indexes {
         }
         let _following = lock(&own.following);
         let known = own.change();
-        // Another thread may have brought it up to date meanwhile.
+        // Another thread may have brought it up to date since.
         if known != before
             && let Some(found) = own.search_if_current(server, query)?
         {
@@ -198,7 +198,7 @@ impl SpaceIndex {
         }
         let newest = server.read(space, async |session| newest_change(session, space).await)?;
         let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
-        // Another thread may have brought it further meanwhile.
+        // Another thread may have brought it further since.
         let is_current = |loaded: &&Loaded| {
             loaded.change == newest
                 || (loaded.change != change && loaded.change.number > newest.number)
@@ -382,8 +382,8 @@ impl Rows {
     }
 }
 
-/// Passes a passage with the row of its memory, and those of the further vectors that are its own.
-/// Both come in one order; `passed` counts the further vectors of the passages before.
+/// Passes a passage with the row of its memory, and with its own further vectors. Both come in one
+/// order; `passed` counts the further vectors of the passages before.
 fn read_passage(
     row: &Row,
     further: &[Row],
@@ -429,7 +429,7 @@ fn read_passage(
     Ok(())
 }
 
-/// Part of a statement: the changes after one, in their order, up to a number of them.
+/// Part of a statement: the changes after one, in their order, up to a number.
 const LOG: &str = "@change WHERE space = $1 AND number > $2 ORDER BY number LIMIT $3";
 
 /// Reads what changed after the change `known`; `None` as for [`Changes::read`].
@@ -494,7 +494,7 @@ impl Changes {
     fn apply(&self, loaded: &mut Loaded) -> Result<(), Error> {
         let index = &mut loaded.index;
         self.rows.models(|row, id| index.add_model(row, id))?;
-        // All of them first, since an id may have moved from one row to another.
+        // All removals first, because an id may have moved from one row to another.
         for row in &self.changed {
             index.remove(*row);
         }
@@ -517,7 +517,7 @@ struct Loading {
     index: Index,
     texts: Texts,
     further: Vec<Row>,
-    /// How many of the further vectors belong to passages that have come.
+    /// The number of further vectors that belong to passages that have come.
     passed: usize,
     /// The row of the memory of each passage.
     memories: Vec<i64>,

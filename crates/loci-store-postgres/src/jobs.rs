@@ -17,7 +17,7 @@ use crate::value::{Columns, values};
 const IS_DUE: &str =
     "due_at <= $1 AND (leased_until IS NULL OR leased_until <= $1 OR leased_until > $2)";
 
-/// Leases jobs of any space, those that wait longest first.
+/// Leases jobs of any space, the ones that wait longest first.
 pub(crate) fn lease_jobs(
     server: &Server,
     now: Timestamp,

@@ -128,7 +128,7 @@ fn counted(name: &str, row: i64, access: Access) -> Vec<Value> {
     values![name, row, access.count.cast_signed(), access.last]
 }
 
-/// Counts returns of memories, which changes none of them and waits for no other writer.
+/// Counts returns of memories, which changes no memory and waits for no other writer.
 pub(crate) fn touch(server: &Server, touches: &[Touch]) -> Result<(), Error> {
     let mut spaces: Vec<_> = touches.iter().map(|touch| &touch.space).collect();
     spaces.sort_unstable();
@@ -140,7 +140,7 @@ pub(crate) fn touch(server: &Server, touches: &[Touch]) -> Result<(), Error> {
             .map(|touch| touch.id.clone())
             .collect();
         server.read(space, async |session| {
-            // The lock keeps the memories from being removed meanwhile. All take it in one order.
+            // The lock keeps the memories from being removed before that. All take it in one order.
             let find = (
                 "SELECT id, row FROM @memory WHERE space = $1 AND id = ANY($2) ORDER BY row FOR KEY SHARE"
                     .to_owned(),

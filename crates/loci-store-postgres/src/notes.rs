@@ -98,8 +98,8 @@ pub(crate) async fn all(session: &Session, space: &Space) -> Result<Vec<NoteFile
     rows.iter().map(read).collect()
 }
 
-/// Returns the file of a memory that is not soft-deleted. Files that are there come before those
-/// that are expected.
+/// Returns the file of a memory that is not soft-deleted. Files that are there come before expected
+/// ones.
 pub(crate) async fn of_memory(
     session: &Session,
     space: &Space,

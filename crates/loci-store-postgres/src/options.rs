@@ -1,4 +1,4 @@
-//! How a store is opened: the URL of its server and the limits of this process.
+//! Options for opening a store: the URL of its server and the limits of this process.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,29 +13,29 @@ use tokio_postgres::config::SslMode;
 /// Is told each statement that a store sends, and the names of the types of its parameters.
 pub type Observer = Arc<dyn Fn(&str, &[&str]) + Send + Sync>;
 
-/// How to open a store.
+/// Options for opening a store.
 #[derive(Clone)]
 pub struct Options {
     /// The URL of the database, `postgres://USER@HOST[,HOST]/DATABASE?PARAMETERS`, with the
     /// parameters of libpq that tokio-postgres knows, and `sslmode` and `sslrootcert` as in libpq.
     pub url: String,
-    /// The password; that of the URL if there is none.
+    /// The password; without it the one in the URL counts.
     pub password: Option<String>,
     /// The schema that holds the tables; created if it does not exist.
     pub schema: String,
     /// The most connections of this process.
     pub connections_max: usize,
-    /// How long to wait for a connection, unless the URL says `connect_timeout`.
+    /// The time to wait for a connection, unless the URL says `connect_timeout`.
     pub connect_timeout: Duration,
-    /// Bytes of memory that the indexes of all spaces may use; beyond it, those that were not
+    /// Bytes of memory that the indexes of all spaces may use; beyond it, the ones that were not
     /// searched for longest are evicted. The index of the space that is searched always fits.
     pub index_bytes_max: usize,
-    /// Whether a schema of an older version is brought to the current one.
+    /// True if a schema of an older version is brought to the current one.
     pub migrates: bool,
-    /// Whether row security is turned on in the tables, if it is off: the server then keeps the spaces
-    /// apart as well. Where it is on, a store declares its scopes whatever this says.
+    /// True if row security is turned on in the tables, if it is off: the server then keeps the
+    /// spaces apart as well. Where it is on, a store declares its scopes whatever this says.
     pub row_security: bool,
-    /// Whether a server may acknowledge commits that are not on its disk. For tests.
+    /// True if a server may acknowledge commits that are not on its disk. For tests.
     pub allows_unsafe: bool,
     /// Is told what is sent. For tests.
     pub observer: Option<Observer>,
@@ -123,12 +123,12 @@ impl fmt::Debug for Options {
     }
 }
 
-/// How the identity of the server is checked.
+/// The check of the server's identity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Trust {
     /// Not at all; the connection may be encrypted all the same.
     Anyone,
-    /// By its certificate and its name, against these certificate authorities, or those of the system.
+    /// By its certificate and its name, against these certificate authorities, or the system's.
     Certificate(Option<PathBuf>),
 }
 

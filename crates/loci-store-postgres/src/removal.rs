@@ -334,7 +334,7 @@ fn trim(transaction: &mut Transaction<'_>) -> bool {
     true
 }
 
-/// Sets the bounds of times to those of the rows that are left.
+/// Sets the bounds of times to the times of the rows that are left.
 pub(crate) async fn set_bounds(transaction: &mut Transaction<'_>) -> Result<()> {
     let sql = "SELECT least((SELECT min(expires_at) FROM @memory WHERE space = $1), \
         (SELECT min(expires_at) FROM @cache_entry WHERE space = $1), \

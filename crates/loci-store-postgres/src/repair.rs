@@ -154,7 +154,7 @@ async fn list_memories_of_replies(transaction: &mut Transaction<'_>) -> Result<(
     Ok(())
 }
 
-/// Raises the numbers that the space hands out above those of its rows.
+/// Raises the numbers that the space hands out above the numbers of its rows.
 async fn raise_numbers(transaction: &mut Transaction<'_>) -> Result<()> {
     let sql = "SELECT coalesce((SELECT max(number) FROM @change WHERE space = $1), 0), \
         coalesce(greatest((SELECT max(row) FROM @memory WHERE space = $1), \
@@ -241,9 +241,9 @@ async fn drop_part(transaction: &mut Transaction<'_>) -> Result<usize> {
 pub(crate) struct Renewed {
     /// The memories whose texts were analysed.
     pub(crate) memories: usize,
-    /// Those whose passages or words changed.
+    /// Memories whose passages or words changed.
     pub(crate) changed: usize,
-    /// Those that cannot be read.
+    /// Memories that cannot be read.
     damaged: usize,
     /// The last row.
     last: i64,
@@ -344,7 +344,7 @@ async fn stored_passages(
         let of_memory = passages.entry(columns.take()?).or_default();
         let is_next = columns.number()? == of_memory.len() as u64;
         let bounds = (columns.number()?, columns.number()?);
-        // One in another place does not fit, and makes all of them be written again.
+        // One in another place does not fit, and makes all be written again.
         let (start, end) = if is_next {
             bounds
         } else {

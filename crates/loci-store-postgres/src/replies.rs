@@ -87,7 +87,7 @@ async fn evict(
 ) -> Result<()> {
     let name = transaction.name();
     let whose = "WHERE space = $1 AND owner IS NOT DISTINCT FROM $2";
-    // An index has these columns, which an equality alone can use.
+    // An index has these columns, which only an equality can use.
     let whose = if owner.is_some() {
         whose.replace("IS NOT DISTINCT FROM", "=")
     } else {

@@ -13,16 +13,16 @@ use crate::value::values;
 /// The name of the policy of each table.
 pub(crate) const POLICY: &str = "loci_space";
 
-/// How far the tables of a store keep the spaces apart by themselves.
+/// The degree to which the tables of a store keep the spaces apart by themselves.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wall {
-    /// Whether a table of the schema does, so that transactions must declare their scopes.
+    /// True if a table of the schema does, so that transactions must declare their scopes.
     pub(crate) is_on: bool,
     /// The tables that do not, or not for their owner.
     pub(crate) open: Vec<String>,
     /// The tables without the policy: where row security is on, no statement meets a row of these.
     pub(crate) without_policy: Vec<String>,
-    /// Whether the role owns the tables, so that it may change this.
+    /// True if the role owns the tables, so that it may change this.
     pub(crate) is_owned: bool,
 }
 
@@ -34,12 +34,12 @@ pub(crate) const COLUMNS: &str = "coalesce(bool_or(c.relrowsecurity), false), \
         SELECT 1 FROM pg_policy AS p WHERE p.polrelid = c.oid AND p.polname = 'loci_space')), '{}'), \
     coalesce(bool_and(pg_has_role(c.relowner, 'USAGE')), true)";
 
-/// Those tables; `$1` is the schema.
+/// The tables with policies; `$1` is the schema.
 pub(crate) const TABLES: &str = "pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace \
     WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') AND NOT c.relispartition";
 
 impl Wall {
-    /// Reads the columns of a wall, which begin at a number.
+    /// Reads the columns of a wall, which start at a number.
     pub(crate) fn read(row: &tokio_postgres::Row, first: usize) -> Result<Self> {
         let ours = |names: Vec<String>| names.into_iter().filter(|name| is_ours(name)).collect();
         Ok(Wall {
@@ -119,8 +119,8 @@ pub(crate) fn statement(schema: &str) -> String {
 
 /// Turns row security on in the tables where it is off; returns these.
 pub(crate) async fn close(session: &Session, schema: &str) -> Result<Vec<String>> {
-    // Each table waits for the transactions that use it, and others wait behind. Where a writer and this
-    // wait for each other, the server ends one, which begins again.
+    // Each table waits for the transactions that use it, and others wait behind. Where a writer and
+    // this wait for each other, the server ends one, which starts again.
     const BEGIN: &str = "BEGIN; SET LOCAL lock_timeout = '10s'";
     session.begin(BEGIN, &[]).await?;
     let outcome = async {

@@ -3,7 +3,7 @@
 
 use loci_core::ProblemKind::{self, Damaged, Derived};
 
-/// How what breaks a rule is put right.
+/// The way in which a row that breaks a rule is put right.
 pub(crate) enum Remedy {
     /// Only a backup has what is missing.
     Backup,

@@ -100,7 +100,7 @@ fn check_age(number: i32, shown: &str) -> Result<()> {
     .into())
 }
 
-/// Returns the version of the tables, `None` if there are none, and how far they keep the spaces
+/// Returns the version of the tables, `None` without tables, and how far they keep the spaces
 /// apart. From then on transactions declare their scopes if the tables ask for it.
 pub(crate) async fn look(session: &Session, schema: &str) -> Result<(Option<i64>, Wall)> {
     let sql = format!("SELECT to_regclass($2)::text, {COLUMNS} FROM {TABLES}");
@@ -120,7 +120,7 @@ pub(crate) async fn look(session: &Session, schema: &str) -> Result<(Option<i64>
     Ok((version, wall))
 }
 
-/// Fails if tables of a newer version are none that this build may use beside the newer loci.
+/// Fails if this build may not use tables of a newer version beside the newer loci.
 async fn check_readable(session: &Session, found: i64) -> Result<()> {
     let sql = "SELECT readable_from FROM @installation WHERE space = ''";
     let row = session.query_one(sql, &[]).await?;
@@ -200,7 +200,7 @@ async fn migrate_in_transaction(session: &Session, options: &Options) -> Result<
 
 /// Returns the statements that keep no statistics on the spaces of each table that a migration
 /// creates. With them, the planner takes a space that it has not seen for one without rows: it then
-/// uses any index that begins with the space, and filters all rows of the space.
+/// uses any index that starts with the space, and filters all rows of the space.
 fn without_statistics(migration: &str) -> String {
     let tables = migration
         .lines()

@@ -6,9 +6,9 @@ use loci_core::Space;
 /// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope<'a> {
-    /// Those of one space.
+    /// The rows of one space.
     Space(&'a Space),
-    /// Those of the whole store, which are of no space.
+    /// The rows of the whole store, which are in no space.
     Store,
     /// All, for work in the background and for the care of the store.
     AllSpaces,
@@ -21,7 +21,7 @@ impl<'a> From<&'a Space> for Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    /// Returns the name in the column `space` of the rows; empty for those of the whole store, and
+    /// Returns the name in the column `space` of the rows; empty for rows of the whole store, and
     /// for all.
     pub(crate) fn name(self) -> &'a str {
         match self {

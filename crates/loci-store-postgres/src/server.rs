@@ -24,17 +24,17 @@ use crate::scope::Scope;
 use crate::session::{Session, Shared, random};
 use crate::{schema, tls};
 
-/// For how long work is begun again that the server ended or lost.
+/// The time for which work is started again that the server ended or lost.
 pub(crate) const RETRY_MAX: Duration = Duration::from_secs(10);
-/// The longest pause before work is begun again.
+/// The longest pause before work is started again.
 const PAUSE_MAX: Duration = Duration::from_millis(500);
-/// How often a piece of work looks at the schema again: another one may just note what it saw before
-/// row security was turned on.
+/// The number of times that a piece of work looks at the schema again: another one may just note
+/// what it saw before row security was turned on.
 const LOOKS_MAX: u32 = 3;
-/// How long a caller waits for a connection of the pool.
+/// The time that a caller waits for a connection of the pool.
 const WAIT_MAX: Duration = Duration::from_secs(10);
-/// How long the end of a store waits until its connections have said that they end. The server logs
-/// a broken connection otherwise.
+/// The time that the end of a store waits until its connections have said that they end. The server
+/// logs a broken connection otherwise.
 const END_MAX: Duration = Duration::from_millis(100);
 
 /// The server of a store.
@@ -43,7 +43,7 @@ pub(crate) struct Server {
     runtime: Option<tokio::runtime::Runtime>,
     pool: Pool,
     pub(crate) shared: Arc<Shared>,
-    /// Whether the server and the schema were checked and are fit.
+    /// True if the server and the schema were checked and are fit.
     is_ready: AtomicBool,
     /// Held by the one that checks.
     preparing: tokio::sync::Mutex<()>,
@@ -62,7 +62,7 @@ struct OpenConnections {
 }
 
 impl OpenConnections {
-    /// Waits for the end of all of them.
+    /// Waits for the end of all connections.
     async fn wait(&self) {
         while self.number.load(Ordering::SeqCst) > 0 {
             self.none.notified().await;
@@ -108,8 +108,8 @@ impl Server {
         let unavailable = |error: &dyn fmt::Display| {
             Error::unavailable(format!("connections cannot be set up: {error}"))
         };
-        // The thread that waits for the server drives the connections, its own and those of others:
-        // a thread for that alone would cost two changes of threads for each round trip.
+        // The thread that waits for the server drives the connections, its own and other threads':
+        // a thread only for that would cost two changes of threads for each round trip.
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -223,8 +223,8 @@ impl Server {
         ))
     }
 
-    /// Reads in a scope by one statement or several, each as of its own moment. Begins again if the
-    /// connection is lost meanwhile.
+    /// Reads in a scope by one statement or several, each as of its own moment. Starts again if the
+    /// connection is lost before the end.
     pub(crate) fn read<'a, T>(
         &self,
         scope: impl Into<Scope<'a>>,
@@ -287,7 +287,7 @@ pub(crate) struct Retry {
     since: Instant,
     attempts: u32,
     was_lost: bool,
-    /// How often the schema was looked at again.
+    /// The number of times that the schema was looked at again.
     looks: u32,
 }
 

@@ -20,14 +20,14 @@ use crate::pooler;
 use crate::scope::Scope;
 use crate::value::Value;
 
-/// What all connections of a store have in common.
+/// The part that all connections of a store share.
 pub(crate) struct Shared {
     /// The schema, followed by a point.
     pub(crate) prefix: String,
-    /// Whether statements have names, so that the server parses each once for a connection. Not
+    /// True if statements have names, so that the server parses each once for a connection. Not
     /// behind a pooler that gives each transaction another connection, nor before that is known.
     pub(crate) is_named: AtomicBool,
-    /// Whether the tables keep the spaces apart by themselves, so that transactions declare their
+    /// True if the tables keep the spaces apart by themselves, so that transactions declare their
     /// scopes.
     is_walled: AtomicBool,
     /// The round trips so far.
@@ -69,7 +69,7 @@ pub(crate) struct Session {
     /// `None` only while it is dropped.
     client: Option<Object>,
     shared: Arc<Shared>,
-    /// Whether its statements have names. It stays so for a session: a statement that is parsed
+    /// True if its statements have names. It stays so for a session: a statement that is parsed
     /// between others that are sent together would come after them.
     is_named: bool,
     /// The statement that declares the scope of its work.
@@ -94,9 +94,9 @@ const PARSED_MAX: usize = 512;
 /// The most statements that are sent at once where their number has no other bound.
 pub(crate) const PIPELINED_MAX: usize = 256;
 
-/// Begins a transaction that reads, each statement as of its own moment.
+/// Starts a transaction that reads, each statement as of its own moment.
 const READ: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY";
-/// Begins a transaction that reads as of one moment.
+/// Starts a transaction that reads as of one moment.
 const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// A statement with its parameters. `@` before a name stands for the schema.
@@ -269,7 +269,7 @@ impl Session {
         })
     }
 
-    /// Lets the server parse those of these statements that it does not know, in one round trip.
+    /// Lets the server parse these statements, as far as it does not know them, in one round trip.
     async fn prepare_all<'a>(&self, statements: &'a [Statement]) -> Result<Vec<Prepared<'a>>> {
         let mut texts: Vec<&str> = statements.iter().map(|(sql, _)| sql.as_str()).collect();
         texts.sort_unstable();
@@ -287,8 +287,8 @@ impl Session {
         Ok(prepared.collect())
     }
 
-    /// Sends all of them, in their order, before it waits for the first. Of several failures, the
-    /// first has the reason: the others follow from it.
+    /// Sends all statements, in their order, before it waits for the first. Of several failures,
+    /// the first has the reason: the others follow from it.
     async fn run_all(&self, prepared: &[Prepared<'_>]) -> Result<Vec<(Vec<Row>, u64)>> {
         let outcomes = all_in_order(prepared.iter().map(|prepared| self.run(prepared))).await;
         outcomes.into_iter().collect()
@@ -328,7 +328,7 @@ impl Session {
         Ok(self.client().batch_execute(&self.qualify(sql)).await?)
     }
 
-    /// Begins a transaction and runs these statements in it, in one round trip.
+    /// Starts a transaction and runs these statements in it, in one round trip.
     pub(crate) async fn begin(
         &self,
         begin: &str,
@@ -373,8 +373,8 @@ impl Session {
         Ok(read.into_iter().map(|(rows, _)| rows).collect())
     }
 
-    /// Runs statements that read as of one moment, in one round trip. Passes each row with the number
-    /// of its statement as it arrives: all rows of one before those of the next.
+    /// Runs statements that read as of one moment, in one round trip. Passes each row with the
+    /// number of its statement as it arrives: all rows of one statement before the next one's.
     pub(crate) async fn read_each(
         &self,
         statements: &[Statement],

@@ -35,8 +35,8 @@ pub(crate) fn connector(trust: &Trust) -> Result<MakeRustlsConnect> {
     Ok(MakeRustlsConnect::new(config.with_no_client_auth()))
 }
 
-/// Returns the certificate authorities that `SSL_CERT_FILE` and `SSL_CERT_DIR` name, or else those of
-/// the system, or else those of the web, as other connections of loci do.
+/// Returns the certificate authorities that `SSL_CERT_FILE` and `SSL_CERT_DIR` name, or else the
+/// system's, or else the web's, as other connections of loci do.
 fn authorities() -> RootCertStore {
     let read = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();

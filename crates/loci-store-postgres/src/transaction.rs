@@ -16,18 +16,18 @@ use crate::row::{FOUND_COLUMNS, Found, Place};
 use crate::session::{Session, Statement, random};
 use crate::value::{Columns, Value, values};
 
-/// What a transaction reads together with the lock, since its changes need it.
+/// The facts that a transaction reads together with the lock, because its changes need it.
 #[derive(Debug, Default)]
 pub(crate) struct Needs {
     /// The memories with these ids.
     pub(crate) memories: Vec<MemoryId>,
     /// The wipes of these owners.
     pub(crate) owners: Vec<String>,
-    /// Whether these memories are notes.
+    /// The memories of which it asks if they are notes.
     pub(crate) notes: Vec<MemoryId>,
-    /// Whether vectors come with it, so that the models of the space are needed.
+    /// True if vectors come with it, so that the models of the space are needed.
     pub(crate) models: bool,
-    /// Whether it may survive the crash of the server only partly: nothing waits for the disk.
+    /// True if it may survive the crash of the server only partly: nothing waits for the disk.
     pub(crate) is_rebuildable: bool,
 }
 
@@ -92,15 +92,15 @@ pub(crate) struct Transaction<'a> {
     wipes: Vec<Wipe>,
     notes: HashMap<MemoryId, bool>,
     models: Option<HashMap<String, i64>>,
-    /// What was added to the counts of places.
+    /// The changes to the counts of places.
     counts: HashMap<Place, i64>,
     /// The rows of the memories that changed; 0 for something else.
     changes: Vec<i64>,
     has_written: bool,
 }
 
-/// Begins a transaction that writes. The server ends it when its process is silent for half as long
-/// as others wait for a lock, so that a process which hangs makes none of them fail.
+/// Starts a transaction that writes. The server ends it when its process is silent for half as long
+/// as others wait for a lock, so that a process which hangs makes no other fail.
 pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '10s'; \
     SET LOCAL idle_in_transaction_session_timeout = '5s'";
 const BEGIN_REBUILDABLE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '10s'; \
@@ -108,7 +108,7 @@ const BEGIN_REBUILDABLE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE
 const LOCK: &str = "SELECT version, rows, audits, embedded, expires_from, deleted_from, audited_from, wiped_from, \
     trimmed, analysis FROM @space WHERE space = $1 FOR UPDATE";
 
-/// How a transaction is found again.
+/// The name under which a transaction is found again.
 pub(crate) struct Commit {
     pub(crate) writer: i64,
     pub(crate) first_change: i64,
@@ -301,7 +301,7 @@ impl<'a> Transaction<'a> {
         self.queue.push((sql.to_owned(), values));
     }
 
-    /// Adds rows to a table; the tail says what to do with those that are there. Without one, rows
+    /// Adds rows to a table; the tail says what to do with rows that are there. Without one, rows
     /// of several changes share statements, in any order among tables.
     pub(crate) fn insert_rows(&mut self, head: &str, rows: Vec<Vec<Value>>, tail: &str) {
         if rows.is_empty() {
@@ -386,7 +386,7 @@ impl<'a> Transaction<'a> {
         self.changes.push(0);
     }
 
-    /// Returns the number of the newest change, those of this transaction included.
+    /// Returns the number of the newest change, including changes of this transaction.
     pub(crate) fn newest_change(&self) -> i64 {
         self.before.version + self.changes.len() as i64
     }
@@ -445,8 +445,8 @@ impl<'a> Transaction<'a> {
         self.notes.clear();
     }
 
-    /// Returns the time and the change of the last wipe of the data of an owner and this tool set, or
-    /// of any tool set; 0 if there is none.
+    /// Returns the time and the change of the last wipe of the data of an owner and this tool set,
+    /// or of any tool set; 0 without one.
     pub(crate) fn last_wipe(&self, owner: &str, origin: Option<&str>) -> (i64, i64) {
         self.wipes
             .iter()

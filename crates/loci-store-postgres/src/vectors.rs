@@ -51,8 +51,8 @@ pub(crate) async fn of_memory(
     Ok(vectors)
 }
 
-/// Returns the memories of a space that have a passage without a vector of the model: first those
-/// that have none at all.
+/// Returns the memories of a space that have a passage without a vector of the model: first the
+/// ones that have none at all.
 pub(crate) async fn without(
     session: &Session,
     space: &str,
@@ -108,7 +108,7 @@ struct Known {
     fingerprint: String,
 }
 
-/// Returns the models that spaces know, or one of them, in the order of the spaces.
+/// Returns the models that spaces know, or one model, in the order of the spaces.
 async fn known(session: &Session, model: Option<&ModelId>) -> Result<Vec<Known>> {
     let sql = "SELECT space, row, fingerprint FROM @model WHERE $1::text IS NULL OR fingerprint = $1 ORDER BY space";
     let rows = session
@@ -244,7 +244,7 @@ pub(crate) async fn retire(
         let other: Option<i64> = columns.take()?;
         changed.push(memory);
         let values = values![name, memory, position, other];
-        // Nulls, if there is none.
+        // Nulls if it is absent.
         transaction.queue(
             "UPDATE @passage SET model = $4, \
              scale = (SELECT scale FROM @further_vector WHERE space = $1 AND memory = $2 AND position = $3 AND model = $4), \

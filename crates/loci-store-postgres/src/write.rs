@@ -10,8 +10,9 @@ use crate::transaction::{BEGIN, Commit, Needs, Transaction, create_space_stateme
 use crate::value::values;
 
 impl Server {
-    /// Runs a transaction in a space and returns when it is durable. Begins again where the server
-    /// ended it, and finds out whether it was committed if the connection was lost meanwhile.
+    /// Runs a transaction in a space and returns when it is durable. Starts again where the server
+    /// ended it, and finds out whether it was committed if the connection was lost before the
+    /// reply.
     pub(crate) fn write<T>(
         &self,
         space: &Space,

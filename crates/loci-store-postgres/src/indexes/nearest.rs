@@ -37,7 +37,7 @@ impl Indexes {
         }
         let _following = lock(&own.following);
         let known = own.change();
-        // Another thread may have brought it up to date meanwhile.
+        // Another thread may have brought it up to date since.
         if known != before
             && let Some(found) = look.if_current(&own)?
         {
@@ -91,9 +91,9 @@ impl Look<'_> {
         }))
     }
 
-    /// Brings the index up to date and searches it. The texts that the index finds before, and those
-    /// of the changes, come with the changes: together they are almost always all that it finds then.
-    /// `None` if it has to be loaded again.
+    /// Brings the index up to date and searches it. The texts that the index finds before, and the
+    /// texts of the changes, come with the changes: together they are almost always all that it
+    /// finds then. `None` if it has to be loaded again.
     fn after_changes(&self, own: &SpaceIndex, known: Change) -> Result<Option<Nearest>, Error> {
         let Some((_, candidates)) = self.search(own) else {
             return Ok(None);

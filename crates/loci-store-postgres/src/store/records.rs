@@ -17,7 +17,7 @@ use crate::{
     tokens, tombstones, tunnels, versions,
 };
 
-/// What a write on behalf of an owner needs to know.
+/// Returns what a write on behalf of an owner needs to know.
 fn of_owner(owner: &str) -> Needs {
     Needs {
         owners: vec![owner.to_owned()],

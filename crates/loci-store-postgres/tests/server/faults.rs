@@ -261,7 +261,7 @@ fn a_restart_of_the_server_loses_no_write_and_does_none_twice() {
             scope.spawn(move || {
                 let mut number = 0;
                 while restarted.load(Ordering::Relaxed) < RESTARTS {
-                    // A call that begins while the server is away is refused, and stores nothing.
+                    // A call that starts while the server is away is refused, and stores nothing.
                     match write(store, &format!("{writer} {number}")) {
                         Ok(()) => {
                             number += 1;

@@ -240,7 +240,7 @@ fn uses_of_tables(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the name of a table in a word that begins with `@`.
+/// Returns the name of a table in a word that starts with `@`.
 fn table(word: &str) -> Option<&str> {
     let name = word.strip_prefix('@')?;
     let end = name.find(|sign: char| !(sign.is_ascii_lowercase() || sign == '_'));
@@ -292,7 +292,7 @@ fn problems_of_text(sql: &str) -> Vec<String> {
 /// The tables of the migrations with partitions by space, and rows to fill them with.
 struct Tables {
     schema: String,
-    /// Each table, and the schema of a store that has most rows of it.
+    /// Each table, and the schema of a store that has most of its rows.
     sources: Vec<(String, String)>,
 }
 
@@ -438,7 +438,7 @@ impl Tables {
     }
 }
 
-/// Returns each table with the schema that has most rows of it.
+/// Returns each table with the schema that has most of its rows.
 async fn richest(client: &Client, schemas: &Schemas) -> Vec<(String, String)> {
     const TABLES: &str = "SELECT relname::text FROM pg_class \
         WHERE relnamespace = to_regnamespace($1) AND relkind = 'r' AND relname <> 'migration'";

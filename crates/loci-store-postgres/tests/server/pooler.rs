@@ -29,7 +29,7 @@ fn the_promises_hold_behind_a_pooler() {
     schemas.0.lock().unwrap().clear();
 }
 
-/// Statements with names would be taken for those of others behind a pooler.
+/// Statements with names would be taken for other clients' behind a pooler.
 #[test]
 fn a_pooler_is_noticed() {
     let server = Server::start(&Setup::default());

@@ -12,7 +12,7 @@ use crate::{Schemas, with_client};
 
 /// The variable with the schema in which the other process works.
 const SCHEMA_VARIABLE: &str = "LOCI_TEST_SCHEMA";
-/// The beginning of each line of the other process, among those of the test program.
+/// The beginning of each line of the other process, among the lines of the test program.
 const MARK: &str = "stored ";
 const ROUNDS: usize = 100;
 
@@ -41,7 +41,7 @@ impl Other {
         }
     }
 
-    /// Tells it how many memories are stored, beside those that are being stored.
+    /// Tells it how many memories are stored, beside the ones that are being stored.
     fn tell(&mut self, stored: usize) {
         let input = self.input.as_mut().unwrap();
         writeln!(input, "{stored}").unwrap();

@@ -177,7 +177,7 @@ fn a_store_that_was_open_goes_on_when_row_security_is_turned_on_and_off() {
         ..options.clone()
     });
     assert_eq!(listed(&switch), 1);
-    // Each of them meets the policies without knowing of them: by a search, a read, a write.
+    // Each process meets the policies without knowing about them: by a search, a read, a write.
     assert_eq!((searched(&readers), listed(&readers)), (1, 1));
     writer
         .commit(put(&memory("second"), vec![passage("word")]))
