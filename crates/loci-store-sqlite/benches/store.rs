@@ -151,7 +151,7 @@ fn writes(folder: &Path, random: &mut Random) {
     report("16 writers to one", format!("{:.1}", many / rate(&one)));
 }
 
-/// How long a look for damage takes, beside a copy of the database, which reads it once.
+/// Times a look for damage, beside a copy of the database, which reads it once.
 fn checks(folder: &Path, memories: usize, random: &mut Random) {
     let store = SqliteStore::open(folder, Options::default()).unwrap();
     for begin in (0..memories).step_by(BULK_COMMITS[1]) {
@@ -249,7 +249,7 @@ fn waits(folder: &Path, random: &mut Random) {
     });
 }
 
-/// How long a small write waits while that work is done, beside how long it takes alone.
+/// Times a small write while that work is done, and by itself.
 fn beside(what: &str, store: &SqliteStore, random: &mut Random, work: impl FnOnce() + Send) {
     let mut number = 0;
     let mut write = || {
@@ -467,7 +467,7 @@ fn searches(folder: &Path, memories: usize, random: &mut Random) {
     );
 }
 
-/// How long processes of their own take.
+/// Times processes of their own.
 fn first_results(folder: &Path) {
     for _ in 0..3 {
         let this = std::env::current_exe().unwrap();

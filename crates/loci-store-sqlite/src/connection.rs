@@ -14,7 +14,7 @@ use crate::opening::files::OpenFiles;
 use crate::opening::versions::{describe_read, refuse_upgraded};
 
 /// Settings of every connection. A small page cache keeps an idle process small: what is hot is in
-/// the index or in the operating system's cache. The `fullfsync` settings count on macOS alone.
+/// the index or in the operating system's cache. The `fullfsync` settings count only on macOS.
 /// Deleted content is overwritten. The writer lowers `synchronous` for commits that need no flush,
 /// and keeps the log short.
 const SETTINGS: &str = "PRAGMA synchronous = FULL;
@@ -45,7 +45,7 @@ pub(crate) struct Database {
     pub(crate) files: Arc<OpenFiles>,
 }
 
-/// How connections may use the database.
+/// The use that connections may make of the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     ReadWrite,
@@ -158,7 +158,7 @@ struct ReadersState {
 #[derive(Debug)]
 struct ReadingConnection {
     connection: Connection,
-    /// As of when the versions of the database were known to be those of this build.
+    /// The change as of which the database had the versions of this build.
     data_version: i64,
 }
 

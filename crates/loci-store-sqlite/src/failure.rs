@@ -38,7 +38,7 @@ impl From<Failure> for Error {
 }
 
 impl Failure {
-    /// Whether what was read is nothing that any version of loci writes.
+    /// Returns whether what was read is nothing that any version of loci writes.
     pub(crate) fn is_damage(&self) -> bool {
         match self {
             Failure::Database(error) => is_damage(error),
@@ -170,7 +170,8 @@ pub(crate) fn map_unique_violation<T>(
     }
 }
 
-/// Whether, after this error, nothing that the connection believes about the file can be trusted.
+/// Returns true if, after this error, nothing that the connection knows about the file can be
+/// trusted.
 pub(crate) fn breaks_connection(error: &rusqlite::Error) -> bool {
     use ErrorCode::{
         CannotOpen, DatabaseCorrupt, FileLockingProtocolFailed, NotADatabase, SystemIoFailure,

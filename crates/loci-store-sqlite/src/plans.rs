@@ -515,7 +515,7 @@ fn counts_of_places_are_read_as_far_as_the_caller_reaches() {
             .filter(|step| step.contains("place_count"))
             .collect();
         assert_eq!(found, expected);
-        // Expiring memories of these tiers alone.
+        // Expiring memories only of these tiers.
         let expiring = "SEARCH m USING INDEX memory_expiring (space=? AND tier=? AND expires_at>?)";
         assert!(steps.iter().any(|step| step == expiring), "{steps:?}");
         assert!(

@@ -129,8 +129,8 @@ impl SqliteStore {
         place.clone().ok_or_else(|| self.is_away())
     }
 
-    /// Whether what is open is of no use for writing, and the same store is there, and nothing
-    /// would be cut off.
+    /// Returns whether what is open is of no use for writing, and the same store is there, and
+    /// nothing would be cut off.
     fn can_replace(&self, opened: &mut Arc<Opened>) -> bool {
         !self.is_read_only
             && opened.database.files.check().is_err()
@@ -397,7 +397,7 @@ impl Store for SqliteStore {
             if deleted == rows.len() || rows.len() < limit {
                 return Ok(deleted);
             }
-            // Others changed some of them meanwhile, which must not look as if no more passed.
+            // Others changed some candidates since, which must not look as if no more passed.
             let more = remove::deletable(connection, &chosen, limit - deleted)?;
             Ok(deleted + remove::soft_delete(connection, &chosen, &more, now)?)
         })
@@ -460,8 +460,8 @@ impl Store for SqliteStore {
             )
         };
         let opened = self.opened()?;
-        // Before, since the process may end after the commit; and after it, since one may have been
-        // written meanwhile.
+        // Before, since the process may end after the commit; and after it, because one may have
+        // been written since.
         opened.cache.remove_segment();
         let wiped = opened.writer.run(wipe)?;
         opened.segment_has_remains.store(true, Ordering::Relaxed);

@@ -25,7 +25,7 @@ pub struct SqliteFiles {
 }
 
 impl SqliteFiles {
-    /// Those in this folder, which may be missing.
+    /// The files in this folder, which may be missing.
     pub fn new(folder: &Path) -> Self {
         SqliteFiles {
             folder: folder.to_owned(),

@@ -6,13 +6,13 @@ use crate::statements::passages::POSITION_BITS;
 /// Where the rows of a table come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// A caller filed them: only a backup has what is lost of them.
+    /// A caller filed them: only a backup has rows that are lost.
     Filed,
     /// The store makes them from other rows, or can do without them.
     Derived,
     /// A trigger counts other rows in them. They carry no checksums.
     Counted,
-    /// The store keeps them for its own work. They carry no checksums, and a new database begins
+    /// The store keeps them for its own work. They carry no checksums, and a new database starts
     /// without them.
     Internal,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Table {
     /// The SQL expression that names a row `t` and gives away nothing of its content.
     pub(crate) key: &'static str,
     pub(crate) origin: Origin,
-    /// Whether records of the archive are made from its rows.
+    /// True if records of the archive are made from its rows.
     pub(crate) is_archived: bool,
     /// An index, if there is one, whose entries are the space, further keys, and the number of the
     /// row: they name rows that are lost.
@@ -79,7 +79,7 @@ impl Table {
         }
     }
 
-    /// Whether its rows carry checksums.
+    /// Returns whether its rows carry checksums.
     pub(crate) fn has_checksums(&self) -> bool {
         matches!(self.origin, Origin::Filed | Origin::Derived)
     }
@@ -93,7 +93,7 @@ const OF_VECTOR: &str =
     "ifnull((SELECT id FROM memory WHERE row = t.passage >> 20), t.passage >> 20)";
 const _: () = assert!(POSITION_BITS == 20);
 
-/// Every table of the schema but those of SQLite and of the migrations.
+/// Every table of the schema, except the tables of SQLite and of the migrations.
 pub(crate) const TABLES: [Table; 31] = [
     Table::new("memory", "memory", "memories")
         .filed("id")

@@ -46,7 +46,7 @@ impl Turn {
         self.bytes += bytes;
     }
 
-    /// Whether the rest is for the next turn.
+    /// Returns whether the rest is for the next turn.
     pub(crate) fn is_over(&self) -> bool {
         self.bytes >= Turn::BYTES_MAX || self.begun.elapsed() >= Turn::TIME_MAX
     }
@@ -65,7 +65,7 @@ pub(crate) struct Writer {
     commits: Arc<Commits>,
 }
 
-/// How many transactions were committed since the start.
+/// The number of transactions that were committed since the start.
 #[derive(Debug, Default)]
 struct Commits {
     all: AtomicU64,
@@ -114,7 +114,7 @@ impl Writer {
     }
 
     /// Does a piece of work inside a transaction and waits until it is durable. If the work fails,
-    /// nothing of it happens, whatever happens to other work in the same commit.
+    /// none of its changes happens, whatever happens to other work in the same commit.
     pub(crate) fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
@@ -164,7 +164,7 @@ impl Writer {
         Ok(outcome)
     }
 
-    /// How many transactions were committed since the start, and how many of them were flushed.
+    /// Returns the number of transactions that were committed since the start, and of flushed ones.
     #[cfg(test)]
     pub(crate) fn commits(&self) -> (u64, u64) {
         (
@@ -193,7 +193,7 @@ fn stopped() -> Error {
 }
 
 trait Job: Send {
-    /// Whether its commit has to be on the disk when it answers.
+    /// Returns whether its commit has to be on the disk when it answers.
     fn needs_flush(&self) -> bool;
     /// Does the work inside the open transaction.
     fn work(&mut self, connection: &Connection) -> Result<(), Stopped>;
@@ -248,7 +248,7 @@ struct WritingThread {
     connection: Option<Writing>,
     /// The fault of the disk since which it is unclear what of the log is on it.
     fault: Option<Error>,
-    /// Whether it was said that the log cannot be kept short.
+    /// True if it was said that the log cannot be kept short.
     has_long_log: bool,
     commits: Arc<Commits>,
     /// Keeps SQLite from removing the log when no other connection is open, which would look as if
@@ -259,7 +259,7 @@ struct WritingThread {
 /// A connection that writes.
 struct Writing {
     connection: Connection,
-    /// Whether it flushes what it commits.
+    /// True if it flushes what it commits.
     flushes: bool,
 }
 
@@ -317,7 +317,7 @@ impl WritingThread {
     /// When a flush fails, the system may have dropped the pages that it could not write, and says
     /// so only once: the next flush succeeds without them. Commits that were to be flushed later
     /// lie in the same log, and one that comes after a lost one cannot be recovered. So nothing
-    /// more goes into that log. All of it is copied into the database, which writes each page
+    /// more goes into that log. The whole log is copied into the database, which writes each page
     /// again, the database is flushed, and the log starts again; until that succeeds, nothing is
     /// written (ADR 21).
     fn connect(&mut self) -> Result<Writing, Error> {
@@ -421,7 +421,7 @@ impl WritingThread {
 struct Stopped {
     error: Error,
     breaks_connection: bool,
-    /// Whether the disk failed, so that what was written before may be lost, too.
+    /// True if the disk failed, so that what was written before may be lost, too.
     is_fault: bool,
 }
 
@@ -454,7 +454,7 @@ impl From<Failure> for Stopped {
     }
 }
 
-/// Whether the disk failed.
+/// Returns whether the disk failed.
 pub(crate) fn is_fault(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure)
 }
@@ -504,8 +504,8 @@ fn checkpoint_if_long(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Moves what the log holds into the database, when a file is gone from its path: if it is the log
-/// alone, then nothing that was acknowledged is lost with it. It cannot be told from here whether
+/// Moves what the log holds into the database, when a file is gone from its path: if it is only the
+/// log, then nothing that was acknowledged is lost with it. It cannot be told from here whether
 /// that helps, nor what to do if it fails.
 fn keep_acknowledged(writing: &Writing) {
     let _ = checkpoint(&writing.connection);

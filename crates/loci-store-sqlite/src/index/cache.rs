@@ -20,7 +20,7 @@ use loci_index::{Index, LoadCounter, LoadedFrom};
 
 /// Changes of memories after which a segment is written again: fewer than the change log keeps.
 const CHANGES_MAX: usize = 5_000;
-/// How much longer than the writing of a segment the pause after it is.
+/// The pause after the writing of a segment, in multiples of the time that the writing took.
 const PAUSE_FACTOR: u32 = 50;
 const PAUSE_MIN: Duration = Duration::from_secs(1);
 /// The pause after a segment that could not be written.
@@ -33,7 +33,7 @@ pub(crate) struct Cache {
     segment: Segment,
     /// From how many memories on there is one.
     segment_min: usize,
-    /// Whether no segment is opened any more, because one was damaged.
+    /// True if no segment is opened any more, because one was damaged.
     distrusts_segments: AtomicBool,
     renewing: Mutex<Renewing>,
     /// Rings when that thread ends.
@@ -41,9 +41,9 @@ pub(crate) struct Cache {
     /// Held while the index is brought up to date, before the index itself is locked.
     follower: Mutex<Option<Follower>>,
     index: RwLock<Index>,
-    /// Whether a search need not load it first.
+    /// True if a search need not load it first.
     is_loaded: AtomicBool,
-    /// Whether it was searched since the last look for that.
+    /// True if it was searched since the last look for that.
     was_searched: AtomicBool,
     progress: Progress,
     loads: LoadCounter,
@@ -63,7 +63,7 @@ impl Drop for EndOfLoading {
     }
 }
 
-/// Whether a thread writes a segment, and until when no other one does.
+/// The thread that writes a segment, if there is one, and the end of the pause before the next.
 #[derive(Debug, Default)]
 struct Renewing {
     is_running: bool,
@@ -95,7 +95,7 @@ struct Follower {
     data_version: i64,
     /// The newest change that the index has.
     change: i64,
-    /// Whether the index lies in a segment.
+    /// True if the index lies in a segment.
     is_mapped: bool,
 }
 
@@ -215,7 +215,7 @@ impl Cache {
         }
     }
 
-    /// Takes the segment away, and what is in memory of it.
+    /// Takes the segment away, and its parts in memory.
     pub(crate) fn forget_segment(&self) {
         self.remove_segment();
         self.clear();
@@ -234,8 +234,8 @@ impl Cache {
         removed.is_ok()
     }
 
-    /// Writes a segment in the background, if there should be one and is none, or something was
-    /// deleted that is in it.
+    /// Writes a segment in the background, if one is due but missing, or if it holds something that
+    /// was deleted.
     pub(crate) fn tend_segment(self: &Arc<Self>, connection: &Connection) -> Result<()> {
         let is_due = if self.segment.is_there() {
             self.segment.has_remains(connection)?
@@ -270,7 +270,7 @@ impl Cache {
                 Err(error) => tracing::debug!("no index was written as a file: {error}"),
             }
         };
-        // Without a thread there is no segment, which costs time alone.
+        // Without a thread there is no segment, which costs only time.
         renewing.is_running = thread::Builder::new()
             .name("loci-segment".to_owned())
             .spawn(work)
@@ -292,8 +292,8 @@ impl Cache {
     }
 
     /// Writes a segment of what is committed now, if it is due or has to be. False, if it is not,
-    /// if another process is at it, or if there are too few memories for one. Searches go on
-    /// meanwhile.
+    /// if another process is at it, or if there are too few memories for one. Searches go on while
+    /// it is written.
     fn write_segment(self: &Arc<Self>, has_to: bool) -> Result<bool, Error> {
         let unavailable = |error: io::Error| Error::unavailable(error.to_string());
         let start = Instant::now();
@@ -335,7 +335,8 @@ impl Cache {
         Ok(written)
     }
 
-    /// Whether the index of this process has far more in memory than one that was opened just now.
+    /// Returns whether the index of this process has far more in memory than one that was opened
+    /// just now.
     fn is_far_behind(&self, opened: &Index) -> bool {
         let changes = |index: &Index| {
             let (came, went) = index.changed();
@@ -346,7 +347,7 @@ impl Cache {
             .is_ok_and(|index| changes(&index) >= changes(opened) + CHANGES_MAX / 2)
     }
 
-    /// An index in the segment for this moment alone: whether it is time to write it again, and the
+    /// The index in the segment, only for this moment: if it is time to write it again, and the
     /// change that it is as of.
     fn mapped_alone(&self, connection: &Connection) -> Result<Option<(Index, bool, i64)>> {
         let snapshot = connection.unchecked_transaction()?;
@@ -360,7 +361,7 @@ impl Cache {
         Ok(Some((index, is_due, newest)))
     }
 
-    /// The index in the segment, with the changes since. None, if there is none that can be used.
+    /// The index in the segment, with the changes since. `None` if no segment can be used.
     fn mapped(&self, snapshot: &Connection, newest: i64) -> Result<Option<Index>> {
         if self.distrusts_segments.load(Ordering::Relaxed) {
             return Ok(None);
@@ -497,7 +498,7 @@ fn apply(connection: &Connection, index: &mut Index, changed: &[i64]) -> Result<
         "SELECT {STORED_COLUMNS} FROM memory AS m WHERE m.row = ?1 AND m.deleted_at IS NULL"
     );
     let mut memory = connection.prepare_cached(&memory)?;
-    // All of them first, since an id may have moved from one row to another.
+    // All removals first, because an id may have moved from one row to another.
     for row in changed {
         index.remove(*row);
     }

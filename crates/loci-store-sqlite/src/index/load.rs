@@ -29,7 +29,7 @@ const CHUNKS_MAX: usize = 4;
 /// Memories that are read while passages have to wait for the index.
 const MEMORIES_BETWEEN: usize = 200;
 
-/// How far a load is, for those who wait for it, and whether it has to end before it is done.
+/// The progress of a load, for threads that wait, and a flag that ends it early.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     thousandths: AtomicU64,
@@ -47,7 +47,7 @@ impl Progress {
         &self.is_ending
     }
 
-    /// Where the load is that began so long ago, and when to come back, in words.
+    /// Says where the load is that started so long ago, and when to come back.
     pub(crate) fn describe(&self, elapsed: Duration) -> String {
         /// For a load of which nothing is known yet.
         const SECONDS_AT_FIRST: u64 = 5;
@@ -249,8 +249,7 @@ struct VectorHead {
 }
 
 impl Passages {
-    /// Adds the passage in the row, with those of the further vectors that are its own; returns its
-    /// row.
+    /// Adds the passage in the row, with its own further vectors; returns its row.
     fn push(&mut self, row: &Row<'_>, further: &mut Further<'_>) -> Result<i64> {
         let key: i64 = row.get(0)?;
         self.bytes

@@ -34,14 +34,15 @@ const LOCK: &str = "lock";
 
 /// The state of the store that the segment was made from.
 const FACTS: Tag = Tag { kind: 64, part: 0 };
-/// Changes that are compared with those of the database, the newest first.
+/// Changes that are compared with the database's, the newest first.
 const COMPARED: i64 = 32;
 /// The sum of a memory that is not there.
 const GONE: i64 = -1;
 /// Bytes of a segment that may be written in a second on the average, for what is deleted to go
 /// from it.
 const BYTES_PER_SECOND: u64 = 256 << 10;
-/// How old a segment gets, however small it is, before it is written again for what was deleted.
+/// The age that a segment reaches, however small it is, before it is written again for what was
+/// deleted.
 const AGE_MIN: Duration = Duration::from_mins(1);
 
 /// The origin of a segment: the store, by which version, at which change.
@@ -58,7 +59,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// Those of an index with all changes up to this one, and memories up to this row.
+    /// Returns the facts of an index with all changes up to this one, and memories up to this row.
     pub(crate) fn of(
         connection: &Connection,
         change: i64,
@@ -116,8 +117,8 @@ impl Facts {
         }
     }
 
-    /// Whether the database is the one that the segment was made from, with the same past: a backup
-    /// that was put in its place by hand may have other changes of the same numbers.
+    /// Returns whether the database is the one that the segment was made from, with the same past:
+    /// a backup that was put in its place by hand may have other changes of the same numbers.
     fn hold(&self, connection: &Connection) -> rusqlite::Result<bool> {
         let is_ours = self.store == StoreId::of(connection)?.number()
             && (self.schema, self.analysis) == (schema::VERSION, reanalysis::VERSION);
@@ -144,7 +145,7 @@ impl Facts {
                 same += 1;
             }
         }
-        // With nothing to compare, nothing is known of it.
+        // With nothing to compare, nothing is known about it.
         Ok(same > 0)
     }
 }
@@ -225,13 +226,13 @@ impl Segment {
         Ok(Index::open(sections).map(|index| (index, facts.change)))
     }
 
-    /// Whether there is a file.
+    /// Returns whether there is a file.
     pub(crate) fn is_there(&self) -> bool {
         self.path().exists()
     }
 
-    /// Whether there is something in it that was deleted or changed since, and it is old enough for
-    /// its size to be written again for that.
+    /// Returns whether there is something in it that was deleted or changed since, and it is old
+    /// enough for its size to be written again for that.
     pub(crate) fn has_remains(&self, connection: &Connection) -> Result<bool> {
         let is_due = |metadata: Metadata| {
             let age = metadata.modified().ok()?.elapsed().ok()?;
@@ -258,7 +259,7 @@ impl Segment {
             || read::version(connection)? < change)
     }
 
-    /// Begins a new segment. Rows that are read from the database from now on may be in it. None,
+    /// Starts a new segment. Rows that are read from the database from now on may be in it. None,
     /// if this process may not write, or another one is at it.
     pub(crate) fn draft(&self) -> io::Result<Option<Draft>> {
         if !self.is_writable {
@@ -291,11 +292,11 @@ impl Segment {
 }
 
 impl Draft {
-    /// Writes the index, and gives the file its name. False, if it was taken away meanwhile.
+    /// Writes the index, and gives the file its name. False, if it was taken away since.
     ///
     /// # Errors
     /// The file cannot be written; [`ErrorKind::Interrupted`], if the store is being closed.
-    /// Nothing is left of it.
+    /// Nothing is left there.
     pub(crate) fn write(
         self,
         index: &Index,

@@ -58,8 +58,8 @@ impl Named {
     }
 }
 
-/// The problems of the database as of one moment. Reads all of it; with `words`, also analyses every
-/// text again and compares the outcome with what is stored.
+/// The problems of the database as of one moment. Reads the whole database; with `words`, also
+/// analyses every text again and compares the outcome with what is stored.
 pub(crate) fn check(connection: &Connection, words: bool) -> Result<Vec<Problem>> {
     let snapshot = connection.unchecked_transaction()?;
     let mut problems = structure::check(&snapshot)?;
@@ -109,7 +109,7 @@ pub(crate) fn check_older(connection: &Connection) -> Result<Vec<Problem>> {
     Ok(told(lines.into_iter().map(damaged).collect()))
 }
 
-/// The same for one that comes from elsewhere: it may have no definitions but those of that schema.
+/// The same for one that comes from elsewhere: it may have no definitions beyond that schema.
 pub(crate) fn check_foreign(connection: &Connection, schema: i64) -> Result<Vec<Problem>> {
     let mut problems = structure::check(connection)?;
     foreign_definitions(
@@ -135,8 +135,8 @@ fn damaged(text: String) -> Problem {
     }
 }
 
-/// Whether every table and index is as loci makes it; without that, no further question can be
-/// asked.
+/// Returns whether every table and index is as loci makes it; without that, no further question can
+/// be asked.
 fn definitions(
     connection: &Connection,
     ours: &[Definition],
@@ -165,8 +165,8 @@ fn definitions(
 }
 
 /// Names the tables, indexes, triggers and views that no migration makes: a trigger acts on what is
-/// written, and each of them may call functions. With `spares_altered`, a table or an index of ours
-/// with another definition is none.
+/// written, and each may call functions. With `spares_altered`, a table or an index of ours with
+/// another definition is left out.
 fn foreign_definitions(
     connection: &Connection,
     ours: &[Definition],
@@ -213,7 +213,7 @@ fn foreign_definitions(
     Ok(())
 }
 
-/// Whether every text would be cut and analysed now as it was.
+/// Returns whether every text would be cut and analysed now as it was.
 fn check_words(connection: &Connection, problems: &mut Vec<Problem>) -> Result<()> {
     let mut wrong = Named::default();
     let problem = damage(each_wrong_text(connection, |_, id| wrong.add(id)))?;

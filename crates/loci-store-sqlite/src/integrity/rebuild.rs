@@ -14,11 +14,11 @@ use crate::opening::open_error::{DATABASE, OpenError};
 use crate::opening::{backup, folder};
 use crate::store::SqliteStore;
 
-/// Makes a fresh database, the file `fresh`, from the rows of the database in the file `database` and
-/// its write-ahead log whose checksums hold: records, texts, vectors, tokens, the audit log. Derived
-/// rows that are missing are made from the texts; embeddings that are missing are made again by the
-/// next process that serves the store. The database and its log are not changed; no process may
-/// change them meanwhile.
+/// Makes a fresh database, the file `fresh`, from the rows of the database in the file `database`
+/// and its write-ahead log whose checksums hold: records, texts, vectors, tokens, the audit log.
+/// Derived rows that are missing are made from the texts; embeddings that are missing are made
+/// again by the next process that serves the store. The database and its log are not changed; no
+/// process may change them while it runs.
 ///
 /// # Errors
 /// `unavailable` if the file cannot be read, or the fresh one not written.

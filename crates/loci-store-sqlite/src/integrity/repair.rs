@@ -22,7 +22,7 @@ use crate::statements::change_feed::record_change;
 use crate::statements::passages::POSITION_BITS;
 use crate::writer::Writer;
 
-/// How long one part of the work holds up others, about.
+/// The time for which one part of the work holds up others, about.
 const PART_MAX: Duration = Duration::from_millis(50);
 /// Vectors that one part drops.
 const VECTORS_MAX: usize = 1_000;
@@ -44,8 +44,8 @@ pub(crate) struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Repairs derived data, unless filed rows are corrupt: a write may land on what can still be
-    /// read of them.
+    /// Repairs derived data, unless filed rows are corrupt: a write may land on rows that can still
+    /// be read.
     pub(crate) fn repair(&self) -> Result<Repair> {
         let mut done = Vec::new();
         let needs_rebuild = self.is_damaged()? || self.rebuild_indexes(&mut done)?;
@@ -58,7 +58,7 @@ impl Work<'_> {
         })
     }
 
-    /// Whether a row that a caller filed is known to be corrupt or lost.
+    /// Returns whether a row that a caller filed is known to be corrupt or lost.
     fn is_damaged(&self) -> Result<bool> {
         let problems = self.readers.read(|connection| check(connection, false))?;
         Ok(problems

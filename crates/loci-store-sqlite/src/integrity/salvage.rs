@@ -12,8 +12,8 @@
 //!
 //! # What cannot be detected
 //!
-//! - A database file of no bytes in a folder to which only the file was copied: so a database
-//!   begins. Where loci made it, a mark in `loci.lock` says that there was one.
+//! - A database file of no bytes in a folder to which only the file was copied: as a new database
+//!   has. Where loci made it, a mark in `loci.lock` says that there was one.
 //! - Commits that a corrupt write-ahead log holds after the first corrupt byte: SQLite takes the
 //!   log as ending there, as after a write that was cut off.
 //! - A page that the disk returns as it was at an earlier time, whole: nothing in it is wrong.
@@ -99,7 +99,7 @@ impl Report {
 /// else is corrupt, and gives the records that they make to `visit` in the order of
 /// [`ArchiveStore::archive`](loci_core::ArchiveStore::archive), which also says what is left out at
 /// `now`. Each record is as it was written, but for one thing: how often a memory was returned is 0
-/// if that is lost. Neither file is changed; no process may change them meanwhile.
+/// if that is lost. Neither file is changed; no process may change them while it runs.
 ///
 /// # Errors
 /// `unavailable` if the file cannot be opened, or if there is no space for temporary files; the
@@ -114,8 +114,8 @@ pub fn salvage(
     Ok(report.salvaged)
 }
 
-/// How many rows of each table that callers filed are found in any page, whether or not a tree
-/// leads to it.
+/// Counts the rows of each table that callers filed which are found in any page, whether or not a
+/// tree leads to it.
 pub(crate) fn found_rows(database: &Path) -> Result<BTreeMap<&'static str, i64>> {
     let file = Arc::new(DatabaseFile::open(database)?);
     search(&file, Wanted::Filed)?.0.counts()
@@ -382,8 +382,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Takes the rows to which no tree leads, if there is none with their key; the newest first.
-    /// Texts come last, since the records tell which is theirs.
+    /// Takes the rows to which no tree leads, if no row has their key; the newest first. Texts come
+    /// last, since the records tell which is theirs.
     fn take_the_rest(&mut self) -> Result<()> {
         self.later.sort_unstable();
         let mut found: BTreeMap<(u32, String), usize> = BTreeMap::new();

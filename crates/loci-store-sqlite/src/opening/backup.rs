@@ -1,5 +1,4 @@
-//! Copies of the database: those from before an upgrade, those that go into a backup, and those
-//! that come back from one.
+//! Copies of the database: made before an upgrade, put into a backup, or brought back from one.
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +28,7 @@ impl Snapshot {
     pub(crate) fn of(opened: Arc<Opened>) -> Result<Self, Error> {
         let begin = || -> Result<Connection, Failure> {
             let connection = opened.database.connect_reader()?;
-            // The transaction begins with the first read.
+            // The transaction starts with the first read.
             connection.execute_batch("BEGIN; SELECT count(*) FROM sqlite_master;")?;
             Ok(connection)
         };

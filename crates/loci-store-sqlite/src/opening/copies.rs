@@ -17,7 +17,7 @@ pub(crate) const BACKUPS: &str = "backups";
 /// opens.
 pub const RESTORE_MARK: &str = "restoring/decided.json";
 
-/// Copies all pages in one step, which is one read of the source, so that no writer makes it begin
+/// Copies all pages in one step, which is one read of the source, so that no writer makes it start
 /// again. The target is worth nothing until it is whole, so that it needs no journal.
 pub(crate) fn copy(source: &Connection, target: &Path) -> rusqlite::Result<()> {
     let mut copy = Connection::open(target)?;
@@ -25,12 +25,12 @@ pub(crate) fn copy(source: &Connection, target: &Path) -> rusqlite::Result<()> {
     Backup::new(source, &mut copy)?.run_to_completion(i32::MAX, Duration::from_millis(10), None)
 }
 
-/// Whether a restore into the folder was decided and is not done.
+/// Returns whether a restore into the folder was decided and is not done.
 pub(crate) fn is_restoring(folder: &Path) -> bool {
     folder.join(RESTORE_MARK).exists()
 }
 
-/// Whether there is a backup from before the upgrade to these versions.
+/// Returns whether there is a backup from before the upgrade to these versions.
 pub(crate) fn has_backup(folder: &Path, target: &str) -> bool {
     let Ok(mut files) = fs::read_dir(folder.join(BACKUPS)) else {
         return false;

@@ -1,4 +1,4 @@
-//! Whether the files that are open are still those at their paths.
+//! Checks that the open files are still the files at their paths.
 //!
 //! A file that is deleted, moved or replaced stays open under Unix, and takes writes that are gone
 //! when it is closed. So a commit is acknowledged only after a look at the paths. Names do not
@@ -25,13 +25,13 @@ pub(crate) fn log_of(database: &Path) -> PathBuf {
     path.into()
 }
 
-/// Whether there is a file with something in it.
+/// Returns whether there is a file with something in it.
 pub(crate) fn has_bytes(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.len() > 0)
 }
 
 /// Copies a database and its write-ahead log, as far as they are there, into a folder among the
-/// temporary files, for this user alone.
+/// temporary files, for this user only.
 pub(crate) fn copy_with_log(database: &Path) -> io::Result<TempDir> {
     let folder = tempfile::Builder::new().prefix("loci-").tempdir()?;
     let to = folder.path().join(DATABASE);
@@ -47,8 +47,8 @@ pub(crate) fn copy_with_log(database: &Path) -> io::Result<TempDir> {
 
 /// A file, whatever its name is: its device and its number there.
 type FileId = (u64, u64);
-/// How long ago a folder must have changed, so that a later change has another time: the clock of
-/// FAT has steps of 2 s.
+/// The time since which a folder must be unchanged, so that a later change has another time: the
+/// clock of FAT has steps of 2 s.
 const STEP_MAX: Duration = Duration::from_secs(3);
 
 /// The database, its log, and the index of that, in which SQLite has its locks.
@@ -65,11 +65,12 @@ struct Known {
     /// The files that were opened. None until [`OpenFiles::look`], and where the system has no such
     /// numbers.
     opened: [Option<FileId>; 3],
-    /// The folder when all of them were found at their paths, and since when it was as it is.
+    /// The folder when all files were found at their paths, and the time since when it was as it
+    /// is.
     folder: Option<(FileId, Duration)>,
 }
 
-/// Which of the files is no longer at its path.
+/// The file that is no longer at its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Gone(PathBuf);
 
@@ -116,8 +117,8 @@ impl OpenFiles {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the files at the paths for those that were just opened. The database must be the one
-    /// that it was before.
+    /// Takes the files at the paths for the ones that were just opened. The database must be the
+    /// one that it was before.
     ///
     /// # Errors
     /// If it is another now.
@@ -171,13 +172,13 @@ impl OpenFiles {
         })
     }
 
-    /// Whether the last check failed.
+    /// Returns whether the last check failed.
     pub(crate) fn are_gone(&self) -> bool {
         self.are_gone.load(Ordering::Relaxed)
     }
 }
 
-/// Whether a change from now on has another time than this one.
+/// Returns true if a change from now on has another time than this one.
 #[expect(
     clippy::disallowed_methods,
     reason = "compared with the time of a folder, which the same clock gave"

@@ -8,7 +8,7 @@ use loci_core::file_system;
 
 use crate::opening::open_error::OpenError;
 
-/// Makes the folder if it is not there, for its owner alone, checks it, and returns its real path.
+/// Makes the folder if it is not there, only for its owner, checks it, and returns its real path.
 pub(crate) fn prepare(folder: &Path) -> Result<PathBuf, OpenError> {
     create(folder).map_err(|error| OpenError::from_io(&error, folder))?;
     let real = fs::canonicalize(folder).map_err(|error| OpenError::from_io(&error, folder))?;
@@ -17,7 +17,7 @@ pub(crate) fn prepare(folder: &Path) -> Result<PathBuf, OpenError> {
     Ok(real)
 }
 
-/// Makes a folder for its owner alone, if it is not there.
+/// Makes a folder only for its owner, if it is not there.
 pub(crate) fn create(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -26,7 +26,7 @@ pub(crate) fn create(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Makes an empty file for its owner alone, or opens the one that is there.
+/// Makes an empty file only for its owner, or opens the one that is there.
 pub(crate) fn create_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);

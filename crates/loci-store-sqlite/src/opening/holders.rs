@@ -1,5 +1,5 @@
-//! The processes that have the files of a store open, and those that hold a lock by which others
-//! cannot write.
+//! The processes that have the files of a store open, and the processes that hold a lock by which
+//! others cannot write.
 //!
 //! Linux tells this of every process that the user may look into; elsewhere nothing is known. No
 //! file is opened to find it out: closing it again would end the locks that SQLite holds on it in
@@ -110,8 +110,8 @@ mod linux {
             .map(|metadata| (metadata.dev(), metadata.ino()))
     }
 
-    /// Whether a line about an open file tells of an exclusive lock on one of these bytes, such as
-    /// `lock: 1: POSIX  ADVISORY  WRITE 11847 fe:00:10010685 120 120`.
+    /// Returns whether a line about an open file tells of an exclusive lock on one of these bytes,
+    /// such as `lock: 1: POSIX  ADVISORY  WRITE 11847 fe:00:10010685 120 120`.
     pub(super) fn locks_exclusively(line: &str, first: u64, last: u64) -> bool {
         let words: Vec<&str> = line.split_whitespace().collect();
         let ["lock:", _, _, _, "WRITE", _, _, start, end] = words[..] else {

@@ -1,4 +1,4 @@
-//! Which database a write-ahead log belongs to.
+//! The database that a write-ahead log belongs to.
 //!
 //! SQLite lays a log over whichever database it finds beside it. Where another was put in its
 //! place, by an accident or by a restore by hand, both are lost. So a small file beside the log
@@ -17,12 +17,12 @@ use crate::opening::folder;
 use crate::opening::open_error::{BYTES_MIN, DATABASE, IDENTITY_FILE, OpenError};
 use crate::writer::is_fault;
 
-/// Bytes of it, at most.
+/// Its length in bytes, at most.
 const BYTES_MAX: u64 = 1_024;
 
-/// The notes in the file. `inode` numbers are those of the database and of the file itself: in a
+/// The notes in the file. `inode` has the numbers of the database and of the file itself: in a
 /// folder that was copied with its log both have other ones, in a folder in which only the database
-/// was replaced it alone has. 0 where there are none.
+/// was replaced only the database has. 0 where files have no numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct IdentityFile {
     store: StoreId,
@@ -93,12 +93,12 @@ impl IdentityFile {
         })
     }
 
-    /// Whether the file is the one that was written, and no copy of it.
+    /// Returns whether the file is the one that was written, and not a copy.
     fn is_original(&self, folder: &Path) -> bool {
         inode_of(&folder.join(IDENTITY_FILE)) == self.own_inode
     }
 
-    /// Whether the database was replaced in a folder that was not copied.
+    /// Returns whether the database was replaced in a folder that was not copied.
     fn is_replaced(&self, folder: &Path) -> bool {
         self.is_original(folder) && inode_of(&folder.join(DATABASE)) != self.database_inode
     }
@@ -124,7 +124,7 @@ impl IdentityFile {
     }
 }
 
-/// The number of the file at that path; 0 if there is none.
+/// The number of the file at that path; 0 without a number.
 fn inode_of(path: &Path) -> u64 {
     path.metadata().map_or(0, |metadata| inode(&metadata))
 }
@@ -174,12 +174,12 @@ pub(crate) fn compare(folder: &Path) -> Result<(), OpenError> {
 }
 
 /// Notes the store that this connection is open to. That waits for another start where the database
-/// file does not say all of it yet, because it is being read: the log must not be older than the
+/// file does not say everything yet, because it is being read: the log must not be older than the
 /// note. A damaged database has no note.
 ///
 /// # Errors
 /// [`OpenError::Io`] if the disk failed, since it is unclear then what of the log is on it: the
-/// writing thread would write on. The next start begins with what the last connection moved into
+/// writing thread would write on. The next start starts with what the last connection moved into
 /// the database when it closed.
 pub(crate) fn record(folder: &Path, connection: &Connection) -> Result<(), OpenError> {
     let database = folder.join(DATABASE);

@@ -18,10 +18,10 @@ use crate::opening::{folder, identity, reanalysis, schema};
 
 /// The content of the lock file once there is a database.
 const MADE: &[u8] = b"made\n";
-/// How a store behaves.
+/// Options of an open store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// How long a write waits for other processes before it fails. Default: 10 seconds.
+    /// The time that a write waits for other processes before it fails. Default: 10 seconds.
     pub busy_timeout: Duration,
     /// From how many memories on the index is kept as a file, beside the database, which spares
     /// each start the loading. Default: 2,000, which load in about 10 milliseconds.
@@ -89,7 +89,7 @@ fn connect(database: &Database) -> Result<Connection, OpenError> {
     Ok(connection)
 }
 
-/// The version of the schema, 0 if there is none yet; an error if this build must not touch it.
+/// The version of the schema, 0 without a schema; an error if this build must not touch it.
 pub(crate) fn version(connection: &Connection, database: &Database) -> Result<i64, OpenError> {
     let failed = |error: rusqlite::Error| OpenError::from_database(&error, &database.path);
     let (application, found) = schema::identity(connection).map_err(failed)?;

@@ -25,9 +25,9 @@ pub(crate) struct Opened {
     pub(crate) readers: Readers,
     pub(crate) writer: Writer,
     pub(crate) database: Database,
-    /// Whether pages from before a wipe may still lie in the write-ahead log.
+    /// True if pages from before a wipe may still lie in the write-ahead log.
     pub(crate) log_has_remains: AtomicBool,
-    /// Whether the segment of the index may still hold what was wiped.
+    /// True if the segment of the index may still hold what was wiped.
     pub(crate) segment_has_remains: AtomicBool,
     /// Says that the store is open: the last to go. None for what cannot be written.
     _presence: Option<File>,
@@ -95,7 +95,7 @@ impl Opened {
     }
 }
 
-/// Whether there is a log of a process that was killed: no process has the store open.
+/// Returns whether there is a log of a process that was killed: no process has the store open.
 fn has_left_log(folder: &Path) -> Result<bool, OpenError> {
     if !has_bytes(&log_of(&folder.join(DATABASE))) {
         return Ok(false);

@@ -58,8 +58,8 @@ pub(crate) fn wait_for(
     }
 }
 
-/// Takes the folder, which is made if it is not there, for its owner alone. Does not wait: who has
-/// a store open may have it open for days.
+/// Takes the folder, which is made if it is not there, only for its owner. Does not wait: who has a
+/// store open may have it open for days.
 pub(crate) fn lock_exclusive(folder: &Path) -> Result<ExclusiveLock, OpenError> {
     let folder = folder::prepare(folder)?;
     let path = folder.join(LOCK);

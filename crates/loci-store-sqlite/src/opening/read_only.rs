@@ -71,7 +71,8 @@ pub(crate) fn open(
     ))
 }
 
-/// Whether another process has the store open, whose shared memory says what counts of the log.
+/// Returns whether another process has the store open, whose shared memory says what counts of the
+/// log.
 fn is_open_elsewhere(folder: &Path) -> bool {
     let has_shared_memory = has_bytes(&folder.join(format!("{DATABASE}-shm")));
     let lock = File::open(folder.join(presence::LOCK));
@@ -79,7 +80,7 @@ fn is_open_elsewhere(folder: &Path) -> bool {
         && lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
-/// Whether this build can read the database without an upgrade.
+/// Returns whether this build can read the database without an upgrade.
 fn is_current(database: &Database) -> Result<bool, OpenError> {
     let connection = database
         .open()

@@ -149,7 +149,7 @@ fn add_source_path(connection: &Connection, row: i64, memory: &mut Memory) -> Re
     Ok(())
 }
 
-/// Whether the passages of the memory are those of its text, and their words those that it gives.
+/// Returns whether the passages of the memory belong to its text, and have the words that it gives.
 /// Marks are not compared: they may tell of the day of an earlier version of the record.
 pub(crate) fn fits(connection: &Connection, row: i64) -> Result<bool> {
     let sql = format!("SELECT {COLUMNS}, {FURTHER_COLUMNS} FROM {WHOLE_TABLES} WHERE m.row = ?1");

@@ -86,8 +86,8 @@ pub(crate) fn identity(connection: &Connection) -> rusqlite::Result<(i64, i64)> 
     Ok((read("application_id")?, read("user_version")?))
 }
 
-/// Whether the database has no table yet; the list of migrations, which a creation that was cut off
-/// may leave, does not count.
+/// Returns whether the database has no table yet; the list of migrations, which a creation that was
+/// cut off may leave, does not count.
 pub(crate) fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
     let sql = "SELECT NOT EXISTS (SELECT 1 FROM sqlite_master WHERE tbl_name <> 'refinery_schema_history')";
     connection.query_row(sql, [], |row| row.get(0))

@@ -1,4 +1,4 @@
-//! The versions of a database, compared with those of this build.
+//! The versions of a database, compared with this build's.
 
 use std::cmp::Ordering;
 
@@ -8,8 +8,8 @@ use rusqlite::Connection;
 use crate::failure::Failure;
 use crate::opening::{reanalysis, schema};
 
-/// How the versions of the database, that of its schema before that of the analysis of its texts,
-/// compare with those of this build.
+/// Compares the versions of the database with this build's, first the schema's and then the version
+/// of the analysis of texts.
 pub(crate) fn compare(connection: &Connection) -> rusqlite::Result<Ordering> {
     let schema: i64 = connection
         .prepare_cached("PRAGMA user_version")?
@@ -29,8 +29,8 @@ pub(crate) fn upgraded() -> Error {
     )
 }
 
-/// Fails if another process brought the database to a newer version than this build knows. Whether
-/// it is damaged is left to what is read of it.
+/// Fails if another process brought the database to a newer version than this build knows. Damage
+/// is left to the reads that meet it.
 pub(crate) fn refuse_upgraded(connection: &Connection) -> Result<(), Error> {
     match compare(connection) {
         Ok(Ordering::Greater) => Err(upgraded()),
@@ -39,7 +39,7 @@ pub(crate) fn refuse_upgraded(connection: &Connection) -> Result<(), Error> {
 }
 
 /// Returns the failure of a read for a caller. A row that this build cannot read is not corrupt if
-/// a newer one has upgraded the database meanwhile; the versions cost a look only then.
+/// a newer one has upgraded the database since; the versions cost a look only then.
 pub(crate) fn describe_read(failure: Failure, connection: &Connection) -> Error {
     refuse_upgraded(connection)
         .err()

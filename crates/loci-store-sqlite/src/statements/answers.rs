@@ -60,7 +60,7 @@ pub(crate) fn replace(connection: &Connection, entry: &CacheEntry, since: u64) -
     Ok(())
 }
 
-/// How near an entry is, and among equals what decides.
+/// The nearness of an entry, and what decides among equals.
 type Nearness = (bool, f32, Timestamp, Reverse<String>);
 
 /// An owner's live entries, without their responses.
@@ -142,7 +142,7 @@ pub(crate) fn nearest(
     nearest.into_iter().map(&mut read).collect()
 }
 
-/// Whether a row of `cache_entry AS e` is as it was written.
+/// The condition that a row of `cache_entry AS e` is as it was written.
 pub(crate) const HOLDS: &str = "e.checksum IS loci_checksum(e.row, e.space, e.id, e.owner, e.created_at, e.expires_at, \
      e.query, e.model, e.scale, e.vector, e.response)";
 

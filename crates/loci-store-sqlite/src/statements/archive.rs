@@ -14,12 +14,12 @@ use crate::statements::{
     tunnels,
 };
 
-/// How the records of one kind are read.
+/// The statements that read the records of one kind.
 struct Kind {
-    /// A table with an index that begins with the space.
+    /// A table with an index that starts with the space.
     table: &'static str,
-    /// Those of the space `?1` that are live at `?2`. Of what is damaged it is not known when it
-    /// ends: it is read, and is a failure.
+    /// Selects the records of the space `?1` that are live at `?2`. Of what is damaged it is not
+    /// known when it ends: it is read, and is a failure.
     sql: String,
     read: fn(&Row<'_>) -> Result<Record>,
 }
@@ -257,7 +257,7 @@ fn spaces_sql(table: &str) -> String {
     )
 }
 
-/// Whether a memory is in the archive.
+/// The condition that a memory is in the archive.
 const IS_ARCHIVED: &str = "SELECT 1 FROM memory WHERE space = ?1 AND id = ?2 AND deleted_at IS NULL
     AND (expires_at IS NULL OR expires_at > ?3)";
 

@@ -11,7 +11,7 @@ use crate::statements::wipes::is_wiped;
 
 const COLUMNS: &str = "space, at, user, dialect, tool, operation, duration, query, results, code, message, caller, client, \
      session, reply_tokens";
-/// Whether a row is as it was written.
+/// The condition that a row is as it was written.
 macro_rules! holds {
     () => {
         "checksum IS loci_checksum(number, space, at, user, caller, dialect, tool, operation, duration, query, \
@@ -19,7 +19,7 @@ macro_rules! holds {
     };
 }
 pub(crate) use holds;
-/// Whether a row of a record is as it was written.
+/// The condition that a row of a record is as it was written.
 macro_rules! record_holds {
     () => {
         "checksum IS loci_checksum(entry, position, verb, id, is_own, further)"

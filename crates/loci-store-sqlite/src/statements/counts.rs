@@ -1,4 +1,4 @@
-//! How many memories there are in each place.
+//! The number of memories in each place.
 
 use loci_core::{Filter, LocationCount};
 use rusqlite::Connection;

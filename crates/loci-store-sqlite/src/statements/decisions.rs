@@ -7,7 +7,7 @@ use crate::failure::{Result, damaged};
 use crate::statements::row::{read_moment, read_space, verify_checksum};
 use crate::statements::wipes::not_wiped;
 
-/// Whether a row is as it was written.
+/// The condition that a row is as it was written.
 pub(crate) const HOLDS: &str =
     "checksum IS loci_checksum(space, owner, key, value, created_at, updated_at, expires_at)";
 

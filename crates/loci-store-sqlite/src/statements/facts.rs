@@ -9,10 +9,10 @@ use crate::statements::change_feed::record_other_change;
 use crate::statements::filter_sql::{bound, parameters};
 use crate::statements::row::{none_broken, read_moment, read_space, verify_checksum};
 
-/// Whether a row of `fact AS f` is as it was written.
+/// The condition that a row of `fact AS f` is as it was written.
 const HOLDS: &str = "f.checksum IS loci_checksum(f.row, f.space, f.id, f.subject, f.predicate, f.object, f.from_first, \
      f.from_last, f.to_first, f.to_last, f.source, f.created_at)";
-/// Whether a row of `graph_name AS n` is as it was written.
+/// The condition that a row of `graph_name AS n` is as it was written.
 const NAME_HOLDS: &str =
     "n.checksum IS loci_checksum('graph_name', n.space, n.is_relation, n.key, n.spelling)";
 /// The noun of such a row in a failure, before the space.
@@ -224,7 +224,7 @@ pub(crate) fn find_sql(query: &FactQuery) -> String {
         ));
     }
     let columns = columns();
-    // The names come last, of what is returned alone.
+    // The names come last, only for facts that are returned.
     format!(
         "SELECT {columns} FROM (SELECT * FROM fact AS f WHERE {conditions} ORDER BY from_first, created_at, id LIMIT :limit
          OFFSET :offset) AS f ORDER BY f.from_first, f.created_at, f.id"
@@ -233,7 +233,7 @@ pub(crate) fn find_sql(query: &FactQuery) -> String {
 
 /// Facts that ended at the moment `?2` or before.
 pub(crate) const ENDED: &str = "SELECT count(*) FROM fact WHERE space = ?1 AND to_last <= ?2";
-/// Facts that begin after the moment `?2` and do not end by then.
+/// Facts that start after the moment `?2` and do not end by then.
 pub(crate) const TO_COME: &str = "SELECT count(*) FROM fact WHERE space = ?1 AND from_first > ?2 AND (to_last IS NULL OR to_last > ?2)";
 
 pub(crate) fn counts(connection: &Connection, space: &Space, now: Timestamp) -> Result<FactCounts> {

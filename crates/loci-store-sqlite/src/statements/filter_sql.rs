@@ -13,7 +13,7 @@ use loci_index::codec::encode_names;
 pub(crate) struct Conditions {
     /// An expression; it names the memory `m`.
     pub(crate) sql: String,
-    /// The part of it that asks for a space, collections and sections.
+    /// The part that asks for a space, collections and sections.
     pub(crate) place: String,
     /// Selects the id of the newest live, readable and not forgotten memory that replaces `m`.
     pub(crate) successor: String,
@@ -194,10 +194,10 @@ fn narrow(filter: &Filter, sql: &mut String, values: &mut Vec<(&'static str, Val
     }
 }
 
-/// Whether a filter asks for nothing but what a caller may read and wants to see of some places and
-/// kinds.
+/// Returns whether a filter asks for nothing but what a caller may read and wants to see of some
+/// places and kinds.
 pub(crate) fn asks_for_places_alone(filter: &Filter) -> bool {
-    // All of them, so that a condition which is new is thought of here.
+    // All fields by name, because a new condition is then thought of here.
     let Filter {
         space: _,
         reader: _,

@@ -11,7 +11,7 @@ use loci_index::codec::{decode_names, encode_names};
 
 const COLUMNS: &str =
     "space, owner, origin, operation, key, request, created_at, expires_at, memories, answer";
-/// Whether a row is as it was written.
+/// The condition that a row is as it was written.
 pub(crate) const HOLDS: &str = "checksum IS loci_checksum(row, space, owner, origin, operation, key, request, \
      created_at, expires_at, bytes, memories, answer)";
 
@@ -94,12 +94,13 @@ pub(crate) fn keep(connection: &Connection, answer: &IdempotentReply) -> Result<
     Ok(())
 }
 
-/// Whether one of the memories `?2` of a space is not there, or no longer at the moment `?3`.
+/// The condition that one of the memories `?2` of a space is not there, or no longer at the moment
+/// `?3`.
 pub(crate) const IS_GONE: &str = "SELECT 1 FROM json_each(?2) WHERE NOT EXISTS (
     SELECT 1 FROM memory WHERE space = ?1 AND id = value AND deleted_at IS NULL AND forgotten_at IS NULL
         AND (expires_at IS NULL OR expires_at > ?3))";
-/// Whether an owner has more than `?3` answers, or more than `?4` bytes of them. The total is kept
-/// by triggers.
+/// The condition that an owner has more than `?3` answers, or answers of more than `?4` bytes. The
+/// total is kept by triggers.
 pub(crate) const EXCEEDS: &str = "SELECT 1 FROM keyed_answer_total
     WHERE space = ?1 AND owner = ifnull(?2, 0) AND (answers > ?3 OR bytes > ?4)";
 /// Removes an owner's oldest answer but for that of this operation and key.

@@ -1,4 +1,4 @@
-//! Work that processes share: the queue of jobs, and leases on what one process alone may do.
+//! Work that processes share: the queue of jobs, and leases on what only one process may do.
 
 use loci_core::{
     ClockJump, FailedJob, Job, JobCounts, JobOutcome, MemoryId, SweepClock, Timestamp,
@@ -165,7 +165,7 @@ pub(crate) fn failed(connection: &Connection, limit: usize) -> Result<Vec<Failed
     Ok(failed)
 }
 
-/// Whether another holder has the lease of that name, and not since the clock ran ahead.
+/// Returns whether another holder has the lease of that name, and not since the clock ran ahead.
 pub(crate) fn is_leased(
     connection: &Connection,
     name: &str,

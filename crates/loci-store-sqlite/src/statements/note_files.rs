@@ -14,7 +14,7 @@ use loci_index::codec::{decode_names, encode_names};
 const COLUMNS: &str =
     "path, bytes, modified, settled, hash, memory, says_id, missing_since, problem, message, links";
 
-/// Whether a file is there or expected, so that its memory is a note.
+/// The condition that a file is there or expected, so that its memory is a note.
 pub(crate) const IS_NOTE: &str = "coalesce(missing_since, 0) = 0";
 
 /// The columns that [`read_file`] reads, in its order.
@@ -105,8 +105,8 @@ pub(crate) fn of_memory(
     rows.next()?.map(read_file).transpose()
 }
 
-/// Those that are there come before those that are expected. The index is named, since a look at
-/// all files of the space would find them in the order of their paths.
+/// Selects the files of a memory: files that are there come before expected ones. The index is
+/// named, since a look at all files of the space would find them in the order of their paths.
 pub(crate) fn of_memory_sql() -> String {
     format!(
         "SELECT {} FROM note_file INDEXED BY note_file_by_memory

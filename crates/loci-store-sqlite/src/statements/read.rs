@@ -179,7 +179,7 @@ fn read_page(
 
 pub(crate) fn list_sql(filter: &Filter, conditions: &Conditions) -> String {
     let Conditions { sql, successor, .. } = conditions;
-    // A session begins with these. SQLite would walk all memories in their order instead.
+    // A session starts with these. SQLite would walk all memories in their order instead.
     let is_of_bootstrap = filter.delivery == Some(Delivery::Bootstrap) && filter.thread.is_none();
     let tables = if is_of_bootstrap {
         &WHOLE_TABLES.replacen(" AS m", " AS m INDEXED BY memory_of_bootstrap", 1)
@@ -425,7 +425,7 @@ pub(crate) fn model_row(connection: &Connection, model: &ModelId) -> Result<Opti
         .optional()?)
 }
 
-/// How many passages each model has read. Counted in indexes alone.
+/// Counts the passages that each model has read. It reads only indexes.
 pub(crate) const MODELS: &str =
     "SELECT (SELECT fingerprint FROM model WHERE row = c.model) AS name, sum(passages) FROM (
         SELECT model, count(*) AS passages FROM passage WHERE model > 0 GROUP BY model
@@ -456,7 +456,7 @@ pub(crate) fn pending_embeddings(
     Ok(rows_without_vector(connection, model, FilingOrder::FirstFirst, count_max)?.len())
 }
 
-/// Whether a passage has a vector of the model.
+/// The condition that a passage has a vector of the model.
 pub(crate) const HAS_VECTORS: &str = "SELECT 1 FROM model AS m WHERE m.fingerprint = ?1
     AND (EXISTS (SELECT 1 FROM passage WHERE model = m.row)
         OR EXISTS (SELECT 1 FROM further_vector WHERE model = m.row))";
@@ -467,8 +467,8 @@ pub(crate) fn has_vectors(connection: &Connection, model: &ModelId) -> Result<bo
         .exists([model.as_str()])?)
 }
 
-/// Whether the model has a vector of another number of components. A vector has a byte for each, so
-/// that of others none is read.
+/// Returns whether the model has a vector of another number of components. A vector has a byte for
+/// each, so that of others none is read.
 pub(crate) fn has_other_dimensions(
     connection: &Connection,
     model: &ModelId,
@@ -560,7 +560,7 @@ pub(crate) fn secret(connection: &Connection) -> Result<[u8; 32]> {
     Ok(secret.ok_or_else(damaged)?)
 }
 
-/// How many memories and passages there are.
+/// Counts the memories and passages.
 pub(crate) fn counts(connection: &Connection) -> Result<(u64, u64)> {
     let sql = "SELECT (SELECT count(*) FROM memory), (SELECT count(*) FROM passage)";
     let counts: (i64, i64) = connection

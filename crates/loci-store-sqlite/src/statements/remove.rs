@@ -61,7 +61,7 @@ pub(crate) fn deletable_sql(chosen: &Conditions) -> String {
     )
 }
 
-/// Softly deletes those of the memories of these rows that are still chosen; returns how many.
+/// Softly deletes the memories of these rows, as far as they are still chosen; returns how many.
 pub(crate) fn soft_delete(
     connection: &Connection,
     chosen: &Conditions,
@@ -131,8 +131,8 @@ fn hide(connection: &Connection, row: i64, now: Timestamp) -> Result<bool> {
     Ok(false)
 }
 
-/// Whether the row of a memory is damaged. A change of some of its columns would give it a checksum
-/// that holds.
+/// Returns whether the row of a memory is damaged. A change of some of its columns would give it a
+/// checksum that holds.
 fn is_broken(connection: &Connection, row: i64) -> Result<bool> {
     let sql = format!("SELECT 1 FROM memory AS m WHERE m.row = ?1 AND NOT {MEMORY_HOLDS}");
     Ok(connection.prepare_cached(&sql)?.exists([row])?)
@@ -313,7 +313,7 @@ pub(crate) struct Due {
     pub(crate) table: &'static str,
     /// A condition on that moment, `?1`.
     pub(crate) condition: &'static str,
-    /// The column of it, which has an index.
+    /// Its column, which has an index.
     pub(crate) order: &'static str,
     pub(crate) moment: Timestamp,
 }
@@ -459,7 +459,7 @@ pub(crate) fn sweep(connection: &Connection, sweep: &Sweep, limit: usize) -> Res
 pub(crate) const TRIM: &str = "DELETE FROM change WHERE number <= min(
     (SELECT max(number) FROM change) - ?1, (SELECT min(number) FROM change) + ?2 - 1)";
 
-/// Whether there is something to sweep. The log is let grow to twice its length first.
+/// Returns whether there is something to sweep. The log is let grow to twice its length first.
 pub(crate) fn needs_sweep(connection: &Connection, sweep: &Sweep) -> Result<bool> {
     for due in Due::all(sweep) {
         if connection

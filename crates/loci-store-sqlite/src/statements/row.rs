@@ -62,7 +62,7 @@ const NEXT_COLUMN: usize = Column::ByAdmin as usize + 1;
 /// The tables that a query for whole records selects from.
 pub(crate) const WHOLE_TABLES: &str =
     "memory AS m JOIN content AS c ON c.memory = m.row LEFT JOIN access AS a ON a.memory = m.row";
-/// Whether a row of `memory AS m` is as it was written.
+/// The condition that a row of `memory AS m` is as it was written.
 macro_rules! memory_holds {
     () => {
         "m.checksum IS loci_checksum(m.row, m.space, m.id, m.collection, m.section, m.kind, m.weight, m.tier, \

@@ -7,7 +7,7 @@ use crate::failure::{Failure, Result, damaged};
 use crate::statements::row::{none_broken, read_space, verify_checksum};
 
 const COLUMNS: &str = "id, hash, space, subject, scopes, created_at, expires_at, revoked_at";
-/// Whether a row is as it was written.
+/// The condition that a row is as it was written.
 const HOLDS: &str = "checksum IS loci_checksum(id, hash, space, subject, scopes, created_at, expires_at, revoked_at)";
 
 /// The columns that [`read_token`] reads, in its order.

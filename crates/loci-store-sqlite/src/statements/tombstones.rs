@@ -103,7 +103,7 @@ pub(crate) fn salts(connection: &Connection, space: &Space) -> Result<Vec<Salt>>
     }
 }
 
-/// Those with one of these hashes of texts, in the order of their keys.
+/// Returns the tombstones with one of these hashes of texts, in the order of their keys.
 pub(crate) fn of_texts(
     connection: &Connection,
     space: &Space,

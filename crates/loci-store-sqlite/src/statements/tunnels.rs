@@ -9,7 +9,7 @@ use crate::statements::row::{read_id, read_moment, read_space, verify_checksum};
 
 const COLUMNS: &str = "space, id, source_collection, source_section, source_memory, target_collection, \
      target_section, target_memory, label, owner, is_common, created_at, updated_at";
-/// Whether a row is as it was written.
+/// The condition that a row is as it was written.
 macro_rules! holds {
     () => {
         "checksum IS loci_checksum(row, space, id, source_collection, source_section, source_memory, \

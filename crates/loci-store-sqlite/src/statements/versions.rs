@@ -11,7 +11,7 @@ use crate::statements::row::{read_moment, verify_checksum};
 use crate::statements::write::{REMOVE_VERSIONS, find};
 use loci_index::codec::{decode_names, encode_names};
 
-/// Whether a row of `version AS v` is as it was written.
+/// The condition that a row of `version AS v` is as it was written.
 macro_rules! holds {
     () => {
         "v.checksum IS loci_checksum(v.row, v.memory, v.id, v.revision, v.collection, v.section, v.title, v.tags, \

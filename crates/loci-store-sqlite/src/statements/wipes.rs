@@ -1,4 +1,4 @@
-//! Whether a user's data was wiped while a call ran.
+//! Finds out if a user's data was wiped while a call ran.
 
 use loci_core::{Space, Timestamp};
 use rusqlite::{Connection, params};
@@ -6,11 +6,11 @@ use rusqlite::{Connection, params};
 use crate::failure::{Result, conflict};
 
 /// The latest moment and the newest change of the wipes that concern a user's data of the origin
-/// `?3`; of any, if there is none.
+/// `?3`; of any origin without `?3`.
 pub(crate) const LAST_WIPE: &str = "SELECT max(at), max(number) FROM wipe
     WHERE space = ?1 AND owner = ?2 AND (?3 IS NULL OR origin IS NULL OR origin = ?3)";
 
-/// Whether this user's data of that origin was wiped after the moment `at`.
+/// Returns whether this user's data of that origin was wiped after the moment `at`.
 pub(crate) fn is_wiped(
     connection: &Connection,
     space: &Space,

@@ -202,7 +202,7 @@ pub(crate) fn retire_model(connection: &Connection, model: i64, limit: usize) ->
         remove.execute([*passage, model])?;
     }
     let own = select(RETIRED, limit - passages.len())?;
-    // Nulls, if there is none.
+    // Nulls if it is absent.
     let replace = format!(
         "UPDATE passage SET (model, scale, vector) = (
             SELECT model, scale, vector FROM further_vector
@@ -272,7 +272,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Whether the memory is there, with this revision.
+    /// Returns whether the memory is there, with this revision.
     pub(crate) fn has(self, revision: u64) -> bool {
         !self.is_deleted && self.revision == revision
     }
@@ -321,7 +321,7 @@ pub(crate) fn expected(found: Option<Found>, expect: Expect, id: &MemoryId) -> R
     Err(memory_conflict(id, problem))
 }
 
-/// Counts returns of memories, which is no change of them.
+/// Counts returns of memories, which does not change them.
 pub(crate) fn touch(connection: &Connection, touches: &[Touch]) -> Result<()> {
     let sql = "INSERT INTO access (memory, count, last) SELECT row, ?3, ?4 FROM memory WHERE space = ?1 AND id = ?2
         ON CONFLICT (memory) DO UPDATE SET count = count + excluded.count,

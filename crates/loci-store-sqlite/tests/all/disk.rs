@@ -241,7 +241,7 @@ fn a_store_on_a_read_only_disk_is_read_as_it_is() {
     assert!(matches!(refused, OpenError::ReadOnly { .. }), "{refused:?}");
 }
 
-/// The process that wrote was killed, so that its commits are in the log alone.
+/// The process that wrote was killed, so that its commits are only in the log.
 #[test]
 fn what_is_in_the_log_alone_is_read_from_a_copy() {
     let (folder, left) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

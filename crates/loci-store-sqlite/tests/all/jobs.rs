@@ -1,4 +1,4 @@
-//! Jobs are done once, whichever processes work on them and whichever of them die.
+//! Jobs are done once, whichever processes work on them and whichever die.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

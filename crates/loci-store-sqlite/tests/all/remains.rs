@@ -15,7 +15,7 @@ use crate::open;
 
 const NOW: Timestamp = Timestamp::from_microseconds(1_000_000_000);
 
-/// How often the bytes of the text are in the files of the folder.
+/// Counts the occurrences of the text in the files of the folder.
 fn occurrences(folder: &Path, text: &str) -> usize {
     let files = fs::read_dir(folder)
         .unwrap()

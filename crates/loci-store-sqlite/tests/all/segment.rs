@@ -452,7 +452,7 @@ fn a_store_that_cannot_be_written_opens_its_segment_and_writes_none() {
     assert_eq!(fs::read(segment(folder.path())).unwrap(), whole);
 }
 
-/// How often the bytes of the text are in the files of the index.
+/// Counts the occurrences of the text in the files of the index.
 fn occurrences(folder: &Path, text: &str) -> usize {
     let files = fs::read_dir(folder.join("index"))
         .unwrap()

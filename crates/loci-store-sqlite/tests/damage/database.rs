@@ -30,7 +30,7 @@ const DERIVED: [&str; 11] = [
     "answer_memory",
 ];
 
-/// A page as SQLite's own statistics tell of it.
+/// A page as SQLite's own statistics describe it.
 #[derive(Debug, Clone)]
 struct Page {
     /// The table or index; none if it is free.
@@ -45,7 +45,7 @@ impl Page {
         self.is_index || DERIVED.contains(&self.owner.as_str())
     }
 
-    /// How many records may be lost with it.
+    /// Counts the records that may be lost with it.
     fn records(&self, original: &Original) -> usize {
         match (self.owner.as_str(), self.kind.as_str()) {
             ("graph_name", _) => original.archive.len(),
@@ -89,7 +89,7 @@ impl Damage {
         }
     }
 
-    /// How many records may be lost by it.
+    /// Counts the records that may be lost by it.
     fn records(&self, pages: &[Page], original: &Original) -> usize {
         let touched = self.pages(pages.len());
         let records = |page: &Page| page.records(original);
@@ -216,8 +216,8 @@ fn damages(whole: &[u8], pages: &[Page]) -> Vec<Damage> {
     damages
 }
 
-/// The records that callers filed, without those that a repair may forget: how often a memory was
-/// returned, and cached answers.
+/// The records that callers filed, without what a repair may forget, e.g. counts of returns and
+/// cached answers.
 fn filed(archive: &[Archived]) -> Vec<Archived> {
     let is_filed = |archived: &&Archived| !matches!(archived.record, Record::CacheEntry(_));
     let without_access = |mut archived: Archived| {
@@ -230,7 +230,7 @@ fn filed(archive: &[Archived]) -> Vec<Archived> {
     filed.map(without_access).collect()
 }
 
-/// The records, without the memories that tunnels end at: a rebuild removes those that are lost.
+/// The records, without the memories that tunnels end at: a rebuild removes the lost ones.
 fn without_ends(archive: &[Archived]) -> Vec<Archived> {
     let without_ends = |mut archived: Archived| {
         if let Record::Tunnel(tunnel) = &mut archived.record {
@@ -241,8 +241,8 @@ fn without_ends(archive: &[Archived]) -> Vec<Archived> {
     archive.iter().cloned().map(without_ends).collect()
 }
 
-/// Whether the report of a salvage tells of the loss of this record: by its name, or as one of some
-/// that are of its kind or of which the kind is not known.
+/// Returns whether the report of a salvage tells of the loss of this record: by its name, or as one
+/// of some that are of its kind or of which the kind is not known.
 fn is_told(key: &str, lost: &[String]) -> bool {
     let (_, key) = key.split_once(' ').unwrap();
     let (kind, name) = key.split_once(' ').unwrap_or((key, ""));
@@ -274,7 +274,7 @@ fn is_told(key: &str, lost: &[String]) -> bool {
     })
 }
 
-/// How many damages were named, harmless, and with a loss; and what did not hold.
+/// The numbers of damages that were named, harmless, and with a loss; and what did not hold.
 #[derive(Debug, Default)]
 struct Tally {
     named: usize,

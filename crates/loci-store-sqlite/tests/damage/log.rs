@@ -12,7 +12,7 @@ use crate::{is_complete, new_folder};
 const HEADER: usize = 32;
 const FRAME: usize = 24 + 4_096;
 
-/// How much of the log a checkpoint has copied into the database.
+/// The part of the log that a checkpoint has copied into the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Copied {
     Nothing,
@@ -26,7 +26,7 @@ struct Logged {
     database: Vec<u8>,
     log: Vec<u8>,
     index: Vec<u8>,
-    /// The records of the store before the first of them and after each, and where each ends in the
+    /// The records of the store before the first commit and after each, and where each ends in the
     /// log.
     states: Vec<(usize, Vec<Archived>)>,
     /// Up to where the database has them.
@@ -130,7 +130,7 @@ fn try_damages(copied: Copied, has_index: bool) {
     let index = if has_index { index } else { Vec::new() };
     let frames = (log.len() - HEADER) / FRAME;
     let mut random = Random::new(9);
-    // A damage, where it begins, and whether it is the cut that no one can notice.
+    // A damage, where it starts, and whether it is the cut that no one can notice.
     let mut damages: Vec<(String, Vec<u8>, usize, bool)> = Vec::new();
     let mut others = Vec::new();
     let mut flip = |place: usize, random: &mut Random| {

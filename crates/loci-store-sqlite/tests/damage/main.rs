@@ -23,7 +23,7 @@ mod log;
 mod misled;
 mod trial;
 
-/// Whether to try everything.
+/// Returns whether to try everything.
 fn is_complete() -> bool {
     std::env::var("LOCI_DAMAGES").is_ok_and(|which| which == "all")
 }

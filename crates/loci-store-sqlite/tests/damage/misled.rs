@@ -1,5 +1,5 @@
 //! Pages that are whole and not where they belong: a page of an earlier time, two pages that
-//! changed places, a table or index that begins where another does. Not all of that can be noticed
+//! changed places, a table or index that starts where another does. Not all of that can be noticed
 //! (`salvage.rs`), but a repair must not take what can still be salvaged.
 
 use std::collections::BTreeSet;
@@ -122,7 +122,7 @@ fn roots_of_others(folder: &Path, fill: impl FnOnce(&Path)) -> Vec<Damaged> {
     damaged
 }
 
-/// The records that a repair must keep: those that were salvaged before.
+/// The records that a repair must keep: the ones that were salvaged before.
 fn filed(archive: &[Archived]) -> BTreeSet<String> {
     archive.iter().map(key).collect()
 }

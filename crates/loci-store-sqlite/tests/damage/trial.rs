@@ -46,7 +46,7 @@ pub struct Outcome {
     /// The problems that the store names: why it does not open, or its check finds, or that it
     /// cannot be read.
     pub problems: Vec<String>,
-    /// Whether the store does not open, or its check says that a row that was filed is damaged.
+    /// True if the store does not open, or its check says that a row that was filed is damaged.
     pub is_damaged: bool,
     /// The records that the store hands out, if it opens.
     pub archive: Option<Vec<Archived>>,
@@ -174,7 +174,7 @@ pub fn try_each<T: Sync>(damages: &[T], check: impl Fn(&Path, &T) + Sync) {
 }
 
 impl Outcome {
-    /// Whether anything was named.
+    /// Returns whether anything was named.
     pub fn is_named(&self) -> bool {
         !self.problems.is_empty()
     }

@@ -228,7 +228,7 @@ fn an_upgrade_keeps_every_row_of_every_table() {
     let mut old = connect(of_old.path());
     schema::migrate(&mut old, &schema::migrations().unwrap()[..6]).unwrap();
     let mut expected = definitions(&old);
-    // Of all memories that were made from another, not only of those that wait.
+    // Of all memories that were made from another, not only of memories that wait.
     expected.retain(|definition| definition != "index memory_pending_by_source");
     let new = [
         "index memory_by_source",
@@ -700,7 +700,7 @@ fn fill(connection: &Connection, rows: std::ops::Range<i64>) {
 /// Measures the cost of checksums: an upgrade, and commits and reads with and without them, by
 /// turns. `LOCI_MEASURED_MEMORIES=100000 cargo test -p loci-store-sqlite what_checksums_cost --
 /// --nocapture`, best of a build with `opt-level = 3`, prints it for as many; few are enough to see
-/// that all of them carry checksums afterwards.
+/// that all carry checksums afterwards.
 #[test]
 fn what_checksums_cost() {
     let memories =

@@ -23,7 +23,7 @@ pub(crate) fn faults_of(connection: &Connection, table: &str) -> Result<Vec<Stri
 
 fn faults(connection: &Connection, of: &str) -> Result<Vec<String>> {
     const NO_FAULT: &str = "ok";
-    /// Begins the title above the faults of a database.
+    /// Starts the title above the faults of a database.
     const TITLE: &str = "*** in database";
     let mut faults = Vec::new();
     let problem = damage((|| {

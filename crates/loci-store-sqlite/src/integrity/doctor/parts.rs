@@ -38,7 +38,7 @@ enum Part {
     Checksums,
     /// References between rows, and counts.
     References,
-    /// Whether loci can read the rows, and the lengths of vectors.
+    /// The values: that loci can read the rows, and the lengths of vectors.
     Values,
     /// The memories of these rows, with their texts, passages and words.
     Memories(RangeInclusive<i64>),
@@ -107,7 +107,7 @@ fn ranges(connection: &Connection) -> Result<Vec<RangeInclusive<i64>>> {
 fn is_part_well(connection: &Connection, part: &Part, words: bool) -> Result<bool> {
     let snapshot = connection.unchecked_transaction()?;
     let mut problems = Vec::new();
-    // Those that are read with their words.
+    // Tables that are read with their words.
     let with_words = if words {
         BTreeSet::from(["memory".to_owned(), "content".to_owned()])
     } else {
@@ -136,8 +136,8 @@ fn is_part_well(connection: &Connection, part: &Part, words: bool) -> Result<boo
     Ok(is_well && problems.is_empty())
 }
 
-/// Whether the memories of these rows can be read, with texts whose checksums hold, and have the
-/// passages and words that their texts give, unless they are deleted.
+/// Returns whether the memories of these rows can be read, with texts whose checksums hold, and
+/// have the passages and words that their texts give, unless they are deleted.
 fn are_memories_well(connection: &Connection, rows: &RangeInclusive<i64>) -> Result<bool> {
     let sql = format!(
         "SELECT {COLUMNS}, {FURTHER_COLUMNS}, m.row, m.deleted_at IS NULL FROM {WHOLE_TABLES} \

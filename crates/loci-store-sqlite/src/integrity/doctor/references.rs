@@ -36,7 +36,7 @@ const fn rule(
 
 const _: () = assert!(POSITION_BITS == 20);
 
-/// The rules that the rows alone can break. A row is repaired after those that refer to it. Rules
+/// The rules that only the rows can break. A row is repaired after the rows that refer to it. Rules
 /// for damage use no index, since the index may be wrong.
 pub(crate) const RULES: [Rule; 14] = [
     rule(
@@ -208,7 +208,7 @@ pub(crate) const COUNTS: [Count; 4] = [
     },
 ];
 
-/// How many rows of a count and of one that is made afresh the other does not have.
+/// Returns the number of rows that only the count has, and that only a fresh count has.
 pub(crate) fn differences(
     connection: &Connection,
     Count { table, afresh, .. }: &Count,
@@ -220,7 +220,7 @@ pub(crate) fn differences(
     Ok(connection.query_row(&sql, [], |row| row.get(0))?)
 }
 
-/// Whether what was filed is all there.
+/// Returns whether what was filed is all there.
 pub(super) fn check_filed(connection: &Connection, problems: &mut Vec<Problem>) -> Result<()> {
     RULES
         .iter()
@@ -228,7 +228,7 @@ pub(super) fn check_filed(connection: &Connection, problems: &mut Vec<Problem>) 
         .try_for_each(|rule| check_rule(connection, rule, problems))
 }
 
-/// Whether what is derived is what it would be now.
+/// Returns whether what is derived is what it would be now.
 pub(super) fn check_derived(connection: &Connection, problems: &mut Vec<Problem>) -> Result<()> {
     RULES
         .iter()

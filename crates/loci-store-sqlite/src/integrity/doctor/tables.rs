@@ -41,7 +41,7 @@ pub(crate) fn is_broken(connection: &Connection, table: &str) -> Result<String> 
 pub(super) struct Checked {
     /// The rows whose checksums do not hold, by table and key.
     pub(super) broken: HashSet<(&'static str, String)>,
-    /// Whether all tables could be read to their ends.
+    /// True if all tables could be read to their ends.
     pub(super) is_readable: bool,
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn copy_aside(connection: &Connection) -> Result<NamedTempFile> {
     Ok(aside)
 }
 
-/// Reads all rows from their tables, not from indexes; those of some tables are left out.
+/// Reads all rows from their tables, not from indexes; some tables are left out.
 pub(super) fn check_checksums(
     connection: &Connection,
     left_out: &BTreeSet<String>,
@@ -121,7 +121,7 @@ fn kind_of(table: &Table) -> ProblemKind {
 }
 
 /// Reads the other rows as loci does: they are as they were written, but loci may not have written
-/// them. Those of some tables are left out.
+/// them. Some tables are left out.
 pub(super) fn check_values(
     connection: &Connection,
     all_broken: &HashSet<(&'static str, String)>,

@@ -584,7 +584,7 @@ fn what_no_migration_makes_is_named() {
         raw(&folder).execute_batch(sql).unwrap();
         drop(store);
         let older = check_foreign(&raw(&folder), schema::VERSION).unwrap();
-        // As a restore does it, which takes none of it.
+        // As a restore does it, which takes nothing from it.
         let inspected = SqliteFiles::new(Path::new(""))
             .inspect(&folder.path().join("loci.db"))
             .unwrap()

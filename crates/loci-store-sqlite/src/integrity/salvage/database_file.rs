@@ -43,9 +43,10 @@ pub(crate) struct DatabaseFile {
     file: File,
     path: PathBuf,
     page_size: usize,
-    /// How many pages it has; the last may be cut off.
+    /// The number of its pages; the last may be cut off.
     pub(crate) pages: u32,
-    /// How many pages it had, by its header; none if the header is corrupt or does not say so.
+    /// The number of pages that it had, by its header; `None` if the header is corrupt or does not
+    /// say so.
     pub(crate) pages_expected: Option<u32>,
     /// The version of its schema, by its header; 0 if it has none.
     pub(crate) schema: i64,
@@ -126,7 +127,8 @@ impl DatabaseFile {
         &self.path
     }
 
-    /// Whether a page that is not in the file may have been there before the file was cut off.
+    /// Returns whether a page that is not in the file may have been there before the file was cut
+    /// off.
     pub(crate) fn may_have_had(&self, number: u32) -> bool {
         number > self.pages
             && self
@@ -134,8 +136,8 @@ impl DatabaseFile {
                 .is_none_or(|expected| number <= expected)
     }
 
-    /// A page; none if there is none or the disk does not return it. Bytes that are cut off of the
-    /// last page are zeros. The first page always names UTF-8 as the encoding.
+    /// Reads a page; `None` if the file ends before it or the disk does not return it. Bytes that
+    /// are cut off of the last page are zeros. The first page always names UTF-8 as the encoding.
     pub(crate) fn read(&self, number: u32) -> Option<Vec<u8>> {
         let before = u64::from(number.checked_sub(1)?);
         if number > self.pages {
@@ -183,7 +185,7 @@ pub(crate) enum PageKind {
 }
 
 impl PageKind {
-    /// Whether the page belongs to a tree whose rows have numbers.
+    /// Returns whether the page belongs to a tree whose rows have numbers.
     pub(crate) fn is_of_table(self) -> bool {
         matches!(self, PageKind::TableInterior | PageKind::TableLeaf)
     }
@@ -236,8 +238,8 @@ fn is_sound(header: &[u8]) -> bool {
         && (512..=32_768).contains(&page_size(header))
 }
 
-/// Whether a header has the values that loci's have: a format with or without a write-ahead log,
-/// pages without reserved bytes, and SQLite's fractions of payload.
+/// Returns whether a header has the values that loci's have: a format with or without a write-ahead
+/// log, pages without reserved bytes, and SQLite's fractions of payload.
 fn has_fixed_values(header: &[u8]) -> bool {
     matches!(
         header[18..24],

@@ -15,7 +15,7 @@ pub(crate) struct RowFormats(Vec<RowFormat>);
 #[derive(Debug)]
 pub(crate) struct RowFormat {
     pub(crate) name: String,
-    /// Whether its rows have numbers; else its rows are in the pages of an index.
+    /// True if its rows have numbers; else its rows are in the pages of an index.
     pub(crate) has_row_numbers: bool,
     /// In the order of the record.
     columns: Vec<Column>,
@@ -31,7 +31,7 @@ struct Column {
     name: String,
     kind: String,
     may_be_null: bool,
-    /// Whether it is the number of the row, in whose place the record has nothing.
+    /// True if it is the number of the row, in whose place the record has nothing.
     is_row_number: bool,
     is_generated: bool,
 }
@@ -51,8 +51,8 @@ pub(crate) struct Row<'a> {
 }
 
 const CHECKSUM: &str = "checksum";
-/// The columns that a schema after the first with checksums added to a table, all those of a table
-/// at once, and what they are for rows from before.
+/// The columns that a schema after the first with checksums added to a table, all of one table at
+/// once, and what they are for rows from before.
 const ADDED: [(&str, &str, ValueRef<'static>); 7] = [
     ("keyed_answer", "memories", ValueRef::Text(b"[]")),
     ("memory", "updated_by", ValueRef::Null),
@@ -64,7 +64,7 @@ const ADDED: [(&str, &str, ValueRef<'static>); 7] = [
 ];
 
 impl RowFormats {
-    /// Those of the schema that this connection has.
+    /// Returns the row formats of the schema that this connection has.
     pub(crate) fn of(connection: &Connection) -> Result<Self> {
         let sql = "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql LIKE '%loci_checksum(%'";
         let mut statement = connection.prepare(sql)?;

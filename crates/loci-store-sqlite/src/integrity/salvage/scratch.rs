@@ -45,7 +45,7 @@ const KNOWN: &str = "
 /// The rows that salvage looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// Those that records of the archive are made from, and others that callers filed.
+    /// Tables that records of the archive are made from, and others that callers filed.
     Filed,
     /// All that carry checksums.
     All,
@@ -102,7 +102,7 @@ impl Scratch {
         ))
     }
 
-    /// How many rows there are of each table.
+    /// Counts the rows of each table.
     pub(crate) fn counts(&self) -> Result<BTreeMap<&'static str, i64>> {
         let count = |table: &&'static str| {
             let sql = format!("SELECT count(*) FROM {table}");
@@ -114,7 +114,7 @@ impl Scratch {
         self.insertions.keys().map(count).collect()
     }
 
-    /// Copies all rows into a new database of the current schema, in the place of those that its
+    /// Copies all rows into a new database of the current schema, in the place of the rows that its
     /// migrations put there.
     pub(crate) fn copy_into(&self, fresh: &Connection) -> Result<()> {
         let tables = TABLES.iter();
@@ -148,8 +148,8 @@ impl Scratch {
         Ok(())
     }
 
-    /// How many tables, indexes and triggers of this version are not defined as they are here, or
-    /// not at all; with them the indexes that constraints bring.
+    /// Counts the tables, indexes and triggers of this version that are defined in another way, or
+    /// not at all, including the indexes that constraints bring.
     pub(crate) fn wrong_definitions(&self, found: &BTreeMap<String, Defined>) -> Result<usize> {
         let is_wrong = |Definition {
                             kind,
@@ -184,7 +184,7 @@ impl Scratch {
         Ok(wrong)
     }
 
-    /// Whether rows of this table matter.
+    /// Returns whether rows of this table matter.
     pub(crate) fn takes(&self, table: &str) -> bool {
         self.insertions.contains_key(table)
     }
@@ -239,7 +239,7 @@ impl Scratch {
     }
 }
 
-/// Memories of which one half is missing or both are, but for those that no read would show.
+/// Memories that lack one half or both, except ones that no read would show.
 const LOST_MEMORIES: &str = "
     WITH row_of AS (
         SELECT row FROM memory UNION SELECT memory FROM content

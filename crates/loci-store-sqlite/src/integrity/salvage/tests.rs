@@ -30,7 +30,7 @@ fn salvaged(bytes: &[u8]) -> (Salvaged, Vec<Record>) {
     (salvage(file.path(), NOW, visit).unwrap(), records)
 }
 
-/// A page that begins as one of a tree does, with any cells.
+/// A page that starts as one of a tree does, with any cells.
 fn page() -> impl Strategy<Value = Vec<u8>> {
     let kind = select(&[0x02_u8, 0x05, 0x0a, 0x0d]);
     (

@@ -1,4 +1,5 @@
-//! Which page belongs to which table or index, as far as the way down from the first page is whole.
+//! The table or index that each page belongs to, as far as the way down from the first page is
+//! whole.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +23,7 @@ pub(crate) struct Trees {
     pub(crate) definitions: BTreeMap<String, Defined>,
     /// The pages of each tree behind the end of the file, where it was cut off.
     pub(crate) missing: BTreeMap<String, Missing>,
-    /// Whether all trees are known, and every way down was whole as far as there are pages.
+    /// True if all trees are known, and every way down was whole as far as there are pages.
     pub(crate) are_whole: bool,
 }
 
@@ -33,7 +34,7 @@ pub(crate) struct Defined {
     pub(crate) table: String,
     /// The SQL text; none for an index that a constraint brings.
     pub(crate) sql: Option<String>,
-    /// Whether it has pages.
+    /// True if it has pages.
     pub(crate) is_tree: bool,
 }
 
@@ -41,7 +42,7 @@ pub(crate) struct Defined {
 #[derive(Debug, Default)]
 pub(crate) struct Missing {
     pub(crate) pages: BTreeSet<u32>,
-    /// Whether the page is among them from which all others are reached.
+    /// True if the page is among them from which all others are reached.
     pub(crate) has_root: bool,
 }
 

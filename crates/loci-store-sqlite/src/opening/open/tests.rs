@@ -300,7 +300,7 @@ fn discovery() -> Memory {
     }
 }
 
-/// Whether a text is in the database or in its log.
+/// Returns whether a text is in the database or in its log.
 fn holds(database: &Database, text: &str) -> bool {
     let log = PathBuf::from(format!("{}-wal", database.path.display()));
     let holds = |file: &Path| {

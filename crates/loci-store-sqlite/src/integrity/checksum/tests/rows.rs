@@ -1,4 +1,4 @@
-//! Damaged rows in the other tables than those of memories.
+//! Damaged rows in tables other than the memories'.
 use loci_core::Maintenance;
 
 use loci_core::{
@@ -51,7 +51,7 @@ const TWO_OF_EACH: &str = "
 
 const NOW: Timestamp = Timestamp::from_microseconds(1_000);
 
-/// A store with a damaged row: this text of it has another letter.
+/// A store with a damaged row: one letter of this text is another.
 fn damaged(text: &str) -> (tempfile::TempDir, SqliteStore) {
     let folder = tempfile::tempdir().unwrap();
     drop(SqliteStore::open(folder.path(), Options::default()).unwrap());
@@ -450,7 +450,7 @@ const SETTING: Case = (
                 .setting(&HOME(), None, "kept")
                 .map(|value| value.as_deref() == Some("other"))
         },
-        // All of it is the caller's.
+        // The whole space is the caller's.
         |store| {
             let (owner, name, value) =
                 (Some("ann".to_owned()), "lost".to_owned(), "new".to_owned());
@@ -506,7 +506,7 @@ fn no_damaged_row_of_any_table_is_given_out_changed_or_archived() {
     }
 }
 
-/// How many rows a condition finds.
+/// Counts the rows that a condition finds.
 fn count(folder: &Path, rows: &str) -> i64 {
     connect(folder)
         .query_row(&format!("SELECT count(*) FROM {rows}"), [], |row| {
