@@ -7,12 +7,12 @@ pub const SLOTS: usize = 1 << 18;
 pub const ENTRY_BYTES: usize = 3;
 /// The value of a free slot.
 pub const EMPTY: u32 = (1 << (8 * ENTRY_BYTES)) - 1;
-/// The bits of a slot that hold the rank of its token; all of them are set in no rank. The other
-/// bits hold the fingerprint of the token.
+/// The bits of a slot that hold the rank of its token; no rank sets all bits. The other bits hold
+/// the fingerprint of the token.
 pub const RANK: u32 = (1 << 18) - 1;
 
-/// Returns the slot where the search for the bytes begins, and their fingerprint: FNV-1a, spread by
-/// Fibonacci hashing, since the upper bits of FNV-1a hardly differ between short texts.
+/// Returns the slot where the search for the bytes starts, and their fingerprint: FNV-1a, spread by
+/// Fibonacci hashing, because the upper bits of FNV-1a hardly differ between short texts.
 pub fn place(bytes: &[u8]) -> (usize, u32) {
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)

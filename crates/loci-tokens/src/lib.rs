@@ -1,8 +1,8 @@
 //! Counts the tokens of a text for language models: byte pair encoding with the vocabulary
 //! `o200k_base`, which is compiled into the binary.
 //!
-//! The counts equal those of `tiktoken` for `encode_ordinary`, except for runs of more than 4 KiB
-//! without a break.
+//! The counts equal the counts of `tiktoken` for `encode_ordinary`, except for runs of more than 4
+//! KiB without a break.
 //!
 //! ```
 //! use loci_core::TokenCounter;
