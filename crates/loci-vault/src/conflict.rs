@@ -3,7 +3,7 @@
 
 use crate::slug::folded;
 
-/// Where a part that a client adds to a name may begin.
+/// Where a part that a client adds to a name may start.
 const SEPARATORS: [char; 9] = [' ', '(', '（', '[', '.', '_', '-', '~', '@'];
 
 /// Stems of the word for a conflict in the languages of the clients, in lower case.
@@ -60,7 +60,8 @@ const COPY: [&str; 24] = [
     "نسخة",
 ];
 
-/// What Dropbox writes in brackets where two names or two kinds of sync disagree, in lower case.
+/// The words that Dropbox writes in brackets where two names or two kinds of sync disagree, in
+/// lower case.
 const KINDS: [&str; 6] = [
     "conflicted",
     "case conflict",
@@ -215,8 +216,8 @@ fn has_any(text: &str, stems: &[&str]) -> bool {
     stems.iter().any(|stem| text.contains(stem))
 }
 
-/// True if a day is in the text: `2024-01-02`, `02.01.2024`, `20240102`. Two years are none, since
-/// people write about conflicts.
+/// True if a day is in the text: `2024-01-02`, `02.01.2024`, `20240102`. Two years are no such
+/// date, because people write about conflicts.
 fn has_day(text: &str) -> bool {
     let numbers = text.split(|it: char| !it.is_ascii_digit());
     let lengths: Vec<usize> = numbers.map(str::len).collect();

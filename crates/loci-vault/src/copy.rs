@@ -10,7 +10,7 @@ use crate::disk::{Folder, written_stamp};
 use crate::folder::{parts, unwritable};
 use crate::read::reason;
 
-/// How often a file that changes during the read is read.
+/// The number of attempts to read a file that changes during the read.
 const ATTEMPTS: usize = 5;
 
 /// A file as it was at one moment.
@@ -149,7 +149,7 @@ impl VaultFolder {
     }
 }
 
-/// Returns the error for a note that could not be written: a problem of this note alone, or of the
+/// Returns the error for a note that could not be written: a problem of only this note, or of the
 /// folder.
 fn not_taken(path: &str, error: &io::Error) -> Error {
     match error.kind() {

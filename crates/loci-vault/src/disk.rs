@@ -1,5 +1,5 @@
 //! An open folder: every operation is relative to the opened folder, so that no symbolic link can
-//! lead out of it.
+//! lead elsewhere.
 
 #[cfg(not(unix))]
 mod portable;

@@ -49,7 +49,7 @@ impl VaultFolder {
         }
     }
 
-    /// Sets the permissions of new files (octal `600` for their owner alone, which is the default);
+    /// Sets the permissions of new files (octal `600` for their owner only, which is the default);
     /// new folders are for users who may read such files. An existing file keeps its own. On
     /// Windows nothing changes.
     #[must_use]

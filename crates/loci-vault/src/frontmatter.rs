@@ -165,7 +165,8 @@ pub(crate) fn rewrite(text: &str, note: &Note) -> Result<Option<String>> {
             new += &yaml;
             new += &text[head.yaml.end..head.body];
         }
-        // A frontmatter without keys is needed if the text alone would be read as something else.
+        // A frontmatter without keys is needed if the text without it would be read as something
+        // else.
         None if yaml.is_empty() && parse(&note.body).is_ok_and(|alone| alone.note == note) => {}
         None => new += &format!("{RULE}{end}{yaml}{RULE}{end}"),
     }

@@ -1,5 +1,5 @@
-//! The lock of a folder of notes: a file outside of it. It contains the process that holds the
-//! lock, and a token that distinguishes this lock from every other one, on any machine.
+//! The lock of a folder of notes: a file outside. It contains the process that holds the lock, and
+//! a token that distinguishes this lock from every other one, on any machine.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::hash::{BuildHasher, RandomState};
@@ -19,10 +19,10 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// keeps changing hands: each takes a slot among the calls of the process, and calls that need no
 /// note must get some too.
 const PATIENT_MAX: usize = 16;
-/// How long further threads wait if no thread of this process gets the lock meanwhile: longer than the
-/// holder waits for a store that others write to, on a slow disk.
+/// The time that further threads wait while no thread of this process gets the lock: longer than
+/// the holder waits for a store that others write to, on a slow disk.
 const HURRIED_PATIENCE: Duration = Duration::from_secs(10);
-/// How often another process's lock is polled.
+/// The pause between two polls of another process's lock.
 const PAUSE: Duration = Duration::from_millis(5);
 /// The content of the file while the lock is free.
 const NOBODY: &[u8; 11] = b"          \n";
@@ -50,7 +50,7 @@ struct Turn {
 #[derive(Default)]
 struct Waiting {
     count: usize,
-    /// When one of them last got the lock, or the first began to wait.
+    /// The time at which one thread last got the lock, or the first started to wait.
     since: Option<Instant>,
 }
 

@@ -3,7 +3,7 @@
 /// The length of a mark, of which a repository may have set a longer one.
 const MARK_MIN: usize = 7;
 
-/// Returns the line, from 1, at which the first conflict begins: a line of `<` before its two
+/// Returns the line, from 1, at which the first conflict starts: a line of `<` before its two
 /// sides, a line that divides them, and a line of `>` after them, as git, Mercurial, Subversion and
 /// Jujutsu write them. A conflict within a block of code is an example.
 pub(crate) fn conflict(text: &str) -> Option<usize> {

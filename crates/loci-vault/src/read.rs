@@ -22,7 +22,7 @@ pub(crate) const NAMED_BYTES: usize = 8;
 
 /// The maximum bytes of a file; a larger one is not read.
 const FILE_BYTES_MAX: u64 = (CONTENT_BYTES_MAX + FRONTMATTER_BYTES_MAX) as u64;
-/// How often a file that changes during the read is read.
+/// The number of attempts to read a file that changes during the read.
 const ATTEMPTS: usize = 5;
 /// The coarsest resolution of modification times, which is that of FAT.
 const SETTLED_MICROSECONDS: i64 = 2_000_000;
@@ -138,7 +138,7 @@ fn bytes_of(file: &File, length: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads once; `None` if the file changed meanwhile.
+/// Reads once; `None` if the file changed during the read.
 fn attempt(
     folder: &Folder,
     name: &str,

@@ -103,7 +103,7 @@ fn unavailable(error: &io::Error) -> Error {
 }
 
 /// Visits everything that is not a folder, in no order, with its path. Skips folders whose names
-/// begin with a dot; notes folders that cannot be read, are nested too deeply or come after too
+/// start with a dot; notes folders that cannot be read, are nested too deeply or come after too
 /// many files.
 ///
 /// # Errors
@@ -122,7 +122,7 @@ pub(crate) fn walk(
         }
         let entries = match fs::read_dir(root.join(&folder)) {
             Err(error) if folder.is_empty() => return Err(error),
-            // The folder was removed meanwhile.
+            // The folder was removed since.
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(_) => {
                 unreadable.push(folder);
@@ -159,8 +159,8 @@ pub(crate) fn walk(
     Ok(())
 }
 
-/// Visits the entries with their kinds. Skips an entry that was removed meanwhile; any other error
-/// ends the list, whose rest is then unknown.
+/// Visits the entries with their kinds. Skips an entry that was removed since; any other error ends
+/// the list, whose rest is then unknown.
 fn list<Entry, Kind>(
     entries: impl Iterator<Item = io::Result<Entry>>,
     kind: impl Fn(&Entry) -> io::Result<Kind>,

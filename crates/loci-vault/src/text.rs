@@ -33,7 +33,7 @@ pub(crate) fn mentions(text: &str) -> Mentions {
         match event {
             Event::Text(_) if hidden > 0 => {}
             // A character reference such as `&#35;` differs in length from its character, and does
-            // not begin a tag.
+            // not start a tag.
             Event::Text(said) if said.as_ref() == &text[range.clone()] => {
                 if piece.end != range.start {
                     find_tags(text, piece, &mut tags);
@@ -113,7 +113,7 @@ fn percent_decoded(text: &str) -> String {
 }
 
 /// Adds the tags of a piece of the text: `#` at the beginning of a word that is not a URL, followed
-/// by letters, digits, `_`, `-` and `/`, not all of them digits.
+/// by letters, digits, `_`, `-` and `/`, not only digits.
 fn find_tags(text: &str, piece: std::ops::Range<usize>, tags: &mut Distinct) {
     let said = &text[piece.clone()];
     let mut before = text[..piece.start].chars().next_back();
@@ -147,7 +147,7 @@ fn is_tag_character(character: char) -> bool {
         || is_combining_mark(character)
 }
 
-/// True if a word may begin after this character.
+/// True if a word may start after this character.
 fn may_precede(character: char) -> bool {
     if character.is_ascii() {
         " \t\r\n([{\"',;|*>".contains(character)

@@ -15,8 +15,8 @@ use notify::{Config, RecommendedWatcher, RecursiveMode, Watcher};
 
 use debouncer::{Debouncer, Wake};
 
-/// How long a process waits before it tries the lock again, how often the folder is looked up at
-/// its path, and how often a change is assumed if there are no file system events.
+/// The time after which a process tries the lock again, the folder is looked up at its path, and a
+/// change is assumed if there are no file system events.
 const TICK: Duration = Duration::from_secs(1);
 /// The holder of the lock updates a heartbeat every [`TICK`]; a holder without one for this long is
 /// suspended, and other processes do not rely on it.
@@ -38,13 +38,13 @@ pub enum Watched {
 /// reports [`Watched::Changed`] once at the beginning, for earlier changes, and then soon after
 /// notes or folders were created, written, renamed or removed. Changes are debounced: it reports
 /// after 150 ms without another change, at the latest 500 ms after the first. The others report
-/// [`Watched::ByAnother`] once, and the next of them takes over within about a second. A suspended
+/// [`Watched::ByAnother`] once, and the next process takes over within about a second. A suspended
 /// process (Ctrl-Z) keeps the lock and does not watch: some seconds later each of the others
 /// reports [`Watched::Changed`] every second, and [`Watched::ByAnother`] once it resumes.
 ///
 /// A report only means that the folder should be scanned: renaming any visible file reports too,
 /// and so does everything that may have lost events. Reading notes reports nothing, and neither do
-/// changes of files and in folders whose names begin with a dot. If a folder gives no events,
+/// changes of files and in folders whose names start with a dot. If a folder gives no events,
 /// because it is on a file system that other machines change too or because the system's limit of
 /// watches is reached, a change is reported every second.
 ///
@@ -56,8 +56,8 @@ pub struct FolderWatch {
 }
 
 impl FolderWatch {
-    /// Begins to watch the folder `root`, or to wait until this process may. `lock_file` is created
-    /// if it is missing, for this user alone; it must be outside the folder. `report` is called on
+    /// Starts to watch the folder `root`, or to wait until this process may. `lock_file` is created
+    /// if it is missing, for this user only; it must be outside the folder. `report` is called on
     /// the thread of the watch and blocks further reports while it runs, so it should only notify
     /// another thread.
     ///
@@ -112,7 +112,7 @@ impl FolderWatch {
     }
 
     /// Lets another process watch, because this one cannot process changes. If no other process has
-    /// begun some seconds later, this one watches again, and reports that.
+    /// started some seconds later, this one watches again, and reports that.
     pub fn give_up(&self) {
         self.debouncer.give_up();
     }
@@ -228,7 +228,7 @@ impl<R: Fn(Watched)> Worker<R> {
     /// Watches until the end, or until this process gives up, when it returns true.
     fn watch(&mut self, lock: &File) -> bool {
         stamp(lock);
-        // Watching begins before the report, so that changes between the two are noticed.
+        // Watching starts before the report, so that changes between the two are noticed.
         let mut view = self.view();
         (self.report)(Watched::Changed);
         let mut next_tick = Instant::now() + TICK;
@@ -302,7 +302,7 @@ impl<R: Fn(Watched)> Worker<R> {
         }
     }
 
-    /// Returns a watcher of all visible folders, or the reason why there is none.
+    /// Returns a watcher of all visible folders, or the reason why it cannot be made.
     fn watcher(&self) -> Result<RecommendedWatcher, String> {
         if self.ignores_events {
             return Err("polling was asked for".to_owned());

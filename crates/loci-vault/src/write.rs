@@ -9,9 +9,9 @@
 //!
 //! A program that has the old file open can still write to it after it has lost its name. It is
 //! kept open for [`KEPT_SECONDS`](crate::displaced::KEPT_SECONDS), and text that is written to it
-//! until then is recovered into a file beside the note. Some writes are lost all the same: those
+//! until then is recovered into a file beside the note. Some writes are lost all the same: writes
 //! through such an open file after that time, or before the next check if this process is killed or
-//! [`KEPT_MAX`](crate::displaced::KEPT_MAX) others are displaced meanwhile; and, if two names
+//! [`KEPT_MAX`](crate::displaced::KEPT_MAX) others are displaced before that; and, if two names
 //! cannot be exchanged, a file that another program puts in the place of the note between our last
 //! check and the rename.
 
@@ -28,7 +28,7 @@ use crate::displaced::Displaced;
 use crate::lock::{is_token, random_token};
 use crate::read::{self, NAMED_BYTES, short};
 
-/// The default permissions of a new file: its owner alone.
+/// The default permissions of a new file: only its owner.
 const FILE_MODE: u32 = 0o600;
 const PREFIX: &str = ".loci-";
 /// The number of names that are tried for a recovered file.
@@ -315,7 +315,7 @@ impl Temporary {
         Ok(folder.flush()?)
     }
 
-    /// Gives the note its name back, unless another program has replaced our file meanwhile.
+    /// Gives the note its name back, unless another program has replaced our file since.
     fn put_back(
         &self,
         folder: &Folder,

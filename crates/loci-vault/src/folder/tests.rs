@@ -23,7 +23,7 @@ impl Clock for FixedClock {
     }
 }
 
-/// A folder that loci writes, with a lock and with space for files outside of it.
+/// A folder that loci writes, with a lock and with space for files outside.
 struct Place {
     outside: tempfile::TempDir,
     root: PathBuf,
@@ -277,7 +277,7 @@ fn an_earlier_attempt_is_found() {
     };
     assert_eq!(path, "tea-2.md");
     assert_eq!(said(&read), &note(2, "Tea", "black"));
-    // The characters alone are not enough: they must be the uid.
+    // The characters by themselves are not enough: they must be the uid.
     place.put(
         "cups.md",
         format!("---\nuid: other\n---\n{}\n", id(3)).as_bytes(),

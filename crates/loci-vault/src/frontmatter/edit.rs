@@ -8,7 +8,7 @@ use super::keys::{Key, NoteKeys, normal_tag};
 use super::scalar;
 use super::value::{Item, Value};
 
-/// A piece of the YAML: an entry of loci, or the text between two of them.
+/// A piece of the YAML: an entry of loci, or the text between two entries.
 struct Piece {
     key: Option<Key>,
     text: String,
@@ -152,7 +152,7 @@ fn block_list(indent: &str, name: &str, comment: &str, tags: &[String], end: &st
     text
 }
 
-/// Returns the lines of a list without those of removed tags, and with new ones after its last
+/// Returns the lines of a list without the lines of removed tags, and with new ones after its last
 /// item. `None` if an item spans several lines, or the remaining tags are in another order.
 fn kept_items(
     parsed: &Parsed<'_>,

@@ -29,7 +29,7 @@ pub(super) struct Entry {
     pub texts: Vec<String>,
     /// A comment at the end of the line, with the white space before it.
     pub comment: String,
-    /// True if the value is a block scalar, in which indented lines are text, even if they begin
+    /// True if the value is a block scalar, in which indented lines are text, even if they start
     /// with `#`.
     is_block_text: bool,
 }
@@ -132,11 +132,11 @@ pub(super) fn is_said(line: &str) -> bool {
 
 /// The beginning of a YAML text.
 enum Begin {
-    /// Begins with keys in that column.
+    /// Starts with keys in that column.
     Keys(usize),
     /// Contains only comments.
     Nothing,
-    /// Begins with something that has no keys.
+    /// Starts with something that has no keys.
     Text,
 }
 
@@ -272,7 +272,7 @@ impl<'a> Reader<'a> {
         Ok(entry)
     }
 
-    /// Parses the rest of a list that has begun; returns it with the end of its line.
+    /// Parses the rest of a list that has started; returns it with the end of its line.
     fn list(&mut self, key: Span, start: Span) -> Result<(Value, Marker), Broken> {
         let is_block = !self.rest(start.start).starts_with('[');
         let mut items = Vec::new();
@@ -319,8 +319,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the rest of a collection that has begun with this event, and collects the texts in it,
-    /// but for the keys of its mappings.
+    /// Reads the rest of a collection that has started with this event, and collects the texts in
+    /// it, but for the keys of its mappings.
     fn collect(&mut self, begin: &Event<'_>, texts: &mut Vec<String>) -> Result<(), Broken> {
         // For each open collection: whether it is a mapping, and whether a key is next in it.
         let mut open = vec![(matches!(begin, Event::MappingStart(..)), true)];

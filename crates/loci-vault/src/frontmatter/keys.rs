@@ -172,7 +172,7 @@ impl NoteKeys for Note {
 }
 
 /// Normalises tags: without `#` and surrounding white space, not empty, without duplicates, and at
-/// most `count_max` of them.
+/// most `count_max`.
 pub(super) fn normal_tags<'a>(
     tags: impl Iterator<Item = &'a str>,
     count_max: usize,

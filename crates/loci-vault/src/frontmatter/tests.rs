@@ -131,7 +131,7 @@ fn tags_and_titles_are_read_and_changed_under_the_names_that_people_give_them() 
         });
         assert_eq!(after, expected);
     }
-    // What loci would act on is read under its own name alone.
+    // A value that loci would act on is read only under its own name.
     let note = note("---\nStatus: deleted\nUID: x\nAlways_Load: yes\nWing: w\n---\nText");
     assert_eq!(
         note,
@@ -926,7 +926,7 @@ fn file() -> impl Strategy<Value = String> {
         })
 }
 
-/// Returns the lines that only the first text has, and those that only the second has.
+/// Returns the lines that only the first text has, and the lines that only the second has.
 fn differing(before: &str, after: &str) -> (Vec<String>, Vec<String>) {
     let lines = |text: &str| {
         text.split_inclusive('\n')

@@ -19,6 +19,6 @@ pub(super) enum Value {
 pub(super) struct Item {
     /// `None` for null.
     pub text: Option<String>,
-    /// Its line, if the item and its hyphen are alone on it.
+    /// Its line, if it has only the item and its hyphen.
     pub line: Option<usize>,
 }

@@ -39,7 +39,7 @@ pub enum Wake {
     Stop,
     /// Another process should watch.
     GiveUp,
-    /// A burst of changes is over; contains the greatest of them.
+    /// A burst of changes is over; contains the greatest change.
     Changed(Change),
     /// The given time has been reached.
     Time,

@@ -15,7 +15,7 @@ const NOTES: usize = 4;
 /// The longest time between an answer and the kill: longer than a write takes.
 const DELAY_MICROSECONDS: usize = 3_000;
 
-/// The maximum time to wait for a write to begin.
+/// The maximum time to wait for a write to start.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Returns a text that shows if it is complete.
