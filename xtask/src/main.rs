@@ -1,6 +1,6 @@
 //! Tasks of the repository that are no part of the product: `cargo xtask tidy` holds the house
-//! rules, `cargo xtask licences` those of `deny.toml`, `cargo xtask notices` writes the notices of third parties, `cargo xtask postgres` runs a
-//! command beside a PostgreSQL server.
+//! rules, `cargo xtask licences` the rules of `deny.toml`, `cargo xtask notices` writes the notices
+//! of third parties, `cargo xtask postgres` runs a command beside a PostgreSQL server.
 
 use std::process::ExitCode;
 

@@ -13,7 +13,7 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, Package
 pub const FILE: &str = "THIRD-PARTY-NOTICES.txt";
 /// The package whose binary is shipped.
 const SHIPPED: &str = "loci";
-/// How the names of the files begin that hold licences and notices.
+/// The starts of the names of files that hold licences and notices.
 const BEGINNINGS: [&str; 6] = [
     "license",
     "licence",
@@ -67,7 +67,7 @@ pub fn run(checks: bool) -> Result<()> {
 
 fn notices(metadata: &Metadata) -> Result<String> {
     let packages = shipped(metadata)?;
-    // Texts that differ in white space alone are one.
+    // Texts that differ only in white space are one.
     let mut texts: BTreeMap<String, (String, Vec<String>)> = BTreeMap::new();
     let mut notices = HEAD.to_owned();
     for package in &packages {

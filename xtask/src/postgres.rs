@@ -57,7 +57,7 @@ pub fn run(command: &[&str]) -> Result<ExitCode> {
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-/// Returns the folder with the programs of a version: Debian's, or a copy of those of the wheel in
+/// Returns the folder with the programs of a version: Debian's, or a copy from the wheel in
 /// `.venv`, which the user of the server may not be allowed to enter. The copy goes with the second
 /// value.
 fn programs(version: &str) -> Result<(PathBuf, Option<TempDir>)> {

@@ -1,4 +1,5 @@
-//! Which crate may know which: dependencies, those of tests too, point to a strictly lower level.
+//! The crates that a crate may know: dependencies, including tests', point to a strictly lower
+//! level.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Modules of a crate do not use each other in a circle, which Cargo sees between crates alone.
+//! Modules of a crate do not use each other in a circle, which Cargo sees only between crates.
 //!
 //! A module may use its own children, and a child its parent: the two are read together anyway.
 //! Names that a crate exports at its root are not followed to where they are defined.

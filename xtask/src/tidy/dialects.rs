@@ -13,7 +13,7 @@ const SOURCES: &str = "crates/loci-dialects/src/";
 const CASES: &str = "crates/loci-dialects/cases/";
 /// Cases that write through one dialect and read through the others.
 const CROSS: &str = "cross";
-/// Cases of a dialect's resources, beside those of its tools.
+/// Cases of a dialect's resources, beside the cases of its tools.
 const RESOURCES: &str = "resources";
 
 /// A type that implements `TypedTool`.

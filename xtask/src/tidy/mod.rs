@@ -1,5 +1,5 @@
 //! House rules that no compiler or linter checks. Each check reads the [`Tree`] and returns its
-//! [`Fault`]s; none of them stops at the first.
+//! [`Fault`]s; no check stops at the first.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ mod words;
 pub struct Fault {
     /// The file or folder at fault, relative to the repository, with `:LINE` where there is one.
     place: String,
-    /// What is wrong and what to do.
+    /// The fault and the remedy.
     message: String,
 }
 

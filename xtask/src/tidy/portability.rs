@@ -10,7 +10,7 @@ const LARGE_FILES: [&str; 1] = ["crates/loci-embed/model/model_int8.onnx"];
 /// Cargo writes the registry's address into it.
 const LOCK: &str = "Cargo.lock";
 
-/// Beginnings of paths on somebody's machine. Written in pieces, since this file is checked too.
+/// Beginnings of paths on a person's machine. Written in pieces, since this file is checked too.
 const PRIVATE_PATHS: [&str; 5] = [
     concat!("/ro", "ot/"),
     concat!("/wo", "rk/"),
@@ -60,7 +60,7 @@ pub fn check(tree: &Tree) -> Vec<Fault> {
     faults
 }
 
-/// The first private path that begins in the line. After a letter, digit or `.` it is part of a
+/// The first private path that starts in the line. After a letter, digit or `.` it is part of a
 /// longer, relative path.
 fn private_path(line: &str) -> Option<&'static str> {
     PRIVATE_PATHS.into_iter().find(|prefix| {

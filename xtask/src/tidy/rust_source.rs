@@ -10,9 +10,9 @@ use super::{Fault, Tree};
 
 /// A parsed file.
 pub struct RustSource {
-    /// What the file says.
+    /// The syntax of the file.
     pub syntax: syn::File,
-    /// Whether it is compiled for tests alone.
+    /// True if it is compiled only for tests.
     pub is_test: bool,
     tokens: TokenStream,
 }
@@ -21,7 +21,7 @@ pub struct RustSource {
 pub struct FoundAttribute {
     /// Its line, from 1.
     pub line: usize,
-    /// What stands between the brackets.
+    /// The tokens between the brackets.
     pub content: TokenStream,
 }
 
@@ -102,7 +102,7 @@ pub fn parse_all(tree: &Tree) -> (BTreeMap<String, RustSource>, Vec<Fault>) {
     (sources, faults)
 }
 
-/// Whether the item with these attributes is compiled for tests alone.
+/// Returns whether the item with these attributes is compiled only for tests.
 pub fn is_test_only(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("test")
@@ -160,7 +160,7 @@ fn attributes_of(item: &Item) -> &[Attribute] {
     }
 }
 
-/// Splits tokens into attributes and the rest. Doc comments are attributes that begin with `doc =`.
+/// Splits tokens into attributes and the rest. Doc comments are attributes that start with `doc =`.
 fn walk(
     tokens: &TokenStream,
     on_attribute: &mut impl FnMut(&TokenTree, TokenStream),

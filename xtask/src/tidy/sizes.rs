@@ -1,4 +1,4 @@
-//! Files and functions stay small. What is larger stands in the ratchet file with its size and a
+//! Files and functions stay small. A larger one stands in the ratchet file with its size and a
 //! reason, and may only shrink.
 
 use std::collections::BTreeMap;
@@ -62,7 +62,7 @@ fn limit_of(name: &str) -> usize {
     }
 }
 
-/// The entries `NAME SIZE REASON` by name, with their line and size. Lines that begin with `#` are
+/// The entries `NAME SIZE REASON` by name, with their line and size. Lines that start with `#` are
 /// comments.
 fn parse_ratchet(text: &str) -> (BTreeMap<String, (usize, usize)>, Vec<Fault>) {
     let (mut entries, mut faults) = (BTreeMap::new(), Vec::new());

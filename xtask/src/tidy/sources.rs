@@ -1,4 +1,4 @@
-//! What every Rust file owes: a head that says what its crate is, no test that is skipped, no
+//! Duties of every Rust file: a head that says what its crate is, no test that is skipped, no
 //! unsafe code but in one place.
 
 use std::collections::BTreeMap;
@@ -89,7 +89,7 @@ fn first_name(content: &TokenStream) -> Option<String> {
     }
 }
 
-/// Whether `name` occurs as a word at any depth.
+/// Returns whether `name` occurs as a word at any depth.
 fn names(content: &TokenStream, name: &str) -> bool {
     content.clone().into_iter().any(|token| match token {
         TokenTree::Ident(word) => word == name,

@@ -71,7 +71,7 @@ impl Tree {
         self.files.len()
     }
 
-    /// Whether `path` is a file, or a folder that holds one.
+    /// Returns whether `path` is a file, or a folder that holds one.
     pub fn holds(&self, path: &str) -> bool {
         path.is_empty()
             || self.files.contains_key(path)
@@ -99,7 +99,7 @@ impl Tree {
         files.map(|(path, file)| (path, file.text.as_deref().unwrap_or_default()))
     }
 
-    /// The paths that begin with `prefix`, in order.
+    /// The paths that start with `prefix`, in order.
     pub fn under<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = &'a str> {
         self.files
             .range(prefix.to_owned()..)

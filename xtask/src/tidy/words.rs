@@ -255,7 +255,7 @@ struct Counter {
     opens: Opens,
     /// The word before, unless a mark ended the clause there.
     previous: String,
-    /// Whether the next word stands between backticks, as names of code do.
+    /// True if the next word stands between backticks, as names of code do.
     in_code: bool,
 }
 
