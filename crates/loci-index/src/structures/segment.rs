@@ -1,10 +1,62 @@
 //! A file of sections that is written once and memory-mapped by every process that reads it.
 //!
-//! The head is 4 KiB: magic, format, length of the file, number of sections, one entry for each
-//! section, and the CRC-32 of all that. Numbers are in the native byte order; the other byte order
-//! has another magic. A section starts at a multiple of 64 bytes. Most are verified by their
-//! checksums when the file is opened. Large sections that are read in parts have a checksum for
-//! each part, which is verified when the part is first read ([`Sections::is_damaged`]).
+//! ```text
+//! byte
+//!     0  magic               u64   MAGIC; another byte order reads another number
+//!     8  format              u64   FORMAT
+//!    16  length              u64   of the whole file, in bytes
+//!    24  sections            u64   their number, at most 101
+//!    32  entry 0                   40 bytes, as below
+//!    72  entry 1
+//!     :  zeros                     as far as there are no more entries
+//!  4092  checksum            u32   CRC-32 of the bytes 0 to 4091
+//!  4096  section 0                 its bytes, as its writer gave them
+//!     :  zeros                     0 to 63, up to the next multiple of 64
+//!     :  section 1
+//!
+//! byte of an entry
+//!     0  kind                u32   Tag::kind
+//!     4  part                u32   Tag::part, e.g. the number of a model
+//!     8  checksum            u32   CRC-32 of the section; 0 if it is checked in parts
+//!    12  check               u32   0: when the file is opened; 1: in parts
+//!    16  start               u64   the section's first byte, from the start of the file
+//!    24  length              u64   the section's bytes, without the zeros after it
+//!    32  nothing             u64   0
+//! ```
+//!
+//! **The byte order is the machine's**, because the pages are used in place: a vector kernel reads
+//! its rows from the mapping, and nothing is decoded. A machine of the other byte order finds
+//! another magic, refuses the file and makes its own; the file is only a cache.
+//!
+//! **A section starts at a multiple of 64 bytes**, because that is a cache line, the alignment of
+//! the rows of vectors (`kernel::Line`).
+//!
+//! **The head is written last**, so that a file that was cut off, e.g. by a kill in the middle, has
+//! a head of zeros and is no segment.
+//!
+//! **Small sections are verified when the file is opened**, as a whole. To do so for the large ones
+//! would read the whole file at each start, so each part of them has a checksum of its own, which
+//! is verified when the part is first read, e.g. the row of one vector or one bucket of terms
+//! ([`Sections::is_damaged`]).
+//!
+//! These kinds of sections exist. Slots are the numbers of passages.
+//!
+//! | kind | content | checked | written by |
+//! |---|---|---|---|
+//! | 1 | lengths of the passages in terms: a `u32` for each slot | at open | `postings/base.rs` |
+//! | 2 | long lists of postings: for each list the heads of its blocks, then the packed blocks | in parts | `postings/base.rs` |
+//! | 3 | buckets of terms, each a `u64` with its CRC-32 and then its terms | in parts | `postings/base.rs` |
+//! | 4 | the start of each bucket in kind 3, and the end of the last: `u64` | in parts | `postings/base.rs` |
+//! | 5 | the number of long lists: a `u64` | at open | `postings/base.rs` |
+//! | 16 | for each model, the slots that have a vector: a bit for each slot, in `u64` | at open | `vectors/base.rs` |
+//! | 17 | for each model, the scales of the rows: an `f32` for each slot | in parts | `vectors/base.rs` |
+//! | 18 | for each model, the rows: lines of 64 `i8` for each slot | in parts | `vectors/base.rs` |
+//! | 19 | for each model, the CRC-32 of each row with its scale: `u32` | in parts | `vectors/base.rs` |
+//! | 20 | for each model, the sketches of the rows, interleaved by eight: lines of eight `u64` | in parts | `vectors/base.rs` |
+//! | 21 | for each model, the CRC-32 of the sketches of each chunk: `u32` | in parts | `vectors/base.rs` |
+//! | 32 to 44 | the memories, their names, places and threads | at open | `write.rs` of `loci-index` |
+//!
+//! A store may add kinds, e.g. `loci-store-sqlite` one that says of which database the index is.
 
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
@@ -457,4 +509,72 @@ impl Renumbering {
 /// segment or in memory.
 pub fn first_slot_after(slots: usize) -> u32 {
     slots.next_multiple_of(CHUNK) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: Tag = Tag { kind: 7, part: 3 };
+    const LARGE: Tag = Tag { kind: 8, part: 0 };
+
+    /// Returns the bytes of a segment with these two sections, and its file.
+    fn segment() -> io::Result<(Vec<u8>, File)> {
+        let mut file = tempfile::tempfile()?;
+        let mut writer = SectionWriter::new(file.try_clone()?, Arc::default())?;
+        writer.begin(SMALL, Check::AtOpen)?;
+        writer.write(b"tea at four")?;
+        writer.begin(LARGE, Check::InParts)?;
+        writer.write(&[9; 100])?;
+        writer.finish()?;
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(0))?;
+        io::Read::read_to_end(&mut file, &mut bytes)?;
+        Ok((bytes, file))
+    }
+
+    #[test]
+    fn the_layout_is_as_drawn() -> io::Result<()> {
+        let (bytes, _) = segment()?;
+        let number = |place: usize| u64_at(&bytes, place / 8);
+        let word = |place: usize| u32_at(&bytes, place / 4);
+        assert_eq!(ENTRIES_MAX, 101);
+        assert_eq!(
+            [0, 8, 16, 24].map(number),
+            [MAGIC, FORMAT, 4_096 + 64 + 100, 2]
+        );
+        let small = crc32fast::hash(b"tea at four");
+        assert_eq!([32, 36, 40, 44].map(word), [7, 3, small, 0]);
+        assert_eq!([48, 56, 64].map(number), [4_096, 11, 0]);
+        assert_eq!([72, 76, 80, 84].map(word), [8, 0, 0, 1]);
+        assert_eq!([88, 96, 104].map(number), [4_096 + 64, 100, 0]);
+        assert!(bytes[112..4_092].iter().all(|byte| *byte == 0));
+        assert_eq!(word(4_092), crc32fast::hash(&bytes[..4_092]));
+        assert_eq!(&bytes[4_096..4_107], b"tea at four");
+        assert_eq!(bytes[4_107..4_160], [0; 53]);
+        assert_eq!(bytes[4_160..], [9; 100]);
+        Ok(())
+    }
+
+    #[test]
+    fn sections_come_back_and_damage_is_found() -> io::Result<()> {
+        let (bytes, mut file) = segment()?;
+        let sections = Sections::open(&file)?;
+        assert_eq!(&*sections.section(SMALL), b"tea at four");
+        assert_eq!(*sections.section(LARGE), [9; 100]);
+        assert!(sections.section(Tag { kind: 9, part: 0 }).is_empty());
+        drop(sections);
+        // In the head, an entry, the zeros after the entries, and a section that is checked.
+        for place in [0, 16, 50, 2_000, 4_093, 4_100] {
+            let mut damaged = bytes.clone();
+            damaged[place] ^= 1;
+            file.seek(SeekFrom::Start(0))?;
+            file.write_all(&damaged)?;
+            let error = Sections::open(&file)
+                .map(drop)
+                .map_err(|error| error.kind());
+            assert_eq!(error, Err(ErrorKind::InvalidData), "{place}");
+        }
+        Ok(())
+    }
 }
