@@ -1,10 +1,54 @@
 //! The index that a store searches: the properties, words and vectors of every memory, as numbers.
 //!
-//! It is a cache of the store and can be dropped at any time. It lies in memory; its state at one
-//! change may lie in a segment, a file that never changes, and only later changes are in memory.
-//! Memories and passages have small numbers here ("numbers" and "slots"); names are interned, so
-//! that a filter compares integers. The memories that a filter admits are kept as a view, which
-//! follows every change. The crate reads no database: a store feeds it with rows and changes.
+//! It is a cache of the store and can be dropped at any time. The crate reads no database: a store
+//! feeds it with rows and changes, and asks it for candidates.
+//!
+//! # Numbers instead of texts
+//!
+//! A search looks at every memory of a space, so each property that a filter compares is a small
+//! number, and a set of memories is a bit for each of them.
+//!
+//! - A *row* is the number of a memory in the database. It never changes.
+//! - A *number* is the place of a memory in the index. It is given again when the memory goes,
+//!   because bits and arrays are then without gaps.
+//! - A *slot* is the place of a passage in the postings and the vectors. A memory has a chain of
+//!   slots, in the order of its passages (`slots.rs`). The slot of a removed passage is given again
+//!   only when a purge has taken it out of all postings.
+//! - A *name* is a number for a text that many memories share, e.g. an owner or a tag (`names.rs`).
+//! - A *thread* is a number for a conversation or a file, with its memories by position
+//!   (`threads.rs`).
+//!
+//! # A segment, and what changed since
+//!
+//! To load a million memories from tables takes seconds, and each process would hold a copy. So
+//! the index of one moment may lie in a segment: a file that is never changed and that all processes
+//! map ([`loci_search::index::segment`]). Each part of the index has two halves. The *base* is the
+//! segment's, read-only and sorted, found by binary search. The *own* half is in memory and has all
+//! later changes. The segment's numbers come first, the own ones after them, so that one comparison
+//! tells which half has a number:
+//!
+//! ```text
+//! number   0 .. 9,999            10,000 .. 10,041
+//!          memories of the base  memories stored since
+//! gone     0 0 1 0 0 ..          -
+//! ```
+//!
+//! A memory of the base that was changed or removed is marked in `gone`; a changed one is inserted
+//! as a new one. When much has changed, the store writes the next segment (`write.rs`). That is when
+//! everything is renumbered: what is gone is left out, and names and threads are sorted again.
+//!
+//! # Views
+//!
+//! The memories that a filter admits are a *view* (`views.rs`): the bits of the memories and of
+//! their slots, and the sum of their lengths, which BM25 needs. A view is kept for the next query
+//! with the same filter and follows every change, so that a search starts with its candidates
+//! counted, e.g. for an agent that asks the same project ten times in a session.
+//!
+//! # Purges
+//!
+//! To take a passage out of the postings costs a look at each list, so a removed one stays there,
+//! outside all views, until enough have gathered. A purge then goes through all lists, a few with
+//! each change (`settle`), because no write should wait for a whole one.
 //!
 //! ```
 //! let index = loci_index::Index::default();
@@ -102,6 +146,52 @@ pub struct StoredMemory<'a> {
 }
 
 /// The index over all memories of a store.
+///
+/// ```
+/// use loci_core::{
+///     CandidateQuery, Delivery, Filter, MemoryId, Reader, Space, Tier, Timestamp, Visibility,
+/// };
+/// use loci_index::{Index, StoredMemory, StoredPassage};
+///
+/// let memory = |id| StoredMemory {
+///     space: "main",
+///     id,
+///     collection: Some("tea"),
+///     section: "habits",
+///     kind: "fact",
+///     tags: Vec::new(),
+///     weight: 0.5,
+///     delivery: Delivery::OnDemand,
+///     origin: "mememory",
+///     owner: None,
+///     visibility: Visibility::Common,
+///     supersedes: None,
+///     replaces: None,
+///     expires_at: None,
+///     is_forgotten: false,
+///     created_at: Timestamp::from_microseconds(0),
+///     updated_at: Timestamp::from_microseconds(0),
+///     tier: Tier::LongTerm,
+///     source: None,
+///     thread: None,
+/// };
+/// let mut index = Index::default();
+/// for (row, id, term) in [(1, "kettle", "water"), (2, "pot", "leaf")] {
+///     index.insert(row, &memory(id));
+///     index.add_passage(row, StoredPassage { terms: vec![(term, 1)], vectors: Vec::new() });
+/// }
+///
+/// let now = Timestamp::from_microseconds(1);
+/// let filter = Filter::of(Space::default(), Reader::of(None), now);
+/// let terms = ["leaf".to_owned()];
+/// let query = CandidateQuery { terms: &terms, ..CandidateQuery::of(&filter, 10) };
+/// let found = index.candidates(&query);
+/// assert_eq!(found.hits[0].id, MemoryId::new("pot"));
+///
+/// // The next search no longer finds a memory that is removed.
+/// index.remove(2);
+/// assert!(index.candidates(&query).hits.is_empty());
+/// ```
 #[derive(Debug, Default)]
 pub struct Index {
     /// The memories of a segment, which have the first numbers.

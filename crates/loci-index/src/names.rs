@@ -1,3 +1,32 @@
+//! An interner: numbers for the names that memories share.
+//!
+//! A filter asks for a space, an owner, a collection, sections, kinds and tags, and it is compared
+//! with every memory of the space. So each such text is stored once and has a number, and a filter
+//! is compiled once into numbers (`selection.rs`); then it compares integers. A filter that names a
+//! text which no memory bears, e.g. a project without memories, admits nothing, which is known
+//! before any memory is looked at.
+//!
+//! All kinds of names share one list, because "tea" as a tag and "tea" as a section then need one
+//! entry, and because a number in the wrong field cannot be confused: each field is compared only
+//! with names that were looked up for it.
+//!
+//! # The two halves
+//!
+//! Names of a segment come first, sorted by their texts, so that a name is found by binary search
+//! in the mapped file without a table in memory:
+//!
+//! ```text
+//! NAMES      anncidtea        the texts, one after the other
+//! NAME_ENDS  3 6 9            where each ends
+//! number     1 2 3            0 is the absence of a name
+//! ```
+//!
+//! Later names are numbered in the order in which they come, and found in a map. A number never
+//! changes and is never given again within one index. That is why a compiled filter stays right
+//! while names are added: only the *number of names* has to be compared, to see whether a text that
+//! was missing may be there now ([`Names::len`]). Names that no memory bears any more are left out
+//! when the next segment is written, which renumbers all.
+
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::num::NonZeroU32;

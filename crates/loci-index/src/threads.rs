@@ -1,3 +1,38 @@
+//! Threads: the conversations and files that memories are parts of, with their memories in order.
+//!
+//! A search needs two things of a thread. It asks for the *neighbours* of a candidate, because a
+//! message such as "yes, on Friday" says nothing without the question before it; and it asks for
+//! *all members*, because a thread as a whole has a score ([`loci_core::ThreadScore`]). Both are
+//! reads of a list that is sorted by position, so a thread is exactly that: a key and its sorted
+//! members.
+//!
+//! Positions may have gaps, e.g. where a message expired, and may be equal, because only short-term
+//! memories of one owner have positions of their own. A neighbour is therefore a member within a
+//! *distance of positions*, not the next one in the list.
+//!
+//! # The two halves
+//!
+//! As everywhere in this crate, a segment has the first numbers and memory has the later ones. In a
+//! segment a thread is four `u32`, sorted by its key, and a member 16 bytes:
+//!
+//! ```text
+//! THREADS  space  owner  name  end     one for each thread; `end` counts members
+//!          3      0      8     4       thread 0 has the members 0 to 3
+//!          3      1      8     6       thread 1 has the members 4 and 5
+//!
+//! MEMBERS  position u64  number u32  0 u32
+//! ```
+//!
+//! The segment cannot change, so the first change of one of its threads copies that thread into
+//! `changed`, and reads then prefer the copy. Most threads of a segment are over, e.g. the
+//! conversations of last year, so few are copied. A thread of memory that loses its last member
+//! gives its number back; a segment's stays in `changed` without members, because its number means
+//! that place in the file until the next segment is written.
+//!
+//! Numbers of threads are only compared and looked up. A thread that is emptied and filled again
+//! may have another one, which does not matter, because each memory has the number of its thread
+//! ([`super::base::Fixed`]) and no memory was left.
+
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashMap;
