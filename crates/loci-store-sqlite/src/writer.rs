@@ -1,6 +1,42 @@
-//! The one thread that writes: it puts everything that waits into one commit, hence one flush of
-//! the disk, and answers when that is done. A commit of nothing but what can be made again from
-//! elsewhere is not flushed.
+//! The one thread that writes, by group commit.
+//!
+//! SQLite lets one connection write at a time, and a durable commit waits for a flush of the disk,
+//! which no faster processor shortens. A thousand callers with a connection each would flush a
+//! thousand times, one after the other. So callers hand their work to one thread, which does
+//! everything that waits in one transaction, with one flush, and answers all:
+//!
+//! ```text
+//! caller A  hand in ------------------- answer
+//! caller B       hand in ---------------------------------------- answer
+//! caller C           hand in ------------------------------------ answer
+//! thread       A | commit, flush     | B C | commit, flush        |
+//! ```
+//!
+//! There is no timer that waits for a group to fill: B and C arrive while A is flushed, and that is
+//! their group. So a single caller never waits for others, and the more callers there are, the
+//! larger the groups get, up to [`GROUP_MAX`].
+//!
+//! # What a caller gets
+//!
+//! - **An answer means durable.** It is sent after the commit returned, and after a look that the
+//!   files written to are still the ones at their paths (`opening/files.rs`), because a file that
+//!   was deleted or replaced takes writes without an error.
+//! - **A failure stays its caller's.** Each piece of work has a savepoint in the transaction. Where
+//!   one fails, e.g. by a conflict, its changes are rolled back, and the others commit. A failure
+//!   that ends the whole transaction, e.g. a full disk, is the answer to all.
+//! - **Order.** Work is done in the order in which it was handed in, and later work sees the changes
+//!   of earlier work, also within a group.
+//! - **Backpressure.** [`QUEUE_MAX`] pieces may wait; further callers block before they are let in.
+//!
+//! A group is flushed if any of its work needs that. Work whose data can be made again from
+//! elsewhere, e.g. the index of notes, whose files are the truth, asks for none
+//! ([`Writer::run_unflushed`]): the log keeps it consistent, and a power cut may cost it.
+//!
+//! # After a fault of the disk
+//!
+//! When a flush fails, no later flush of the same log can be trusted, so the thread stops writing
+//! until a checkpoint has moved the whole log into the database ([`WritingThread::connect`], ADR
+//! 21). Reads go on.
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::sync::atomic::{AtomicU64, Ordering};
