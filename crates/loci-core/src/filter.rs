@@ -4,6 +4,28 @@
 use crate::{Delivery, Memory, Reader, Space, Tier, Timestamp};
 
 /// A filter for memories. A memory must match all conditions; soft-deleted memories never match.
+///
+/// ```
+/// use loci_core::{Filter, Memory, MemoryId, Reader, Space, Timestamp, Visibility};
+///
+/// let now = Timestamp::from_microseconds(0);
+/// let mut memory = Memory::new(Space::default(), MemoryId::new("tea-1"), "At four.", "fact", now);
+/// memory.owner = Some("ann".to_owned());
+/// memory.visibility = Visibility::Private;
+///
+/// // Every condition counts, and the access rule is one, so that no reader needs a second check.
+/// let all_of = |reader| Filter::of(Space::default(), reader, now);
+/// assert!(all_of(Reader::of(Some("ann"))).admits(&memory));
+/// assert!(!all_of(Reader::of(Some("bob"))).admits(&memory));
+///
+/// let tagged = Filter {
+///     tags: vec!["habits".to_owned()],
+///     ..all_of(Reader::of(Some("ann")))
+/// };
+/// assert!(!tagged.admits(&memory));
+/// memory.tags.push("habits".to_owned());
+/// assert!(tagged.admits(&memory));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filter {
     /// The space to search.

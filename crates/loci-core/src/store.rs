@@ -17,6 +17,31 @@ use crate::{
 };
 
 /// Changes that are committed atomically.
+///
+/// A change says which state it expects, because a writer reads first and writes later, and another
+/// writer may come between the two. Here a text is replaced that was read at revision 1; the store
+/// answers `conflict` if the memory has another revision by then, and the writer reads again.
+///
+/// ```
+/// use loci_core::{Batch, Change, Expect, Memory, MemoryId, Space, Timestamp};
+///
+/// let now = Timestamp::from_microseconds(0);
+/// let mut memory = Memory::new(Space::default(), MemoryId::new("tea-1"), "At four.", "fact", now);
+/// let read = memory.revision;
+/// memory.revision += 1;
+/// memory.content = "At five.".to_owned();
+///
+/// let batch = Batch {
+///     space: memory.space.clone(),
+///     changes: vec![Change::Put {
+///         memory: Box::new(memory),
+///         passages: None,
+///         expect: Expect::Revision(read),
+///     }],
+/// };
+/// // A store checks the limits before it writes anything.
+/// assert!(batch.check().is_ok());
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch {
     /// The space of the changes.
@@ -341,6 +366,32 @@ pub struct IndexLoads {
 ///
 /// Many threads and many processes may use one store at once. Every read sees all changes that any
 /// process committed before the read started.
+///
+/// A caller reads with a [`Filter`], and writes with a [`Batch`] that expects what was read:
+///
+/// ```
+/// use loci_core::{
+///     Batch, Change, Error, Expect, Filter, Memory, MemoryId, Reader, Space, Store, Timestamp,
+/// };
+///
+/// /// Stores the text unless the id is taken, and returns the memory that has the id then.
+/// fn remember(store: &dyn Store, id: &str, text: &str, now: Timestamp) -> Result<Memory, Error> {
+///     let (space, id) = (Space::default(), MemoryId::new(id));
+///     let filter = Filter::of(space.clone(), Reader::everything(), now);
+///     if let Some(memory) = store.get_all(&filter, std::slice::from_ref(&id))?.pop() {
+///         return Ok(memory);
+///     }
+///     let memory = Memory::new(space.clone(), id, text, "fact", now);
+///     let put = Change::Put {
+///         memory: Box::new(memory.clone()),
+///         passages: Some(Vec::new()),
+///         expect: Expect::Absent,
+///     };
+///     // A `conflict` if another process was faster: the caller reads again.
+///     store.commit(Batch { space, changes: vec![put] })?;
+///     Ok(memory)
+/// }
+/// ```
 pub trait Store:
     ArchiveStore
     + AuditStore
