@@ -49,6 +49,29 @@ pub enum Watched {
 /// watches is reached, a change is reported every second.
 ///
 /// The folder need not exist: it is looked up every second.
+///
+/// ```
+/// use std::sync::mpsc::channel;
+///
+/// use loci_vault::{FolderWatch, Watched};
+///
+/// # fn main() -> std::io::Result<()> {
+/// let (notes, data) = (tempfile::tempdir()?, tempfile::tempdir()?);
+/// let (sender, reports) = channel();
+/// // The report only wakes another thread, because reports wait for it.
+/// let report = move |watched| {
+///     let _ = sender.send(watched);
+/// };
+/// let watch = FolderWatch::start(notes.path().into(), data.path().join("lock"), report)?;
+/// // The first report is for changes before the watch.
+/// assert_eq!(reports.recv(), Ok(Watched::Changed));
+///
+/// std::fs::write(notes.path().join("tea.md"), "At four.")?;
+/// assert_eq!(reports.recv(), Ok(Watched::Changed));
+/// drop(watch); // Stops watching, and lets another process do so.
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct FolderWatch {
     debouncer: Arc<Debouncer>,
