@@ -32,7 +32,7 @@ const MANIFEST_BYTES_MAX: u64 = 128 << 20;
 const ATTEMPTS: usize = 5;
 /// The size of a tar block in bytes; two blocks of zeros end an archive.
 const BLOCK: u64 = 512;
-/// The largest size in bytes of an entry that extends the next one, such as a long name.
+/// The largest size in bytes of an entry that extends the next one, e.g. a long name.
 const EXTENSION_BYTES_MAX: u64 = 64 << 10;
 
 /// The description of a backup's content.
@@ -454,7 +454,7 @@ fn check_entries(manifest: &Manifest, found: &[Found]) -> Result<(), Refused> {
     }
 }
 
-/// Returns true if a path stays within its folder and has no hidden part, since backups leave out
+/// Returns true if a path stays within its folder and has no hidden part, because backups leave out
 /// hidden files, which may belong to other programs.
 pub fn is_within(path: &str) -> bool {
     let is_name = |name: &str| !name.is_empty() && !name.starts_with('.') && !name.contains('\0');

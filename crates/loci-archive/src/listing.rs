@@ -17,7 +17,7 @@ pub struct Listed {
 /// programs or are incomplete. Does not follow links.
 ///
 /// # Errors
-/// A folder cannot be read, since its files would be missing. The error names it.
+/// A folder cannot be read, because its files would be missing. The error names it.
 pub fn list(root: &Path) -> io::Result<Listed> {
     let mut listed = Listed::default();
     let mut folders = vec![String::new()];
