@@ -75,7 +75,7 @@ impl Client {
     }
 
     /// Returns its proportional memory in bytes, if Linux reports it: its private memory, and its
-    /// part of the memory that it shares with other processes, such as the program itself.
+    /// part of the memory that it shares with other processes, e.g. the program itself.
     pub fn proportional_bytes(&self) -> Option<u64> {
         memory(&format!("/proc/{}/smaps_rollup", self.child.id()), "Pss:")
     }

@@ -3,7 +3,7 @@
 //!
 //! A memory belongs to a bundle if its cosine to the query of the phase, plus a weight times the
 //! share of the query that its words cover, reaches the floor. Leaving out a memory that matters is
-//! worse than showing one that does not, since the budget ends a bundle anyway: the recall counts
+//! worse than showing one that does not, because the budget ends a bundle anyway: the recall counts
 //! twice as much as the precision (F2).
 
 use std::collections::BTreeSet;

@@ -292,7 +292,7 @@ fn writes(engine: &Engine, folder: &Path) -> Result<Vec<Figure>, Failure> {
         .append(true)
         .create(true)
         .open(folder.join("flush"))?;
-    // In blocks, since a flush of one file also writes the journal entries of another.
+    // In blocks, because a flush of one file also writes the journal entries of another.
     for _ in 0..WRITES / WRITE_BLOCK {
         for _ in 0..WRITE_BLOCK {
             let request = memory(&mut random);
