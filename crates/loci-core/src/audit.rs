@@ -30,7 +30,7 @@ pub struct AuditEntry {
     pub dialect: String,
     /// The tool.
     pub tool: String,
-    /// The kind of operation, such as `memory:write`.
+    /// The kind of operation, e.g. `memory:write`.
     pub operation: String,
     /// The duration of the call, in microseconds.
     pub duration_microseconds: u64,

@@ -7,9 +7,9 @@ pub struct Citation {
     pub kind: CitationKind,
     /// Its path, URL or name.
     pub reference: String,
-    /// The place in the source, such as a range of lines.
+    /// The place in the source, e.g. a range of lines.
     pub locator: Option<String>,
-    /// The version of the source, such as a commit or a content hash; it shows if the citation is
+    /// The version of the source, e.g. a commit or a content hash; it shows if the citation is
     /// stale.
     pub pin: Option<String>,
     /// The text at that place, verbatim.

@@ -49,7 +49,7 @@ impl CosineScale {
 }
 
 impl Default for CosineScale {
-    /// Returns the scale of the bundled model, for an unknown model, since most models have a
+    /// Returns the scale of the bundled model, for an unknown model, because most models have a
     /// similar range.
     fn default() -> Self {
         CosineScale::BUNDLED

@@ -142,8 +142,7 @@ impl Error {
         }
     }
 
-    /// Creates an error whose message is the subject, such as an argument or a noun, and its
-    /// problem.
+    /// Creates an error whose message is the subject, e.g. an argument or a noun, and its problem.
     pub fn about(code: ErrorCode, subject: impl Into<String>, problem: impl fmt::Display) -> Self {
         Error::new(code, "").of_parts(Parts {
             subject: Some(subject.into()),
@@ -182,8 +181,8 @@ impl Error {
         }
     }
 
-    /// Returns the error with a remedy at the end of its message: the act that helps, such as
-    /// `list the tunnels`, and its purpose, which may be empty.
+    /// Returns the error with a remedy at the end of its message: the act that helps, e.g. `list
+    /// the tunnels`, and its purpose, which may be empty.
     #[must_use]
     pub fn advising(mut self, remedy: &str, purpose: &str) -> Self {
         let parts = self.parts.take().map_or_else(

@@ -153,8 +153,8 @@ pub struct Tunnel {
     pub label: String,
     /// The user who made it; `None` if the caller was anonymous.
     pub owner: Option<String>,
-    /// True if everyone in the space sees it. Otherwise only its owner does, since other users may
-    /// not know the names of its ends.
+    /// True if everyone in the space sees it. Otherwise only its owner does, because other users
+    /// may not know the names of its ends.
     pub is_common: bool,
     /// The creation time.
     pub created_at: Timestamp,

@@ -183,7 +183,7 @@ impl Filter {
     }
 
     /// Returns true if a memory matches all conditions but the one on superseded memories. The
-    /// store checks that one, since it depends on other memories.
+    /// store checks that one, because it depends on other memories.
     pub fn admits(&self, memory: &Memory) -> bool {
         memory.space == self.space
             && self.reader.may_read(memory)

@@ -54,7 +54,7 @@ pub struct Memory {
     pub links: Vec<Link>,
     /// The sources that it is based on, in the order given.
     pub citations: Vec<Citation>,
-    /// Further attributes by name, such as its repository or its speaker.
+    /// Further attributes by name, e.g. its repository or its speaker.
     pub attributes: BTreeMap<String, String>,
     /// The count of its returns. Stores keep the count separately
     /// ([`Store::touch`](crate::Store::touch)) and ignore this field on writing.
@@ -262,9 +262,9 @@ impl Memory {
     /// Returns the words that are indexed in addition to its text: title, tags, the references of
     /// its citations, the name of its source file without the extension, and the other
     /// [values](FRONTMATTER) of a note's frontmatter, which its reader limits. Each reference and
-    /// name is truncated to
-    /// [`limits::REFERENCE_INDEXED_BYTES_MAX`], since every passage carries them. Folder names are
-    /// left out, since otherwise a query with the name of a folder would match every file in it.
+    /// name is truncated to [`limits::REFERENCE_INDEXED_BYTES_MAX`], because every passage carries
+    /// them. Folder names are left out, because otherwise a query with the name of a folder would
+    /// match every file in it.
     pub fn metadata(&self) -> Vec<String> {
         let indexed = |text: &str| {
             text[..text.floor_char_boundary(limits::REFERENCE_INDEXED_BYTES_MAX)].to_owned()

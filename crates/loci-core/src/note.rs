@@ -232,7 +232,7 @@ pub struct NoteContent {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FolderScan {
     /// The identity of the folder in the file system: it differs for another folder at the same
-    /// path, such as the empty mount point of a drive. `None` if there is no folder.
+    /// path, e.g. the empty mount point of a drive. `None` if there is no folder.
     pub identity: Option<String>,
     /// The path and stamp of each file, in the order of paths.
     pub files: Vec<(String, FileStamp)>,

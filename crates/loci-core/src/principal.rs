@@ -76,8 +76,8 @@ pub fn is_pseudonym(name: &str) -> bool {
         .is_some_and(|rest| rest.chars().count() == PSEUDONYM_CHARACTERS)
 }
 
-/// Returns true if no token may have the name as its subject, since it stands for anonymous callers
-/// or for a wiped user.
+/// Returns true if no token may have the name as its subject, because it stands for anonymous
+/// callers or for a wiped user.
 pub fn is_reserved_subject(name: &str) -> bool {
     name == ANONYMOUS || is_pseudonym(name)
 }
@@ -199,7 +199,7 @@ impl Caller {
 
     /// Returns this caller acting as the user that the argument `argument` names, with that user's
     /// read and write access and no more. A subject may act for itself, an `admin` for any user in
-    /// its space. An anonymous caller may act for any user, since only a server without
+    /// its space. An anonymous caller may act for any user, because only a server without
     /// authentication has anonymous callers, but only on records that came in through the same tool
     /// set.
     ///

@@ -6,7 +6,7 @@ use std::fmt;
 
 /// Counts of removed secrets by kind.
 ///
-/// Its text form, such as `github-token 2, private 1`, is the value of the attribute
+/// Its text form, e.g. `github-token 2, private 1`, is the value of the attribute
 /// [`Redactions::ATTRIBUTE`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Redactions(BTreeMap<String, u64>);
@@ -101,7 +101,7 @@ pub struct Redacted<'a> {
 pub struct Removed {
     /// The byte offset in the redacted text, after the placeholder of the secret, if it has one.
     pub at: usize,
-    /// Its kind, such as `github-token`.
+    /// Its kind, e.g. `github-token`.
     pub kind: &'static str,
     /// The number of line breaks in the secret.
     pub lines: usize,

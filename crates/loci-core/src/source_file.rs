@@ -77,7 +77,7 @@ impl SourceFile {
 }
 
 /// Keeps the state of source files. [`Store::commit`](crate::Store::commit) writes it. Each read is
-/// for one [machine](SourceFile::machine), since a path means nothing on another one.
+/// for one [machine](SourceFile::machine), because a path means nothing on another one.
 pub trait SourceStore: Send + Sync {
     /// Returns the state of the file; `None` if it was not imported into that collection.
     ///

@@ -115,7 +115,7 @@ pub enum Change {
         since: u64,
     },
     /// Changes nothing, but fails if this memory is a note, as by [`NoteStore::note_file_of`],
-    /// since the change would be missing from its file.
+    /// because the change would be missing from its file.
     NotNote {
         /// The memory.
         id: MemoryId,
@@ -784,7 +784,7 @@ pub trait Store:
     /// `unavailable` if the store cannot be read.
     fn secret(&self) -> Result<[u8; 32]>;
 
-    /// Fails while writes are impossible although reads go on, since files of the store are no
+    /// Fails while writes are impossible although reads go on, because files of the store are no
     /// longer where they were opened.
     ///
     /// # Errors
