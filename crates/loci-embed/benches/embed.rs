@@ -23,7 +23,8 @@ const SENTENCE: &str = "the old man went home and read a book ";
 
 /// Texts of mixed length in one pass.
 const MIXED_TEXTS: usize = 64;
-/// Passes over the mixed texts. The shortest one counts, since other programs only lengthen a pass.
+/// Passes over the mixed texts. The shortest one counts, because other programs only lengthen a
+/// pass.
 const PASSES: usize = 7;
 /// The seed of the mixed texts.
 const SEED: u64 = 0x10C1;

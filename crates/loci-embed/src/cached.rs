@@ -85,7 +85,7 @@ impl Embedder for CachedEmbedder {
         if text.len() > QUERY_BYTES_MAX {
             return self.embedder.embed_query(text);
         }
-        // Called before the lock is taken, since it may read files.
+        // Called before the lock is taken, because it may read files.
         let model = self.embedder.model();
         if let Some(vector) = self.kept().find(model, text) {
             return Ok(vector);

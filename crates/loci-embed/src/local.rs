@@ -168,8 +168,8 @@ impl LocalModel {
     /// first use opens it, with its telemetry off, and fails with `unavailable` if it is missing. A
     /// process can open only one library.
     ///
-    /// The fingerprint ends with `:ort`, since the vectors are not bit-identical. Each core in use
-    /// has a copy of the model.
+    /// The fingerprint ends with `:ort`, because the vectors are not bit-identical. Each core in
+    /// use has a copy of the model.
     #[cfg(feature = "ort")]
     #[must_use]
     pub fn on_onnxruntime(self, library: Option<PathBuf>) -> Self {

@@ -82,8 +82,8 @@ impl RtenNetwork {
     }
 }
 
-/// Packed weights cost 11 MB and 11 ms once, and make a short query three times as fast, since its
-/// few tokens do not justify packing them each time.
+/// Packed weights cost 11 MB and 11 ms once, and make a short query three times as fast, because
+/// its few tokens do not justify packing them each time.
 fn options(for_one_text: bool) -> ModelOptions {
     let mut options = ModelOptions::with_all_ops();
     options.prepack_weights(!for_one_text);

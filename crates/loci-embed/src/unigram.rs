@@ -2,7 +2,7 @@
 //! input length.
 //!
 //! It normalizes a text, replaces its blanks by `▁`, and splits each word into the pieces with the
-//! largest sum of scores (Kudo, "Subword Regularization", 2018). Special tokens in a text, such as
+//! largest sum of scores (Kudo, "Subword Regularization", 2018). Special tokens in a text, e.g.
 //! `</s>`, are read as text.
 
 use std::collections::HashSet;

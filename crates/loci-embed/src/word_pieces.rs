@@ -2,7 +2,7 @@
 //!
 //! `rten-text` provides the vocabulary, accents and word splitting. This module adds the missing
 //! rules of BERT (cleaning, Chinese characters, and that a word with an unknown piece is unknown as
-//! a whole). Special tokens in a text, such as `[SEP]`, are read as text.
+//! a whole). Special tokens in a text, e.g. `[SEP]`, are read as text.
 
 use std::collections::HashMap;
 

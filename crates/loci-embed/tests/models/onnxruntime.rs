@@ -14,7 +14,8 @@ use crate::local::{cosine, golden};
 fn installed() -> Option<LocalModel> {
     let named = std::env::var_os("ORT_DYLIB_PATH").filter(|path| !path.is_empty());
     if named.is_none() {
-        // Writes to the stream directly, since the test harness hides the output of passing tests.
+        // Writes to the stream directly, because the test harness hides the output of passing
+        // tests.
         let hint = "SKIPPED: needs an onnxruntime; set ORT_DYLIB_PATH to the path of its library\n";
         std::io::stderr().write_all(hint.as_bytes()).unwrap();
     }
