@@ -88,7 +88,7 @@ fn listed(list: &List, program: &Path, name: &str, folder: &Path) -> Result<Stri
     reason = "the standard library cannot wait for a program until a moment"
 )]
 fn output_of(mut command: Command) -> io::Result<String> {
-    // Files, since servers that the host leaves running would keep a pipe open.
+    // Files, because servers that the host leaves running would keep a pipe open.
     let (mut out, mut err) = (tempfile::tempfile()?, tempfile::tempfile()?);
     command
         .stdin(Stdio::null())

@@ -97,7 +97,7 @@ pub(crate) fn run_words<'a>(
 }
 
 /// Returns the words that call a program, with the places that were named to it (folders, or the
-/// URL of a store), each with its flag, since a host may not know them.
+/// URL of a store), each with its flag, because a host may not know them.
 pub fn program_words(executable: &Path, named_places: &[(&'static str, String)]) -> Vec<String> {
     let places = named_places.iter();
     std::iter::once(executable.to_string_lossy().into_owned())
@@ -107,7 +107,7 @@ pub fn program_words(executable: &Path, named_places: &[(&'static str, String)])
 
 /// Returns the build folder of the program, if it is in one. Cargo marks it in two ways:
 ///
-/// - as a cache, and says so in the mark (other programs have such marks, too, such as uv for the
+/// - as a cache, and says so in the mark (other programs have such marks, too, e.g. uv for the
 ///   folder of its tools), but only if the folder was not there before,
 /// - by what it knows of the compilers that it called. That can lie in any folder that a user gave
 ///   to Cargo, so it counts only for programs in a folder in which Cargo builds.
@@ -124,8 +124,8 @@ pub fn build_folder(program: &Path) -> Option<&Path> {
     let mut is_built = false;
     program.ancestors().skip(1).find(|folder| {
         let is_found = is_tagged(folder) || (is_built && has_compilers(folder));
-        // The folder of a profile, such as `target/debug`. Cargo keeps no lock on file systems
-        // without locks.
+        // The folder of a profile, e.g. `target/debug`. Cargo keeps no lock on file systems without
+        // locks.
         is_built |= folder.join(".fingerprint").is_dir() || folder.join(".cargo-lock").is_file();
         is_found
     })

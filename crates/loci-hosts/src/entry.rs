@@ -116,7 +116,7 @@ impl OwnEntry<'_> {
     }
 }
 
-/// Returns the entry `new` with the keys that the user added to the entry `old`, such as a timeout,
+/// Returns the entry `new` with the keys that the user added to the entry `old`, e.g. a timeout,
 /// and without keys of another kind of connection.
 pub fn merged(old: &Value, new: &Value) -> Value {
     let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else {

@@ -1,4 +1,4 @@
-//! The instructions of loci in a file that agents read, such as `CLAUDE.md` or `AGENTS.md`.
+//! The instructions of loci in a file that agents read, e.g. `CLAUDE.md` or `AGENTS.md`.
 
 use crate::change::Addition;
 

@@ -36,7 +36,7 @@ pub enum EditError {
     Failed {
         /// The file, as it was named.
         file: PathBuf,
-        /// The participle of the step that failed, such as `read`.
+        /// The participle of the step that failed, e.g. `read`.
         step: &'static str,
         /// The reason.
         error: io::Error,
