@@ -20,7 +20,7 @@ const SUMMARY_CHARACTERS_MAX: usize = 2_000;
 /// The endpoint and its timeouts and retries. Not `Debug`, to keep the key secret.
 #[derive(Clone)]
 pub struct ChatModelOptions {
-    /// The URL to which `/chat/completions` is appended, such as `http://localhost:11434/v1`.
+    /// The URL to which `/chat/completions` is appended, e.g. `http://localhost:11434/v1`.
     pub base_url: String,
     /// The model's name as the endpoint knows it.
     pub model: String,

@@ -19,9 +19,9 @@ const WAIT_MAX: Duration = Duration::from_secs(4);
 
 /// A service, with its settings, timeouts and retries.
 pub(crate) struct Service {
-    /// The noun for it in messages, such as `embedding model`.
+    /// The noun for it in messages, e.g. `embedding model`.
     pub(crate) what: &'static str,
-    /// The noun for its reply in messages, such as `list of embeddings`.
+    /// The noun for its reply in messages, e.g. `list of embeddings`.
     pub(crate) reply: &'static str,
     /// The section of its settings, which are `url` and `api_key`; with a model also `model` and
     /// `timeout_seconds`.

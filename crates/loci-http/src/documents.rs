@@ -1,4 +1,4 @@
-//! A client for JSON documents, such as the keys of an identity provider.
+//! A client for JSON documents, e.g. the keys of an identity provider.
 
 use std::time::Duration;
 

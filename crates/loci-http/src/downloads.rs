@@ -1,4 +1,4 @@
-//! A client for public files, such as the weights of a model.
+//! A client for public files, e.g. the weights of a model.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
@@ -11,11 +11,11 @@ use crate::trust;
 
 /// The timeout of connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
-/// The number of redirects that are followed, since publishers often redirect to the storage of the
-/// file.
+/// The number of redirects that are followed, because publishers often redirect to the storage of
+/// the file.
 const REDIRECTS_MAX: u32 = 5;
 
-/// Fetches files by GET. The caller checks the content, such as by a checksum.
+/// Fetches files by GET. The caller checks the content, e.g. by a checksum.
 pub struct Downloads {
     agent: ureq::Agent,
     timeout: Duration,

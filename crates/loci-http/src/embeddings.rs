@@ -24,7 +24,7 @@ fn suffix(base_url: &str) -> String {
 /// The endpoint and its timeouts and retries. Not `Debug`, to keep the key secret.
 #[derive(Clone)]
 pub struct HttpModelOptions {
-    /// The URL to which `/embeddings` is appended, such as `http://localhost:11434/v1`.
+    /// The URL to which `/embeddings` is appended, e.g. `http://localhost:11434/v1`.
     pub base_url: String,
     /// The model's name as the endpoint knows it.
     pub model: String,

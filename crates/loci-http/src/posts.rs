@@ -1,4 +1,4 @@
-//! A client that sends bytes to one path of a service, such as traces to a collector.
+//! A client that sends bytes to one path of a service, e.g. traces to a collector.
 
 use std::time::Duration;
 

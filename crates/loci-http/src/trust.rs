@@ -17,7 +17,7 @@ static AUTHORITIES: LazyLock<RootCerts> = LazyLock::new(authorities);
 
 /// Returns the TLS settings of a client: they trust the certificate authorities that
 /// `SSL_CERT_FILE` and `SSL_CERT_DIR` name, or else the system's, which include the ones that a
-/// company has added. Only a system without any, such as a bare container, leaves it to the
+/// company has added. Only a system without any, e.g. a bare container, leaves it to the
 /// authorities of the web that are in the binary.
 pub(crate) fn tls() -> TlsConfig {
     TlsConfig::builder().root_certs(AUTHORITIES.clone()).build()
