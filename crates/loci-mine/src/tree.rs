@@ -54,7 +54,7 @@ impl SourceTree for GitTree {
 }
 
 /// Returns the identity of a folder, as far as the file system tells: where it lies, and when it
-/// was made, since what lies there on another drive may be at the same place of that.
+/// was made, because what lies there on another drive may be at the same place of that.
 fn identity(metadata: &Metadata) -> String {
     let made = metadata
         .created()

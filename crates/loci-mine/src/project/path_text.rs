@@ -1,5 +1,5 @@
-//! Paths as texts that mean the same folder on each system, since transcripts and files of git name
-//! folders as the system wrote them on which they were made.
+//! Paths as texts that mean the same folder on each system, because transcripts and files of git
+//! name folders as the system wrote them on which they were made.
 
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ pub fn native(path: &Path) -> PathBuf {
 }
 
 /// Returns the text by which a path is known: with `/` between its parts, without `.`, `..`, empty
-/// parts and a `/` at the end. Two names of one folder, such as `C:\src` and `/mnt/c/src`, are the
+/// parts and a `/` at the end. Two names of one folder, e.g. `C:\src` and `/mnt/c/src`, are the
 /// same text, in lower case where Windows decides, which tells no letters by their case.
 pub fn key(path: &Path) -> String {
     let text = in_wsl(&path.to_string_lossy());

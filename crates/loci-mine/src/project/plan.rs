@@ -97,8 +97,8 @@ pub fn read_plan(folder: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// The name of a wing for a folder with that name, in lower case. Its blanks stay, since a wing may
-/// have them.
+/// The name of a wing for a folder with that name, in lower case. Its blanks stay, because a wing
+/// may have them.
 pub fn place_name(folder: &OsStr) -> String {
     let name = named(&folder.to_string_lossy(), ' ', NAMELESS);
     if name == GLOBAL {

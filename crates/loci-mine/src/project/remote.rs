@@ -14,7 +14,7 @@ const USUAL_PORTS: [(&str, &str); 4] = [
     ("http", "80"),
     ("git", "9418"),
 ];
-/// Other names of a host, such as that for SSH through the port of HTTPS.
+/// Other names of a host, e.g. that for SSH through the port of HTTPS.
 const OTHER_NAMES: [(&str, &str); 5] = [
     ("www.github.com", "github.com"),
     ("ssh.github.com", "github.com"),

@@ -102,8 +102,9 @@ impl Repository {
             .map_or(name.clone(), str::to_owned)
     }
 
-    /// Where its commits come from and go to: the remote `origin`, or else the first one. None if it
-    /// has none; nor has a bare repository one that lies on this machine, since clones come from it.
+    /// Where its commits come from and go to: the remote `origin`, or else the first one. None if
+    /// it has none; nor has a bare repository one that lies on this machine, because clones come
+    /// from it.
     pub(super) fn remote(&self) -> Option<Remote> {
         let configuration = self.configuration();
         let all = entries(&configuration);

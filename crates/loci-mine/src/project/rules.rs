@@ -268,7 +268,7 @@ pub(super) fn text_of(path: &Path, links: Links) -> io::Result<Option<String>> {
 }
 
 /// The bytes of a file of git; none if there is no plain file. Git reads no link that could have
-/// come with a repository. The owner of the file does not matter, since its rules only keep files
+/// come with a repository. The owner of the file does not matter, because its rules only keep files
 /// from being read.
 fn bytes_of(path: &Path, links: Links) -> io::Result<Option<Vec<u8>>> {
     match plain_file::read(path, links, SOURCE_FILE_BYTES_MAX) {
