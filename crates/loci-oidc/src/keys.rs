@@ -82,7 +82,7 @@ impl Keys {
     /// caused a fetch within the last minute.
     ///
     /// # Errors
-    /// `unavailable` if they are being fetched just now, or if the last fetch failed, since it is
+    /// `unavailable` if they are being fetched just now, or if the last fetch failed, because it is
     /// unknown then whether the issuer has such a key.
     pub(crate) fn current_for_unknown_key(&self) -> Result<Arc<KeySet>> {
         let fetching = {

@@ -108,7 +108,7 @@ impl OidcVerifier {
     }
 
     /// Returns the identity in a token, by these keys; `None` if its key is unknown but everything
-    /// else is valid, since a fetch would be wasted on, for example, another issuer's token.
+    /// else is valid, because a fetch would be wasted on, for example, another issuer's token.
     fn identity(
         &self,
         keys: &KeySet,

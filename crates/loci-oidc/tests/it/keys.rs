@@ -491,7 +491,7 @@ thread_local! {
     static LOGGED: RefCell<Vec<Level>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Records the log levels of each thread. One subscriber serves all threads, since tracing caches
+/// Records the log levels of each thread. One subscriber serves all threads, because tracing caches
 /// the interest of its callsites for the whole process.
 struct Levels;
 
