@@ -56,8 +56,8 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Starts to send spans to the collector at a base URL that the setting `setting` names, such
-    /// as `http://127.0.0.1:4318`, under the path `/v1/traces`. Does not connect before there are
+    /// Starts to send spans to the collector at a base URL that the setting `setting` names, e.g.
+    /// `http://127.0.0.1:4318`, under the path `/v1/traces`. Does not connect before there are
     /// spans.
     ///
     /// # Errors
