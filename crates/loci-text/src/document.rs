@@ -198,7 +198,7 @@ pub fn embedded_text(content: &str, range: Range<usize>) -> Cow<'_, str> {
 }
 
 /// Returns the text of a passage of a content with a title for the embedding model: the title
-/// first, since it is the topic of each passage.
+/// first, because it is the topic of each passage.
 pub fn titled_text<'a>(title: Option<&str>, content: &'a str, range: Range<usize>) -> Cow<'a, str> {
     let text = embedded_text(content, range);
     match title {

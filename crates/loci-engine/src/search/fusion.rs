@@ -12,11 +12,11 @@
 //! rest. Its coefficients are fitted to the training halves of sets of several kinds by `loci-bench
 //! fusion`, and cross-validated with each set left out (`docs/retrieval.md`).
 //!
-//! **Context.** In a thread, a text gains from its neighbours, since an answer often shares no word
-//! with the question, and from the BM25 of the thread as a whole. A missing neighbour counts as one
-//! that is three quarters as good as the text: a text at the end of a thread, or in no thread, is
-//! not worse for it, and a good fact is not outranked by chatter whose neighbours match each other.
-//! A text in no thread is its own thread.
+//! **Context.** In a thread, a text gains from its neighbours, because an answer often shares no
+//! word with the question, and from the BM25 of the thread as a whole. A missing neighbour counts
+//! as one that is three quarters as good as the text: a text at the end of a thread, or in no
+//! thread, is not worse for it, and a good fact is not outranked by chatter whose neighbours match
+//! each other. A text in no thread is its own thread.
 //!
 //! **Signals.** A fixed amount for each property that the query names and a text has: its speaker,
 //! its time, any time at all for a question that asks when.

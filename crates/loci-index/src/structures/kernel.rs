@@ -3,7 +3,7 @@
 //!
 //! Each loop is written once, in a form that the compiler vectorises, and is compiled once for each
 //! instruction set, or written by hand where the compiler does worse; the copy is selected at run
-//! time. On AArch64 it is selected at compile time, since all those processors have NEON. Sums of
+//! time. On AArch64 it is selected at compile time, because all those processors have NEON. Sums of
 //! integers do not depend on the order, and sums of floating-point numbers have a fixed order, lane
 //! by lane, so every copy gives the same results, bit for bit.
 //!
@@ -215,7 +215,7 @@ pub(super) fn query_limit(dimensions: usize) -> i16 {
     i16::try_from(largest_sum / dimensions.max(1)).unwrap_or(i16::MAX)
 }
 
-/// Written by hand, since the compiler uses registers of half the width for [`dots`], and two
+/// Written by hand, because the compiler uses registers of half the width for [`dots`], and two
 /// instructions where there is one.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
@@ -245,7 +245,7 @@ fn dots_avx512(query: &[[i16; LINE]], rows: Rows<'_>, chosen: &[u32], products: 
     }
 }
 
-/// Written by hand, since the compiler does not vectorise [`near`].
+/// Written by hand, because the compiler does not vectorise [`near`].
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vpopcntdq")]
 fn near_avx512(
@@ -390,7 +390,7 @@ fn near_avx2(
     }
 }
 
-/// Written by hand, since the compiler adds up the lanes of [`dots`] again for every line.
+/// Written by hand, because the compiler adds up the lanes of [`dots`] again for every line.
 #[cfg(target_arch = "aarch64")]
 #[target_feature(enable = "neon")]
 fn dots_neon(query: &[[i16; LINE]], rows: Rows<'_>, chosen: &[u32], products: &mut [f32]) {
@@ -423,8 +423,8 @@ fn dots_neon(query: &[[i16; LINE]], rows: Rows<'_>, chosen: &[u32], products: &m
     }
 }
 
-/// Written by hand, since the compiler widens the counts of each plane in [`near`] separately. Here
-/// the planes are weighted and added first, when a byte is at most 8 x 15.
+/// Written by hand, because the compiler widens the counts of each plane in [`near`] separately.
+/// Here the planes are weighted and added first, when a byte is at most 8 x 15.
 #[cfg(target_arch = "aarch64")]
 #[target_feature(enable = "neon")]
 fn near_neon(

@@ -1,6 +1,6 @@
 //! Identifiers: error codes, versions, hashes, paths, names in programs. They need an exact match:
 //! `ERR-4021` is another error than `ERR-4012`, and only the text shows where an identifier ends,
-//! since the index splits both into their parts.
+//! because the index splits both into their parts.
 
 use crate::analysis::fold::{fold, fold_width, is_unspaced, is_word_character};
 use crate::dates;

@@ -394,7 +394,7 @@ const CHANGES: &[&str] = &[
     "ended",
 ];
 
-/// Words that carry little information, since most statements of people and teams contain them.
+/// Words that carry little information, because most statements of people and teams contain them.
 const COMMON: &[&str] = &[
     "always", "ask", "call", "code", "company", "file", "keep", "like", "love", "make", "need",
     "never", "new", "now", "people", "please", "prefer", "project", "run", "start", "store",
