@@ -46,8 +46,7 @@ pub fn is_name_path(value: &str) -> bool {
     })
 }
 
-/// Returns true if a value is a name of lower-case words with underscores, such as
-/// `aes_256_set_key`.
+/// Returns true if a value is a name of lower-case words with underscores, e.g. `aes_256_set_key`.
 pub fn is_snake(value: &str) -> bool {
     const WORD_MAX: usize = 12;
     let is_of = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';

@@ -1,6 +1,6 @@
 //! Finds keys, tokens and passwords in a text and removes them.
 //!
-//! A mark with the kind replaces each secret, such as `[redacted: github-token]`. Text between
+//! A mark with the kind replaces each secret, e.g. `[redacted: github-token]`. Text between
 //! `<private>` and `</private>` is removed as a whole.
 //!
 //! ```

@@ -18,7 +18,7 @@ pub enum How {
     Direct,
     /// By a blank only.
     Blank,
-    /// By a sentence, such as "the password is".
+    /// By a sentence, e.g. "the password is".
     Sentence,
     /// At the end of the line before.
     Line,
@@ -102,7 +102,7 @@ pub fn after_note(bytes: &[u8], at: usize) -> Option<usize> {
     (bytes.get(at + 1 + length) == Some(&b')') && operator(bytes, end) > 0).then_some(end)
 }
 
-/// Returns the end of the elements at this position, such as `</b> <code>`.
+/// Returns the end of the elements at this position, e.g. `</b> <code>`.
 pub fn elements(text: &str, mut at: usize) -> usize {
     let bytes = text.as_bytes();
     for _ in 0..4 {
