@@ -28,7 +28,7 @@ const FORWARDED_PROTOCOL: &str = "x-forwarded-proto";
 /// The origin of a request; in the extensions of every request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RequestOrigin {
-    /// The base URL under which the caller reached this server, such as `https://memory.example`,
+    /// The base URL under which the caller reached this server, e.g. `https://memory.example`,
     /// without a slash at the end; `None` if no trusted source gives it.
     pub(crate) base_url: Option<String>,
     /// The base URL as a browser shows it: by the `Host` header, if that names this server.

@@ -46,8 +46,8 @@ impl Denied {
         }
     }
 
-    /// Returns the refusal in terms of HTTP, of OAuth and of JSON-RPC, since each client shows its
-    /// user the message of one form: the Python SDK the message of the JSON-RPC error, the
+    /// Returns the refusal in terms of HTTP, of OAuth and of JSON-RPC, because each client shows
+    /// its user the message of one form: the Python SDK the message of the JSON-RPC error, the
     /// TypeScript SDK the whole body.
     pub(super) fn into_response(
         self,

@@ -124,7 +124,7 @@ impl<'a> Resource<'a> {
     }
 
     /// Returns the audiences for which a token may have been issued: the URLs of the server and of
-    /// the endpoint, each with and without a slash at the end, since clients differ in that.
+    /// the endpoint, each with and without a slash at the end, because clients differ in that.
     fn names(self) -> Vec<String> {
         let Some(base_url) = self.base_url else {
             return Vec::new();

@@ -19,15 +19,15 @@ use crate::host::{CallKind, ReplyShare};
 use crate::request_context::{client_name, found, unless_cancelled};
 use crate::trace_context::{record_outcome, span_of_request};
 
-/// Key of a notice about the result, for example that a search was incomplete.
+/// Key of a notice about the result, e.g. that a search was incomplete.
 const NOTICE_KEY: &str = "loci/notice";
 /// Key of the explanations of a search's results, in the order of the results. Only for requests
 /// that have this key with the value true in their own metadata: some hosts pass all metadata to
 /// the model.
 const HITS_KEY: &str = "loci/hits";
 /// Key of the error code and of further details for programs. They are not in `structuredContent`,
-/// since clients validate that against the tool's `outputSchema` even for failures (the TypeScript
-/// SDK 1.x).
+/// because clients validate that against the tool's `outputSchema` even for failures (the
+/// TypeScript SDK 1.x).
 const ERROR_KEY: &str = "loci/error";
 
 impl DialectHandler {

@@ -56,7 +56,7 @@ impl CallKind {
 
 impl ReplyShare {
     /// Returns a share for all replies of one batch, which are written together. The calls of a
-    /// batch run one at a time and have one share, since each waiting for its own share while the
+    /// batch run one at a time and have one share, because each waiting for its own share while the
     /// others wait for it would be a deadlock.
     pub(crate) fn of_batch() -> Self {
         ReplyShare {

@@ -161,7 +161,7 @@ async fn what_is_no_handshake_harms_nobody() {
         stream.write_all(bytes).await.unwrap();
         stream.shutdown().await.unwrap();
         let mut reply = Vec::new();
-        // The server may reset the connection, since it does not read it to the end.
+        // The server may reset the connection, because it does not read it to the end.
         let _ = stream.read_to_end(&mut reply).await;
         assert!(!reply.starts_with(b"HTTP"));
     }
