@@ -1,8 +1,9 @@
 //! Finds out whether a pooler lies between this process and the server.
 //!
 //! A client is told the number of the process that serves its connection, with which it can ask for
-//! the end of a statement. A pooler tells a number of its own, since the process behind it changes.
-//! tokio-postgres hands the number out only in such a request, which is read here and not sent.
+//! the end of a statement. A pooler tells a number of its own, because the process behind it
+//! changes. tokio-postgres hands the number out only in such a request, which is read here and not
+//! sent.
 
 use std::io;
 use std::pin::Pin;

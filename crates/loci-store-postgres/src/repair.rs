@@ -222,7 +222,7 @@ async fn drop_part(transaction: &mut Transaction<'_>) -> Result<usize> {
         memories.push(row.try_get::<_, i64>(0)?);
     }
     memories.dedup();
-    // Whole memories, since the passages of one are looked up together.
+    // Whole memories, because the passages of one are looked up together.
     for sql in [
         "UPDATE @passage SET model = NULL, scale = NULL, vector = NULL WHERE space = $1 AND memory = ANY($2)",
         "DELETE FROM @further_vector WHERE space = $1 AND memory = ANY($2)",

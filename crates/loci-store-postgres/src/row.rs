@@ -264,7 +264,7 @@ impl Found {
     }
 
     /// Returns the place that the memory is counted in: `None` if every read has to look at it,
-    /// since it expires or is soft-deleted.
+    /// because it expires or is soft-deleted.
     pub(crate) fn counted(&self) -> Option<&Place> {
         (self.expires_at.is_none() && self.deleted_at.is_none()).then_some(&self.place)
     }

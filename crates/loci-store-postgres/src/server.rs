@@ -214,7 +214,7 @@ impl Server {
 
     /// Returns a connection, whatever the schema is.
     pub(crate) async fn connect(&self, scope: Scope<'_>) -> Result<Session> {
-        // Takes in what came while no thread drove the connections, such as their ends.
+        // Takes in what came while no thread drove the connections, e.g. their ends.
         tokio::task::yield_now().await;
         Ok(Session::new(
             self.pool.get().await?,

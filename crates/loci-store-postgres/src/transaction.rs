@@ -440,7 +440,7 @@ impl<'a> Transaction<'a> {
         self.notes.get(id).copied()
     }
 
-    /// Forgets which memories are notes, since a change may make them so.
+    /// Forgets which memories are notes, because a change may make them so.
     pub(crate) fn forget_notes(&mut self) {
         self.notes.clear();
     }
