@@ -2,7 +2,7 @@
 //!
 //! The database is the truth. One thread owns the connection that writes and puts the batches that
 //! wait into one commit, hence one flush of the disk; a commit of nothing but what can be made
-//! again from elsewhere, such as the index of notes, costs none. A small pool of connections reads.
+//! again from elsewhere, e.g. the index of notes, costs none. A small pool of connections reads.
 //! For search a process keeps an index in memory, which it loads at the first search and then keeps
 //! current by following the `change` table.
 //!

@@ -12,7 +12,7 @@ impl Maintenance for SqliteStore {
         self.is_read_only
     }
 
-    /// Checks each part as of a moment of its own, since several connections read the parts at
+    /// Checks each part as of a moment of its own, because several connections read the parts at
     /// once.
     fn integrity_check(&self) -> Result<Vec<Problem>> {
         doctor::check_in_parts(&self.opened()?.readers, true)

@@ -460,7 +460,7 @@ impl Store for SqliteStore {
             )
         };
         let opened = self.opened()?;
-        // Before, since the process may end after the commit; and after it, because one may have
+        // Before, because the process may end after the commit; and after it, because one may have
         // been written since.
         opened.cache.remove_segment();
         let wiped = opened.writer.run(wipe)?;

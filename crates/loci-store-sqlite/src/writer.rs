@@ -308,8 +308,8 @@ impl Writing {
         }
     }
 
-    /// Sets whether the commits to come are flushed; without that they stay consistent, since they
-    /// are in the write-ahead log.
+    /// Sets whether the commits to come are flushed; without that they stay consistent, because
+    /// they are in the write-ahead log.
     fn set_flushes(&mut self, flushes: bool) -> rusqlite::Result<()> {
         if self.flushes != flushes {
             // Not from the cache of statements: this one acts when it is prepared.

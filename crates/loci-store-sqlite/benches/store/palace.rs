@@ -166,7 +166,7 @@ fn pages(store: &SqliteStore, filters: &[(&str, Filter)]) {
     }
 }
 
-/// One drawer in each commit, without a vector. The device is asked between them, since it shares
+/// One drawer in each commit, without a vector. The device is asked between them, because it shares
 /// its time with others.
 fn drawer_by_drawer(store: &SqliteStore, folder: &Path, drawers: usize, random: &mut Random) {
     let mut file = File::create(folder.join("append")).unwrap();

@@ -27,7 +27,7 @@ pub fn rebuild(database: &Path, fresh: &Path, now: Timestamp) -> Result<Rebuilt,
     report.salvaged.records = scratch.counts()?.into_values().sum::<i64>().cast_unsigned();
     let failed = |error: io::Error| Error::from(OpenError::from_io(&error, fresh));
     let parent = fresh.parent().unwrap_or(Path::new("."));
-    // In a folder of its own, since an open store keeps other files beside its database.
+    // In a folder of its own, because an open store keeps other files beside its database.
     let folder = tempfile::tempdir_in(parent).map_err(failed)?;
     let options = Options::default();
     let (_, connection) = open(folder.path(), options)?;

@@ -68,7 +68,7 @@ impl Work<'_> {
 
     /// Repairs derived rows in a database whose structure is sound.
     fn repair_rows(&self, done: &mut Vec<Repaired>) -> Result<()> {
-        // First of all, since whatever else changes a row gives it a checksum that holds.
+        // First of all, because whatever else changes a row gives it a checksum that holds.
         let broken = self.readers.read(|connection| {
             let broken = is_broken(connection, "passage")?;
             column(
@@ -310,7 +310,7 @@ fn broken_rows(connection: &Connection) -> Outcome<Vec<String>> {
             done.push(format!("{what} ({count})"));
         }
     };
-    // First of all, since whatever else changes a row gives it a checksum that holds.
+    // First of all, because whatever else changes a row gives it a checksum that holds.
     for (table, what) in [
         ("access", "forgot damaged counts of returns"),
         ("cache_entry", "removed damaged cached answers"),

@@ -383,7 +383,7 @@ impl Search<'_> {
     }
 
     /// Takes the rows to which no tree leads, if no row has their key; the newest first. Texts come
-    /// last, since the records tell which is theirs.
+    /// last, because the records tell which is theirs.
     fn take_the_rest(&mut self) -> Result<()> {
         self.later.sort_unstable();
         let mut found: BTreeMap<(u32, String), usize> = BTreeMap::new();

@@ -111,7 +111,7 @@ mod linux {
     }
 
     /// Returns whether a line about an open file tells of an exclusive lock on one of these bytes,
-    /// such as `lock: 1: POSIX  ADVISORY  WRITE 11847 fe:00:10010685 120 120`.
+    /// e.g. `lock: 1: POSIX  ADVISORY  WRITE 11847 fe:00:10010685 120 120`.
     pub(super) fn locks_exclusively(line: &str, first: u64, last: u64) -> bool {
         let words: Vec<&str> = line.split_whitespace().collect();
         let ["lock:", _, _, _, "WRITE", _, _, start, end] = words[..] else {

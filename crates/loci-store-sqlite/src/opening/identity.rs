@@ -178,7 +178,7 @@ pub(crate) fn compare(folder: &Path) -> Result<(), OpenError> {
 /// note. A damaged database has no note.
 ///
 /// # Errors
-/// [`OpenError::Io`] if the disk failed, since it is unclear then what of the log is on it: the
+/// [`OpenError::Io`] if the disk failed, because it is unclear then what of the log is on it: the
 /// writing thread would write on. The next start starts with what the last connection moved into
 /// the database when it closed.
 pub(crate) fn record(folder: &Path, connection: &Connection) -> Result<(), OpenError> {

@@ -74,7 +74,7 @@ pub(crate) fn put(connection: &Connection, fact: &Fact) -> Result<()> {
     }
     let [from_first, from_last] = bounds(*valid_from);
     let [to_first, to_last] = bounds(*valid_to);
-    // An open fact is unique by an index; an ended one by this query, since stores of former
+    // An open fact is unique by an index; an ended one by this query, because stores of former
     // versions hold doubles.
     let same = params![
         space.as_str(),

@@ -117,8 +117,8 @@ pub(crate) fn lease_jobs(
     Ok(jobs.into_iter().map(|(_, job)| job).collect())
 }
 
-/// The next that waits, the next lease that runs out, and the next under what is no lease, since it
-/// ends after `?1`.
+/// The next that waits, the next lease that runs out, and the next under what is no lease, because
+/// it ends after `?1`.
 pub(crate) const NEXT: &str = "SELECT (SELECT min(due_at) FROM job WHERE leased_until IS NULL),
     (SELECT min(leased_until) FROM job WHERE leased_until <= ?1),
     (SELECT min(due_at) FROM job WHERE leased_until > ?1)";

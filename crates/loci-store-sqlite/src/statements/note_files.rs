@@ -106,7 +106,7 @@ pub(crate) fn of_memory(
 }
 
 /// Selects the files of a memory: files that are there come before expected ones. The index is
-/// named, since a look at all files of the space would find them in the order of their paths.
+/// named, because a look at all files of the space would find them in the order of their paths.
 pub(crate) fn of_memory_sql() -> String {
     format!(
         "SELECT {} FROM note_file INDEXED BY note_file_by_memory

@@ -155,7 +155,7 @@ pub(crate) fn pending(
     )
 }
 
-/// The index is named, since another would find all files of the space.
+/// The index is named, because another would find all files of the space.
 pub(crate) fn pending_sql() -> String {
     format!(
         "SELECT {COLUMNS} FROM source_file INDEXED BY source_file_pending

@@ -67,7 +67,7 @@ fn insert(connection: &Connection, space: &Space, tombstones: &[Tombstone]) -> R
     Ok(())
 }
 
-/// Stores a tombstone of an archive. The next one that is put evicts what is too much, since a
+/// Stores a tombstone of an archive. The next one that is put evicts what is too much, because a
 /// count for each record of an archive would cost too much.
 pub(crate) fn import(connection: &Connection, space: &Space, tombstone: &Tombstone) -> Result<()> {
     let sql = "SELECT 1 FROM tombstone WHERE space = ?1 AND text = ?2 AND memory = ?3";

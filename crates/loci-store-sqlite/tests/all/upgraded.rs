@@ -181,7 +181,7 @@ fn what_a_newer_version_wrote_is_not_called_damaged() {
         database
             .execute_batch(&format!("{UNKNOWN}{upgrade}"))
             .unwrap();
-        // Twice, since a failure may have left something behind, such as half an index.
+        // Twice, because a failure may have left something behind, e.g. half an index.
         for (name, read) in READINGS.iter().chain(&READINGS) {
             let refused = read(&store).unwrap_err();
             assert_eq!(refused.code, code_of(expected), "{name} {upgrade}");

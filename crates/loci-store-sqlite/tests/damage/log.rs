@@ -16,7 +16,7 @@ const FRAME: usize = 24 + 4_096;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Copied {
     Nothing,
-    /// A part, since a reader needs the rest as it was.
+    /// A part, because a reader needs the rest as it was.
     Part,
     All,
 }

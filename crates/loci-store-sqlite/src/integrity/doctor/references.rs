@@ -37,7 +37,7 @@ const fn rule(
 const _: () = assert!(POSITION_BITS == 20);
 
 /// The rules that only the rows can break. A row is repaired after the rows that refer to it. Rules
-/// for damage use no index, since the index may be wrong.
+/// for damage use no index, because the index may be wrong.
 pub(crate) const RULES: [Rule; 14] = [
     rule(
         "memories without content",

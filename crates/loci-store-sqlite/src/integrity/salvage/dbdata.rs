@@ -112,7 +112,7 @@ fn next<'a>(fields: &'a mut Rows<'_>) -> rusqlite::Result<Option<&'a Row<'a>>> {
     }
 }
 
-/// A field as it is; a text that is not UTF-8 as bytes, since no column of ours has one.
+/// A field as it is; a text that is not UTF-8 as bytes, because no column of ours has one.
 fn value(field: &Row<'_>) -> rusqlite::Result<Value> {
     let value = field.get_ref(2)?;
     Ok(Value::try_from(value)
