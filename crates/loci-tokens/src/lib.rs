@@ -51,7 +51,7 @@ impl TokenCounter for BpeTokens {
                 .flat_map(|piece| piece.as_bytes().chunks(PIECE_BYTES_MAX))
                 .map(merge::count)
                 .sum(),
-            // Unreachable, since the pattern is a constant. No text has more tokens than bytes.
+            // Unreachable, because the pattern is a constant. No text has more tokens than bytes.
             None => text.len(),
         }
     }
@@ -70,7 +70,7 @@ fn pieces<'a>(pattern: &Regex, text: &'a str) -> impl Iterator<Item = &'a str> {
 }
 
 /// Returns the length of the last of several white space characters if it is not a line break and
-/// text follows, since it belongs to that text. (The published pattern uses the look-ahead
+/// text follows, because it belongs to that text. (The published pattern uses the look-ahead
 /// `\s+(?!\S)`, which this linear-time engine lacks.)
 fn before_a_word(piece: &str, after: &str) -> usize {
     let last = piece
