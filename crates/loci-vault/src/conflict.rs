@@ -77,8 +77,8 @@ const DAY_DIGITS: usize = 8;
 const NUMBER_DIGITS_MAX: usize = 3;
 
 /// Returns the names that the file may have had before it became a conflict copy; empty if its name
-/// is not that of one. Names that people and file managers give to copies too, such as
-/// `name (1).md`, do not count.
+/// is not that of one. Names that people and file managers give to copies too, e.g. `name (1).md`,
+/// do not count.
 pub(crate) fn originals(name: &str) -> Vec<String> {
     cut(name, is_conflict)
 }

@@ -18,7 +18,7 @@ const UUID_LENGTH: usize = 36;
 
 /// Caches the names at the top of the folder as of its last change: listing them for each new note
 /// would take longer than writing it. The time of a change is coarse, so a name that another
-/// process created in the instant of our last write may be missing; this is safe, since no rename
+/// process created in the instant of our last write may be missing; this is safe, because no rename
 /// ever replaces another file.
 #[derive(Default)]
 pub(crate) struct Names(Mutex<Option<Listing>>);

@@ -86,7 +86,7 @@ const fn changed(_: &Metadata) -> Option<(i64, i64)> {
 }
 
 /// Returns an identifier of a folder: its device and inode where available, and its creation time,
-/// since the inode of a deleted folder is reused.
+/// because the inode of a deleted folder is reused.
 pub(crate) fn identity(metadata: &Metadata) -> String {
     let made = metadata
         .created()

@@ -133,7 +133,7 @@ pub(crate) fn fresh(note: &Note) -> Result<String> {
 ///
 /// # Errors
 /// `conflict` if its frontmatter is broken, or could not be changed line by line without losing
-/// something, such as a value that other keys refer to.
+/// something, e.g. a value that other keys refer to.
 pub(crate) fn rewrite(text: &str, note: &Note) -> Result<Option<String>> {
     let parsed = parse(text).map_err(|broken| {
         let message = format!(

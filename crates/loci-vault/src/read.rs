@@ -97,7 +97,7 @@ pub(crate) fn text(bytes: &[u8]) -> Result<&str, FileProblem> {
 }
 
 /// True if a writer may just have emptied the file to fill it again. A file whose time is far in
-/// the future does not count, since it would be in this state forever.
+/// the future does not count, because it would be in this state forever.
 pub(crate) fn is_being_written(stamp: &FileStamp, now: Timestamp) -> bool {
     let modified = stamp.modified_nanoseconds / 1_000;
     let is_recent = modified.abs_diff(now.microseconds()) <= SETTLED_MICROSECONDS.unsigned_abs();

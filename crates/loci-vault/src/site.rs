@@ -153,7 +153,7 @@ impl Site {
             .iter_mut()
             .any(|kept| kept.displaced.is_changed(now, true).unwrap_or(true));
         drop(files);
-        // Proceeds without the lock if it fails, since written text must not be lost.
+        // Proceeds without the lock if it fails, because written text must not be lost.
         let held = is_changed.then(|| self.lock());
         self.look(true);
         drop(held);

@@ -951,7 +951,7 @@ fn a_folder_that_is_away_is_not_an_empty_one() {
     assert_eq!(error.code, ErrorCode::Unavailable, "{error}");
     fs::rename(&away, &place.root).unwrap();
     assert_eq!(place.folder.scan().unwrap(), before);
-    // An empty folder in its place, such as a mount point without its drive.
+    // An empty folder in its place, e.g. a mount point without its drive.
     fs::rename(&place.root, &away).unwrap();
     fs::create_dir(&place.root).unwrap();
     assert_eq!(place.problem("tea.md"), FileProblemKind::Unreadable);

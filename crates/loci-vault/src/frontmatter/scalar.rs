@@ -16,7 +16,7 @@ pub(super) fn written(text: &str, in_brackets: bool) -> String {
     }
 }
 
-/// Returns an id as a scalar: like a text, except that a UUID is plain, since its hyphens
+/// Returns an id as a scalar: like a text, except that a UUID is plain, because its hyphens
 /// distinguish it from a number.
 pub(super) fn written_id(id: &str) -> String {
     let is_uuid = id.len() == 36
