@@ -16,7 +16,7 @@ mod server;
 
 use server::{PROGRAMS_VARIABLE, Server, Setup, URL_VARIABLE};
 
-/// The variable with the server: a version, such as 18, or a URL. Without it, the newest one of
+/// The variable with the server: a version, e.g. 18, or a URL. Without it, the newest one of
 /// Debian's packages.
 const CHOICE_VARIABLE: &str = "LOCI_TEST_PG";
 

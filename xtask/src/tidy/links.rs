@@ -53,7 +53,7 @@ fn broken(tree: &Tree, path: &str, link: &str) -> Option<String> {
         .then(|| format!("the link {link} leads to no file: correct it, or add {resolved}"))
 }
 
-/// A fault if the code is a path that leads to nothing. Of a pattern, such as `docs/*.md`, the folder
+/// A fault if the code is a path that leads to nothing. Of a pattern, e.g. `docs/*.md`, the folder
 /// counts.
 fn gone(tree: &Tree, code: &str) -> Option<String> {
     let is_path = FOLDERS.iter().any(|folder| code.starts_with(folder))

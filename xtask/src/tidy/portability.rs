@@ -10,7 +10,7 @@ const LARGE_FILES: [&str; 1] = ["crates/loci-embed/model/model_int8.onnx"];
 /// Cargo writes the registry's address into it.
 const LOCK: &str = "Cargo.lock";
 
-/// Beginnings of paths on a person's machine. Written in pieces, since this file is checked too.
+/// Beginnings of paths on a person's machine. Written in pieces, because this file is checked too.
 const PRIVATE_PATHS: [&str; 5] = [
     concat!("/ro", "ot/"),
     concat!("/wo", "rk/"),
