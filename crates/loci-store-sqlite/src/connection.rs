@@ -158,7 +158,7 @@ struct ReadersState {
 #[derive(Debug)]
 struct ReadingConnection {
     connection: Connection,
-    /// The change as of which the database had the versions of this build.
+    /// SQLite's data version when the database was last known to have the versions of this build.
     data_version: i64,
 }
 

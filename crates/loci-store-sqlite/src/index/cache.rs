@@ -63,7 +63,7 @@ impl Drop for EndOfLoading {
     }
 }
 
-/// The thread that writes a segment, if there is one, and the end of the pause before the next.
+/// The state of writing a segment: if a thread is at it, and the end of the pause after it.
 #[derive(Debug, Default)]
 struct Renewing {
     is_running: bool,

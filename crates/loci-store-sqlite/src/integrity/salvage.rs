@@ -12,8 +12,8 @@
 //!
 //! # What cannot be detected
 //!
-//! - A database file of no bytes in a folder to which only the file was copied: as a new database
-//!   has. Where loci made it, a mark in `loci.lock` says that there was one.
+//! - A database file of no bytes in a folder to which only the file was copied, because a new
+//!   database starts as one. Where loci made it, a mark in `loci.lock` says that there was one.
 //! - Commits that a corrupt write-ahead log holds after the first corrupt byte: SQLite takes the
 //!   log as ending there, as after a write that was cut off.
 //! - A page that the disk returns as it was at an earlier time, whole: nothing in it is wrong.

@@ -179,8 +179,8 @@ pub(crate) fn compare(folder: &Path) -> Result<(), OpenError> {
 ///
 /// # Errors
 /// [`OpenError::Io`] if the disk failed, because it is unclear then what of the log is on it: the
-/// writing thread would write on. The next start starts with what the last connection moved into
-/// the database when it closed.
+/// writing thread would write on. The next start takes up what the last connection moved into the
+/// database when it closed.
 pub(crate) fn record(folder: &Path, connection: &Connection) -> Result<(), OpenError> {
     let database = folder.join(DATABASE);
     let schema = connection.pragma_query_value(None, "user_version", |row| row.get(0));

@@ -450,7 +450,7 @@ const SETTING: Case = (
                 .setting(&HOME(), None, "kept")
                 .map(|value| value.as_deref() == Some("other"))
         },
-        // The whole space is the caller's.
+        // The whole value is the caller's, who may replace it.
         |store| {
             let (owner, name, value) =
                 (Some("ann".to_owned()), "lost".to_owned(), "new".to_owned());
