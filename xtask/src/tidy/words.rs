@@ -17,6 +17,8 @@ const RATCHET: &str = "xtask/words-ratchet.txt";
 const UNCOUNTED: [&str; 3] = ["CHANGELOG.md", "THIRD-PARTY-NOTICES.txt", "plugins/"];
 /// The fewest words of a string literal that is a message. Shorter ones are names and codes.
 const MESSAGE_WORDS_MIN: usize = 4;
+/// The most files that a fault names.
+const FILES_SHOWN: usize = 5;
 
 /// A word and what stands before it.
 struct Word<'a> {
@@ -129,9 +131,22 @@ const HABITS: [Habit; 10] = [
 struct Tally {
     words: usize,
     counts: [usize; HABITS.len()],
+    /// The files in which each habit occurs, in order.
+    files: [Vec<String>; HABITS.len()],
 }
 
 impl Tally {
+    /// Counts a file, and notes which habits it has.
+    fn count(&mut self, path: &str, count: impl FnOnce(&mut Tally)) {
+        let before = self.counts;
+        count(self);
+        for ((before, after), files) in before.iter().zip(self.counts).zip(&mut self.files) {
+            if after > *before {
+                files.push(path.to_owned());
+            }
+        }
+    }
+
     /// The most occurrences of a habit, rounded, so that the places together keep to the rate.
     fn limit(&self, habit: &Habit) -> usize {
         (habit.rate * self.words + 50_000) / 100_000
@@ -143,22 +158,20 @@ pub fn check(tree: &Tree, sources: &BTreeMap<String, RustSource>) -> Vec<Fault> 
     let mut faults = Vec::new();
     let mut ratchet = ratchet(tree);
     for (place, tally) in tallies(tree, sources) {
-        for (habit, count) in HABITS.iter().zip(tally.counts) {
+        for ((habit, count), files) in HABITS.iter().zip(tally.counts).zip(&tally.files) {
             let limit = tally.limit(habit);
             let key = format!("{place} {}", habit.name);
+            let advice = format!("{} (in {})", habit.advice, shown(files));
             let message = match ratchet.remove(&key) {
                 None if count > limit => {
-                    format!(
-                        "{key} occurs {count} times, more than {limit}: {}",
-                        habit.advice
-                    )
+                    format!("{key} occurs {count} times, more than {limit}: {advice}")
                 }
                 Some(_) if count <= limit => format!("{key} is within {limit}: remove it"),
                 Some(allowed) if count < allowed => {
                     format!("{key} shrank to {count}: write {count} for {allowed}")
                 }
                 Some(allowed) if count > allowed => {
-                    format!("{key} grew from {allowed} to {count}: {}", habit.advice)
+                    format!("{key} grew from {allowed} to {count}: {advice}")
                 }
                 _ => continue,
             };
@@ -168,6 +181,15 @@ pub fn check(tree: &Tree, sources: &BTreeMap<String, RustSource>) -> Vec<Fault> 
     let gone = ratchet.into_keys();
     faults.extend(gone.map(|key| Fault::new(RATCHET, format!("there is no {key}: remove it"))));
     faults
+}
+
+/// The first files, and the number of the others.
+fn shown(files: &[String]) -> String {
+    let (first, rest) = files.split_at(files.len().min(FILES_SHOWN));
+    match rest.len() {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
 }
 
 fn ratchet(tree: &Tree) -> BTreeMap<String, usize> {
@@ -182,20 +204,24 @@ fn ratchet(tree: &Tree) -> BTreeMap<String, usize> {
 fn tallies(tree: &Tree, sources: &BTreeMap<String, RustSource>) -> BTreeMap<String, Tally> {
     let mut tallies = BTreeMap::<String, Tally>::new();
     for (path, text) in tree.texts("rs") {
-        let tally = tallies.entry(place_of(path)).or_default();
-        count_comments(text, tally);
         let product = sources
             .get(path)
             .filter(|source| path.starts_with("crates/") && !source.is_test);
-        for message in product.map(RustSource::strings).unwrap_or_default() {
-            if message.split_whitespace().count() >= MESSAGE_WORDS_MIN {
-                count_lines(message.lines(), tally);
+        let messages = product.map(RustSource::strings).unwrap_or_default();
+        let tally = tallies.entry(place_of(path)).or_default();
+        tally.count(path, |tally| {
+            count_comments(text, tally);
+            for message in messages {
+                if message.split_whitespace().count() >= MESSAGE_WORDS_MIN {
+                    count_lines(message.lines(), tally);
+                }
             }
-        }
+        });
     }
     for (path, text) in tree.texts("md") {
         if !UNCOUNTED.iter().any(|other| path.starts_with(other)) {
-            count_document(text, tallies.entry(place_of(path)).or_default());
+            let tally = tallies.entry(place_of(path)).or_default();
+            tally.count(path, |tally| count_document(text, tally));
         }
     }
     tallies
@@ -387,6 +413,7 @@ mod tests {
         );
         assert!(comment_faults(text, "crates/a anew 3\n")[0].contains("write 2 for 3"));
         assert!(comment_faults(text, "crates/a anew 1\n")[0].contains("grew from 1 to 2"));
+        assert!(comment_faults(text, "")[0].contains("(in crates/a/src/lib.rs)"));
         assert!(comment_faults("/// Made.\n", "crates/a anew 1\n")[0].contains("remove it"));
         assert!(comment_faults("/// Made.\n", "crates/b anew 1\n")[0].contains("there is no"));
     }
