@@ -1,10 +1,11 @@
 //! Normalisation of arguments as hosts send them. Some hosts send every argument, with an empty
-//! value for those that their model omitted; some send a list, a number or a truth as a string, or a
-//! list in the notation of another language.
+//! value for the ones that their model omitted; some send a list, a number or a truth as a string,
+//! or a list in the notation of another language.
 
 use serde_json::{Map, Number, Value};
 
-/// The maximum bytes of a string that is parsed as JSON for a list or an object: those of a text.
+/// The maximum bytes of a string that is parsed as JSON for a list or an object: as many as a text
+/// has.
 const JSON_BYTES_MAX: usize = loci_core::limits::CONTENT_BYTES_MAX;
 
 /// The argument whose string form is a comma-separated list.

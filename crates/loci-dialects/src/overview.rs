@@ -10,8 +10,8 @@ pub const OVERVIEW_BYTES_MAX: usize = 8 << 10;
 /// The maximum number of names of one kind in an overview.
 pub const NAMES_MAX: usize = 50;
 
-/// Returns the largest counts, at most `names_max` of them and `bytes_max` bytes in JSON, ties by
-/// name; and the number of the others.
+/// Returns the largest counts, at most `names_max` and `bytes_max` bytes in JSON, ties by name; and
+/// the number of the others.
 pub fn largest(
     counts: BTreeMap<String, u64>,
     names_max: usize,

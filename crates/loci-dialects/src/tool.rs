@@ -82,8 +82,8 @@ impl Reply {
         self
     }
 
-    /// Returns the reply with another notice besides the first. A text that consists of the status
-    /// alone stays, since clients match on it.
+    /// Returns the reply with another notice besides the first. A text that consists of only the
+    /// status stays, because clients match on it.
     #[must_use]
     pub fn with_further_notice(mut self, notice: Option<String>) -> Self {
         let Some(further) = notice else { return self };

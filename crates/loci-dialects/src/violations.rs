@@ -210,7 +210,7 @@ mod tests {
     use super::*;
     use crate::DIALECTS;
 
-    /// Returns values that are of the schema, nearly of it, or of another type.
+    /// Returns values that are of the schema, nearly so, or of another type.
     fn values(schema: &Value) -> BoxedStrategy<Value> {
         let others = [
             json!(null),

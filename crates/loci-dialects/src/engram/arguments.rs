@@ -35,7 +35,7 @@ pub fn scope(collection: Option<String>) -> String {
     collection.unwrap_or_else(|| GLOBAL.to_owned())
 }
 
-/// Returns the filter for this scope alone.
+/// Returns the filter only for this scope.
 pub fn only(scope: String) -> CollectionFilter {
     collection(scope).map_or(CollectionFilter::Global, CollectionFilter::Only)
 }

@@ -2,7 +2,7 @@
 //! cited discoveries about code (ten tools).
 //!
 //! `scope` is the whole collection name; `global` means no collection. `category` is kind and
-//! section. A discovery is separate from the memories (by its tier), under a scope that begins with
+//! section. A discovery is separate from the memories (by its tier), under a scope that starts with
 //! `discovery:`; its kind is `discovery` and its section `map` or `fact`. Further arguments of a
 //! writer become attributes of the memory under the same names. Ownership is strict: common records
 //! of other dialects are found here, but only their owners may change them.

@@ -11,7 +11,7 @@ use crate::wire::{
     Cut, FromFile, both, explained, left_out, reading_call, rfc3339, rounded, times_said,
 };
 
-/// The names of attributes, which equal those of the arguments.
+/// The names of attributes, which equal the names of the arguments.
 pub const SOURCE: &str = "source";
 pub const REPO: &str = "repo";
 pub const WORKSPACE: &str = "workspace";
@@ -112,7 +112,7 @@ pub fn visibility(memory: &Memory) -> &'static str {
 /// results.
 ///
 /// # Errors
-/// Errors of the engine, and those of [`to_value`](crate::tool::to_value).
+/// Errors of the engine, and the errors of [`to_value`](crate::tool::to_value).
 pub fn found<Output: Serialize>(
     call: &Call<'_>,
     request: Recall<'_>,

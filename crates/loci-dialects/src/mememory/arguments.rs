@@ -109,7 +109,7 @@ pub fn collections_to_search(
     })
 }
 
-/// Returns the collections that `list` shows: exactly those that the arguments name.
+/// Returns the collections that `list` shows: exactly the ones that the arguments name.
 pub fn collections_to_list(
     scope: Option<Scope>,
     project: Option<String>,

@@ -74,12 +74,12 @@ pub fn wing(collection: Option<String>) -> String {
     collection.unwrap_or_else(|| GLOBAL_WING.to_owned())
 }
 
-/// Returns the filter for this wing alone.
+/// Returns the filter only for this wing.
 pub fn wing_filter(wing: &str) -> CollectionFilter {
     collection(wing).map_or(CollectionFilter::Global, CollectionFilter::Only)
 }
 
-/// Returns the filter for this wing alone, or for every wing if `None`.
+/// Returns the filter only for this wing, or for every wing if `None`.
 pub fn collections(wing: Option<&str>) -> CollectionFilter {
     wing.map_or(CollectionFilter::Any, wing_filter)
 }

@@ -43,7 +43,7 @@ pub fn hook_settings(parts: &Parts<'_>) -> Result<HookSettings> {
     })
 }
 
-/// Changes only those of the caller's settings that are given, atomically.
+/// Changes only the given ones among the caller's settings, atomically.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be written.

@@ -1,5 +1,5 @@
 //! Extraction of the question from an over-long query: hosts put prompts and transcripts before the
-//! question, and a search for all of it finds texts near the prompt.
+//! question, and a search for everything finds texts near the prompt.
 
 use loci_text::sentences::{asks, sentences};
 use schemars::JsonSchema;

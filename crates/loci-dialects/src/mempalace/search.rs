@@ -134,8 +134,8 @@ fn similarity(signals: &Signals) -> f64 {
     rounded(similarity.clamp(0.0, 1.0), 4)
 }
 
-/// Returns which of the two rankings alone would have found it among the first `limit` results; if
-/// neither, the one that ranks it higher.
+/// Returns which of the two rankings by itself would have found it among the first `limit` results;
+/// if neither, the one that ranks it higher.
 fn matched_via(signals: &Signals, limit: usize) -> &'static str {
     let rank = |rank: Option<usize>| rank.unwrap_or(usize::MAX);
     let (words, meaning) = (rank(signals.rank_by_words), rank(signals.rank_by_meaning));

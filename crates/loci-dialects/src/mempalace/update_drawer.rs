@@ -114,7 +114,7 @@ impl TypedTool for UpdateDrawer {
     }
 }
 
-/// Checks a move to the identity room, with which every session begins: no caller may turn the text
+/// Checks a move to the identity room, with which every session starts: no caller may turn the text
 /// of another author into a directive.
 ///
 /// # Errors

@@ -1,5 +1,5 @@
-//! The text that an agent reads when its session starts: memories set for every session, those of
-//! its project, and the latest diary entries.
+//! The text that an agent reads when its session starts: memories set for every session, the
+//! memories of its project, and the latest diary entries.
 
 mod essential;
 mod lines;
@@ -322,7 +322,7 @@ pub fn listed(_: Option<&str>, memories: &[&Memory]) -> String {
     format!("the tool `mempalace_list_drawers`{}", places.join(" or"))
 }
 
-/// Returns the lines of the memories that every session should begin with, in order.
+/// Returns the lines of the memories that every session should start with, in order.
 fn directives(reader: &Caller, memories: &[Memory]) -> Vec<Line> {
     let line_of = |(rank, memory)| {
         line(
@@ -394,7 +394,7 @@ fn identity_drawers(parts: &Parts<'_>, from: &CollectionFilter) -> Result<Vec<Me
     Ok(drawers)
 }
 
-/// Returns the group of a memory that a session need not begin with, in a text about this wing.
+/// Returns the group of a memory that a session need not start with, in a text about this wing.
 fn counted(memory: &Memory, of: Option<&str>) -> Counted {
     let is_here = of.is_none_or(|wing| memory.location.collection == collection(wing));
     if is_here { Counted::Note } else { Counted::Not }

@@ -301,8 +301,8 @@ fn every_reading_tool_is_tried() {
     }
 }
 
-/// Checks that a session start takes directives and a diary only from the reader, and quotes those
-/// of others under their names.
+/// Checks that a session start takes directives and a diary only from the reader, and quotes
+/// directives of others under their names.
 #[test]
 fn a_session_starts_with_what_others_set_apart() {
     let (engine, _) = world();

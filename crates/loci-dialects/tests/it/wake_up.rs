@@ -536,7 +536,7 @@ fn what_was_decided_outlasts_what_was_said_since() {
     }
 }
 
-/// Stores a memory that every session should begin with, and returns the reply.
+/// Stores a memory that every session should start with, and returns the reply.
 fn set(engine: &Engine, kind: &str, weight: f64, content: &str) -> Value {
     let arguments =
         json!({"content": content, "type": kind, "weight": weight, "delivery": "bootstrap"});

@@ -15,7 +15,7 @@ use paragraph::{Paragraph, Vocabulary};
 
 /// The maximum number of values in a field.
 const VALUES_MAX: usize = 3;
-/// The maximum number of lines for a text: those of its strongest paragraphs.
+/// The maximum number of lines for a text: the lines of its strongest paragraphs.
 const LINES_MAX: usize = 64;
 
 /// The grammar, for models.

@@ -61,7 +61,7 @@ impl Vocabulary {
                 }
             }
         }
-        // Every sentence begins with a capital; a word that does so twice and is never lower case
+        // Every sentence starts with a capital; a word that does so twice and is never lower case
         // is a name.
         names.extend(
             begins

@@ -44,8 +44,8 @@ fn worth(memory: &Memory, now: Timestamp) -> f64 {
         * (-DECAY_OF_DAY * now.days_since(memory.updated_at).max(0.0)).exp()
 }
 
-/// Returns the drawers of a wing to show. Fetches those of the first kinds by room and kind, so
-/// that newer drawers of other kinds do not hide them.
+/// Returns the drawers of a wing to show. Fetches the drawers of the first kinds by room and kind,
+/// so that newer drawers of other kinds do not hide them.
 pub(super) fn essential(
     parts: &Parts<'_>,
     from: &CollectionFilter,

@@ -12,7 +12,7 @@ pub(super) struct Line {
     pub(super) text: String,
     /// The drawer that it shows, its filing time, and the conversation that it belongs to.
     pub(super) id: MemoryId,
-    /// Whether a wipe of the reader would remove it.
+    /// True if a wipe of the reader would remove it.
     pub(super) is_own: bool,
     pub(super) filed_at: Timestamp,
     pub(super) conversation: Option<String>,

@@ -23,7 +23,7 @@ pub struct Answer {
     pub notice: Option<String>,
 }
 
-/// A transport from a caller to a dialect. Its errors are those of the transport.
+/// A transport from a caller to a dialect. Its errors are the transport's.
 pub trait Carrier {
     /// Returns true if the transport supports such a caller.
     fn knows(&self, caller: &Caller) -> bool;

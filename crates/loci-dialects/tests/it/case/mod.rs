@@ -248,8 +248,8 @@ impl World {
     }
 }
 
-/// Returns the tools that a case calls, each with its dialect: those called by this caller, or, for
-/// `None`, those that succeed.
+/// Returns the tools that a case calls, each with its dialect: the ones called by this caller, or,
+/// for `None`, the ones that succeed.
 pub fn tools_called(path: &Path, by: Option<&str>) -> BTreeSet<(String, String)> {
     let case: Case = serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let counts = |step: &Step| match (by, &step.r#as) {
