@@ -83,7 +83,7 @@ impl Access<'_> {
         self.readable_of(id, &TIERS_BY_ID, forgotten)
     }
 
-    /// Returns the same for these tiers alone.
+    /// Returns the same only for these tiers.
     pub(crate) fn readable_of(
         &self,
         id: &MemoryId,
@@ -99,7 +99,7 @@ impl Access<'_> {
         })
     }
 
-    /// Returns those of the memories with these ids that the caller may read, in the order of the
+    /// Returns the memories with these ids, as far as the caller may read them, in the order of the
     /// ids.
     pub(crate) fn all_readable_of(
         &self,

@@ -195,7 +195,7 @@ impl<'a> Audit<'a> {
         ids.into_iter().filter_map(of).collect()
     }
 
-    /// Writes the recorded calls and the access counts. Does nothing if there are none.
+    /// Writes the recorded calls and the access counts. Does nothing if no entry waits.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written; then they are kept for the next flush. Stops
@@ -266,7 +266,7 @@ impl<'a> Audit<'a> {
     }
 
     /// Returns entries of the audit log with their numbers, oldest first; flushes first, so that
-    /// they include those of this process.
+    /// they include this process's.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written or read.

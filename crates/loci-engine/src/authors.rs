@@ -62,7 +62,7 @@ pub fn shown_name(name: &str) -> String {
     }
 }
 
-/// Returns a text as a quotation in Markdown. Every line begins with `>`, for any line separator,
+/// Returns a text as a quotation in Markdown. Every line starts with `>`, for any line separator,
 /// so that the text cannot end the quotation. The last line ends with a line feed.
 pub fn quoted(text: &str) -> String {
     const LINE_ENDS: [char; 7] = [
@@ -85,8 +85,8 @@ pub fn notes_heading(author: &str) -> String {
 }
 
 /// The authors whose directives a reader takes: itself, administrators, and authors that it or the
-/// installation trusts. The local user also takes those of anonymous callers, to whom this user
-/// gave access.
+/// installation trusts. The local user also takes directives of anonymous callers, to whom this
+/// user gave access.
 #[derive(Debug)]
 pub struct Trust<'a> {
     reader: Actor<'a>,

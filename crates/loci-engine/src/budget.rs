@@ -39,7 +39,7 @@ pub struct Shown {
     /// The memory. If there is a `length`, its content or the excerpts of its citations are cut,
     /// and one without a title has the [shown one](shown_title).
     pub memory: Memory,
-    /// The number of characters of the whole content, if not all of it is shown.
+    /// The number of characters of the whole content, if it is not shown as a whole.
     pub length: Option<usize>,
 }
 
@@ -48,7 +48,7 @@ pub struct Shown {
 pub struct TextPage {
     /// The memory, with this part as its content.
     pub memory: Memory,
-    /// The number of characters of the whole content, if this is not all of it.
+    /// The number of characters of the whole content, if this is only a part.
     pub length: Option<usize>,
     /// The offset of the next page in characters; `None` if this is the last.
     pub next_offset: Option<usize>,
@@ -56,11 +56,11 @@ pub struct TextPage {
 
 impl ReplyBudget<'_> {
     /// Cuts a memory to its share if `sharing` memories share the rest of the budget, this one
-    /// included: the first ones get more, and unused tokens go to those that follow. A text that is
-    /// too long shows the parts that answer the `terms` of the query, and the passage that the
+    /// included: the first ones get more, and unused tokens go to the ones that follow. A text that
+    /// is too long shows the parts that answer the `terms` of the query, and the passage that the
     /// search found. A text that was read from a file only ever shows such parts in a search, with
-    /// their lines instead of those of the whole, even if there is room for more. The first memory
-    /// is always shown.
+    /// their lines instead of the lines of the whole, even if there is room for more. The first
+    /// memory is always shown.
     ///
     /// Returns the number of characters of the whole text if it was cut; the outer `None` if the
     /// budget has no room for the memory.
@@ -273,7 +273,7 @@ fn keep_title(memory: &mut Memory) {
 }
 
 /// Returns the line ranges of parts of a text that has those `lines` of a file; `None` if that is
-/// not the number of its lines, such as after the redaction of a secret of several lines.
+/// not the number of its lines, e.g. after the redaction of a secret of several lines.
 fn lines_of(lines: &str, content: &str, parts: &[Range<usize>]) -> Option<String> {
     let (first, last) = lines.split_once('-')?;
     let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);

@@ -75,8 +75,8 @@ pub fn tag(argument: &str, tag: &str) -> Result<()> {
     Ok(())
 }
 
-/// Checks a short text about a memory, such as a path, a URL or a summary: not blank, no NUL, at
-/// most 4,096 bytes.
+/// Checks a short text about a memory, e.g. a path, a URL or a summary: not blank, no NUL, at most
+/// 4,096 bytes.
 ///
 /// # Errors
 /// `invalid_argument`, or `too_large` beyond the bytes, naming `argument`.
@@ -149,7 +149,7 @@ pub fn uuid(argument: &str, id: &str) -> Result<MemoryId> {
     Ok(MemoryId::new(uuid.to_string()))
 }
 
-/// Returns the subject under which the caller owns data that is kept for one user alone.
+/// Returns the subject under which the caller owns data that is kept for only one user.
 ///
 /// # Errors
 /// `forbidden` for an anonymous caller.

@@ -28,9 +28,9 @@ pub enum SearchMode {
     /// By words and by meaning, fused.
     #[default]
     Hybrid,
-    /// By meaning alone: the relevance is the cosine similarity.
+    /// Only by meaning: the relevance is the cosine similarity.
     Vector,
-    /// By words alone; the model is never loaded.
+    /// Only by words; the model is never loaded.
     Words,
 }
 
@@ -64,8 +64,8 @@ pub struct Engine {
     pub(crate) search_wait: Option<Duration>,
     pub(crate) redaction: Redaction,
     pub(crate) locks: Locks,
-    /// Locks of calls by idempotency key. They are separate, since the work of such a call may take
-    /// one of `locks`.
+    /// Locks of calls by idempotency key. They are separate, because the work of such a call may
+    /// take one of `locks`.
     pub(crate) key_locks: Locks,
     pub(crate) to_write: Arc<Wakeup>,
     pub(crate) to_enrich: Arc<Wakeup>,
@@ -113,8 +113,8 @@ impl Engine {
         }
     }
 
-    /// Returns the engine with an observer of what it does from now on. It is called last, since it
-    /// observes the store, the models and the redactor that the engine has by then.
+    /// Returns the engine with an observer of what it does from now on. It is called last, because
+    /// it observes the store, the models and the redactor that the engine has by then.
     #[must_use]
     pub fn with_observer(self, observer: Arc<dyn Observer>) -> Self {
         let store = ObservedStore::new(self.store, Arc::clone(&observer));
@@ -155,7 +155,7 @@ impl Engine {
 
     /// Returns the engine with models that may have made the stored vectors. While memories lack
     /// vectors of the engine's own model, one of these embeds questions and new texts if it has
-    /// embedded more of them.
+    /// embedded more.
     #[must_use]
     pub fn with_former_models(self, former_models: Arc<dyn FormerModels>) -> Self {
         Engine {
@@ -184,8 +184,9 @@ impl Engine {
     }
 
     /// Returns the engine as that of one machine among several that share the store: the notes lie
-    /// on one of them, which alone changes them, under a lease. `name` is the machine for people, and
-    /// `machine` its id, without spaces. It is called after [`with_notes`](Self::with_notes).
+    /// on one machine, and only this one changes them, under a lease. `name` is the machine for
+    /// people, and `machine` its id, without spaces. It is called after
+    /// [`with_notes`](Self::with_notes).
     #[must_use]
     pub fn with_note_keeper(self, name: &str, machine: &str) -> Self {
         let keeper = |folder: FolderState| folder.kept_by(Keeper::new(name, machine));
@@ -196,8 +197,8 @@ impl Engine {
     }
 
     /// Returns the engine that works with the source files of this
-    /// [machine](loci_core::SourceFile::machine), and leaves those of others alone. Without it, the
-    /// machine is the one that the store lies on.
+    /// [machine](loci_core::SourceFile::machine), and does not touch the files of others. Without
+    /// it, the machine is the one that the store lies on.
     #[must_use]
     pub fn with_machine(self, machine: String) -> Self {
         Engine { machine, ..self }

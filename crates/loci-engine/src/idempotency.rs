@@ -72,8 +72,8 @@ impl Idempotency<'_> {
     ///
     /// # Errors
     /// `invalid_argument` for the key (`idempotency_key`); `conflict` if it was used for another
-    /// request, or if the caller's data was wiped meanwhile; the errors of the work, after which
-    /// nothing is stored; `unavailable` if the store cannot be read or written.
+    /// request, or if the caller's data was wiped since the call started; the errors of the work,
+    /// after which nothing is stored; `unavailable` if the store cannot be read or written.
     pub fn once(
         &self,
         keyed: KeyedRequest<'_>,

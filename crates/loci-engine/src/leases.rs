@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::background::sweep_clock::ClockReading;
 use crate::engine::Engine;
 
-/// Seconds for which a lease on background work lasts if its holder ends. Half of it is more than
+/// Seconds for which a lease on background work lasts if its holder ends. Half of that is more than
 /// the longest wait for an embedding model.
 const LEASE_SECONDS: i64 = 120;
 /// Seconds for which a model counts as used after a process that used it ended without releasing
@@ -81,7 +81,7 @@ impl Lease {
 #[derive(Debug)]
 pub(crate) struct ModelRounds {
     /// Tells other engines that the model is in use, so that they keep its vectors. An engine that
-    /// removes these holds it meanwhile.
+    /// removes these holds it while it does.
     pub(crate) in_use: Lease,
     /// The lease for embedding the memories that wait for the model.
     pub(crate) embedding: Lease,
@@ -102,7 +102,7 @@ pub(crate) struct PartitionRounds {
     pub(crate) unreadable: AtomicUsize,
     /// The number of components with which the stored vectors were compared; 0 before.
     pub(crate) dimensions: AtomicUsize,
-    /// True if some vectors have another number, so that all of them must be removed.
+    /// True if some vectors have another number, so that all must be removed.
     pub(crate) is_outdated: AtomicBool,
 }
 
@@ -128,7 +128,7 @@ impl ModelRounds {
         Arc::clone(self.partitions().entry(partition.clone()).or_default())
     }
 
-    /// Forgets what the model refused, since no memory waits for it.
+    /// Forgets what the model refused, because no memory waits for it.
     pub(crate) fn complete(&self) {
         for of_partition in self.partitions().values() {
             of_partition.take_refused();
@@ -170,9 +170,8 @@ impl PartitionRounds {
 /// The key of a memory in the queue for embedding.
 pub(crate) type TextName = (Space, MemoryId);
 
-/// The memories that searches of this process had as candidates without a vector: those of the last
-/// search first, best first within each search. Memories beyond [`WANTED_MAX`] wait like all
-/// others.
+/// The memories that searches of this process had as candidates without a vector: the last search's
+/// first, best first within each search. Memories beyond [`WANTED_MAX`] wait like all others.
 #[derive(Debug, Default)]
 pub(crate) struct Wanted(Mutex<VecDeque<TextName>>);
 
@@ -282,7 +281,7 @@ impl Leases<'_> {
     /// lease is kept for the next one.
     ///
     /// # Errors
-    /// Those of the work; `unavailable` if the store cannot be written.
+    /// The errors of the work; `unavailable` if the store cannot be written.
     pub(crate) fn in_turn(
         &self,
         lease: &Lease,
@@ -306,7 +305,7 @@ impl Leases<'_> {
     /// holds the lease. After a round that did something, the lease is kept for the next one.
     ///
     /// # Errors
-    /// Those of the work; `unavailable` if the store cannot be written.
+    /// The errors of the work; `unavailable` if the store cannot be written.
     pub(crate) fn under_lease(
         &self,
         lease: &Lease,
@@ -326,9 +325,9 @@ impl Leases<'_> {
     }
 
     /// Takes a lease on a partition, or checks that at least half of its time is left; returns true
-    /// if this engine holds it. Usually needs no write. If the clock was set back meanwhile, others
-    /// may hold it, so it is taken again. Releases the lease on another partition. An engine that
-    /// is ending takes none.
+    /// if this engine holds it. Usually needs no write. If the clock was set back since, others may
+    /// hold it, so it is taken again. Releases the lease on another partition. An engine that is
+    /// ending takes none.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.

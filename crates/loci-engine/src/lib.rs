@@ -1,9 +1,9 @@
-//! The operations of the memory, such as remember, recall, update and forget, for any caller and
-//! any store.
+//! The operations of the memory, e.g. remember, recall, update and forget, for any caller and any
+//! store.
 //!
 //! Each operation is one file, in the folder of its subject. Operations are shaped for an ideal
-//! client: they do not know about dialects, protocols or SQL. All of them block; the server calls
-//! them on dedicated threads.
+//! client: they do not know about dialects, protocols or SQL. All operations block; the server
+//! calls them on dedicated threads.
 //!
 //! Whoever acts for a person or an agent enters through [`Engine::call`], which hands out the parts
 //! with the operations and logs the call (see [`Call`]):

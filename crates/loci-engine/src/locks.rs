@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use loci_core::{ErrorCode, Result};
 
-/// Locks, within this process, for changes of one thing, such as a memory or a conversation.
-/// Without them its writers would share a commit, in which all but one fail and retry.
+/// Locks, within this process, for changes of one thing, e.g. a memory or a conversation. Without
+/// them its writers would share a commit, in which all but one fail and retry.
 #[derive(Debug)]
 pub(crate) struct Locks([Mutex<()>; LOCKS]);
 

@@ -121,8 +121,8 @@ impl Engine {
 
 impl Models<'_> {
     /// Returns the number of memories that wait for their embedding by the chosen model; search by
-    /// meaning does not find them yet, unless a former model is active. 0 if search uses words
-    /// alone.
+    /// meaning does not find them yet, unless a former model is active. 0 if search uses only
+    /// words.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -133,7 +133,7 @@ impl Models<'_> {
         }
     }
 
-    /// Returns the current state of the models; `None` if search uses words alone. Counts passages,
+    /// Returns the current state of the models; `None` if search uses only words. Counts passages,
     /// which may take a while.
     ///
     /// # Errors
@@ -187,7 +187,7 @@ impl Models<'_> {
         drop(standing);
         for (model, _) in models {
             let in_use = &self.rounds.of(&model).in_use;
-            // Given back after each batch, so that a process that begins to use the model need not
+            // Given back after each batch, so that a process that starts to use the model need not
             // wait.
             if model != *chosen && self.leases.hold(in_use, &Partition::Whole)? {
                 let retired = self.retire_some(&model);
@@ -358,7 +358,7 @@ impl Models<'_> {
     }
 
     /// Reports whether vectors of this model in the partition have another number of components
-    /// than it returns now: then another model has the same name. Checks once. Begins at once to
+    /// than it returns now: then another model has the same name. Checks once. Starts at once to
     /// remove all of these vectors, so that every process sees that texts wait; the background
     /// continues.
     pub(crate) fn is_outdated(
@@ -540,7 +540,7 @@ impl Models<'_> {
         self.search_mode
     }
 
-    /// Returns the reason why searches use words alone, in a sentence; `None` if they also use
+    /// Returns the reason why searches use only words, in a sentence; `None` if they also use
     /// meaning. Loads the model.
     pub fn model_problem(&self) -> Option<String> {
         if self.search_mode == SearchMode::Words {

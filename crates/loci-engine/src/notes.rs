@@ -35,8 +35,8 @@ pub(crate) use index::{Embedded, Reading, in_parallel, memory_of, note_body};
 pub(crate) use keeper::Keeper;
 pub(crate) use reconciliation::Extent;
 
-/// What follows the recorded identity of the folder: how its files were read. It changes when loci
-/// finds more in a file than before, so that all of them are read once more.
+/// The suffix of the recorded identity of the folder: how its files were read. It changes when loci
+/// finds more in a file than before, so that all are read once more.
 const READING: &str = " 3";
 /// The same of the version before, which did not read aliases.
 const READING_BEFORE: &str = " 2";
@@ -142,7 +142,7 @@ impl FolderState {
     }
 
     /// Returns true if the folder contains a known file: one with the known size and time, or one
-    /// of the first [`COMPARED_MAX`] with the known content. A name is not evidence, since many
+    /// of the first [`COMPARED_MAX`] with the known content. A name is not evidence, because many
     /// folders have a `README.md`, and neither is an empty file.
     fn has_known(&self, rows: &[NoteFile], scan: &FolderScan) -> bool {
         let known = rows.iter().filter(|row| row.missing_since.is_none());
@@ -189,7 +189,7 @@ pub struct Reconciled {
     pub moved: usize,
     /// Files that are gone and whose memories were removed.
     pub removed: usize,
-    /// Files that were not read, since neither size nor time had changed.
+    /// Files that were not read, because neither size nor time had changed.
     pub unchanged: usize,
     /// The reason why the folder cannot be read or seems to be another one than before, in which
     /// case nothing was removed.
@@ -286,8 +286,8 @@ impl<'a> Notes<'a> {
         }
     }
 
-    /// Ends the wait for the folder of notes, since another process maintains its index, as soon as
-    /// a reconciliation that runs there has ended.
+    /// Ends the wait for the folder of notes, because another process maintains its index, as soon
+    /// as a reconciliation that runs there has ended.
     pub fn kept_by_another(&self) {
         let Some(folder) = self.folder else { return };
         // This process gets the lock after the other one has released it.
@@ -439,7 +439,7 @@ impl<'a> Notes<'a> {
     }
 
     /// Marks a note as not forgotten, in its file, and returns the same. The line with the time of
-    /// the forgetting stays in the file, since no line of a file is ever removed.
+    /// the forgetting stays in the file, because no line of a file is ever removed.
     ///
     /// # Errors
     /// As for [`forget_softly`](crate::Memories::forget_softly).

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use loci_core::{AuditEntry, ErrorCode};
 
-/// Sees what an engine does, for figures. Its methods must not block; those that an implementation
-/// does not need do nothing.
+/// Sees what an engine does, for figures. Its methods must not block; methods that an
+/// implementation does not need do nothing.
 ///
 /// No value is what a caller wrote: each is one of a few names, or a number.
 pub trait Observer: Send + Sync {
@@ -74,7 +74,7 @@ pub enum LeasedWork {
     Sweep,
     /// The embedding of waiting texts.
     Embed,
-    /// The use of a model, whose vectors others must keep meanwhile.
+    /// The use of a model, whose vectors others must keep until then.
     Model,
     /// Changes of the folder of notes, of a store that several machines share.
     Notes,

@@ -1,6 +1,7 @@
 //! The settings of an installation.
 
-/// Times, thresholds and weights that a user may set. The defaults are those of the documentation.
+/// Times, thresholds and weights that a user may set. The defaults are the ones in the
+/// documentation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Policy {
     /// Seconds for which a message of a conversation is kept.

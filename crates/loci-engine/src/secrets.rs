@@ -273,7 +273,7 @@ impl Secrets<'_> {
         })
     }
 
-    /// Returns those of the memories that contain secrets, which the caller has read.
+    /// Returns the memories that contain secrets, which the caller has read.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

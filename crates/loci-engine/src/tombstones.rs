@@ -17,8 +17,8 @@ use crate::engine::Engine;
 pub(crate) const PART: usize = 256;
 /// The number of tombstones that are read or asked for at a time.
 const PAGE: usize = 4_096;
-/// Bytes of letters and digits from which a line of a file tells something by itself, and from which
-/// one with a digit does. Lines of fewer, such as `else {`, occur everywhere.
+/// Bytes of letters and digits from which a line of a file tells something by itself, and from
+/// which one with a digit does. Lines of fewer, e.g. `else {`, occur everywhere.
 const LINE_BYTES_MIN: usize = 8;
 const NUMBERED_LINE_BYTES_MIN: usize = 4;
 
@@ -27,7 +27,7 @@ const NUMBERED_LINE_BYTES_MIN: usize = 4;
 enum Whose<'a> {
     /// All of the space had it in common.
     Common,
-    /// An owner had it, or nobody.
+    /// The owner who had it, if there was one.
     Owner(Option<&'a str>),
 }
 
@@ -118,7 +118,7 @@ impl Tombstones<'_> {
     }
 
     /// Returns the same change for the memories with these ids that match the filter. Leaves out
-    /// those that cannot be read since they are damaged.
+    /// the ones that cannot be read because they are damaged.
     ///
     /// # Errors
     /// As for [`of`](Self::of).
@@ -168,9 +168,9 @@ impl Tombstones<'_> {
         self.store.tombstone_salts(space)
     }
 
-    /// Returns the hashes of the texts of those of the memories that were forgotten, for each
-    /// memory; empty for one that was not. A memory that is out of sight itself was not, unless one
-    /// with its text was removed for good.
+    /// Returns the hashes of the texts of the forgotten ones among the memories, for each memory;
+    /// empty for one that was not. A memory that is out of sight itself was not, unless one with
+    /// its text was removed for good.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -383,7 +383,7 @@ impl Lines {
     }
 
     /// Returns the text without the forgotten lines that tell something by themselves, empty if no
-    /// line is left but forgotten ones; `None` if there are none in it.
+    /// line is left but forgotten ones; `None` if it has no forgotten line.
     pub(crate) fn without(&self, text: &str) -> Option<String> {
         let is_forgotten = |line: &str| {
             let mut files = self.files.iter();

@@ -36,7 +36,7 @@ impl Wakeup {
 /// panic hook.
 ///
 /// # Errors
-/// Those of the work; `internal` if it panics.
+/// The errors of the work; `internal` if it panics.
 pub fn catch_panic<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     // No state is left half changed: locks are taken over from a thread that panicked, and the
     // state that they guard is valid at every line; a commit of the store is atomic.

@@ -3,8 +3,8 @@
 //! A logistic formula: each feature has a weight, and a contradiction is reported if their sum is
 //! above zero. The weights were fitted to the dev half of
 //! `crates/loci-bench/src/contradictions.tsv` and to pairs across its rows, and evaluated on the
-//! other half (`loci-bench contradictions`). They belong to one model, since each model has its own
-//! scale of cosine similarities.
+//! other half (`loci-bench contradictions`). They belong to one model, because each model has its
+//! own scale of cosine similarities.
 
 use loci_core::ModelId;
 

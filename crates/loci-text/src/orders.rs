@@ -13,7 +13,7 @@ const BYTES_MAX: usize = 64 << 10;
 struct Slot {
     /// The most other words before it.
     gap: usize,
-    /// The words in lower case. Those with `^` begin the sentence; `$` is its end.
+    /// The words in lower case. Patterns with `^` start the sentence; `$` is its end.
     words: &'static [&'static str],
 }
 
@@ -399,8 +399,8 @@ static PATTERNS: &[&[Slot]] = &[
     ],
 ];
 
-/// Returns the first sentence of a text that gives an agent an order, of those that the patterns
-/// know, in the first 64 KiB.
+/// Returns the first sentence of a text that gives an agent an order, of the orders that the
+/// patterns know, in the first 64 KiB.
 ///
 /// ```
 /// use loci_text::orders::find_order;

@@ -12,7 +12,7 @@ const CLOSING: [char; 20] = [
     '"', '\'', '”', '’', '“', '»', '«', '›', '」', '』', ')', ']', '}', '）', '】', '》', '*', '_',
     '`', '~',
 ];
-/// The most bytes of a tag, such as `</query>`.
+/// The most bytes of a tag, e.g. `</query>`.
 const TAG_BYTES_MAX: usize = 64;
 /// The most bytes of a word that is not cut.
 const WORD_BYTES_MAX: usize = 40;

@@ -96,7 +96,7 @@ impl Background<'_> {
             return Ok(false);
         };
         *self.job() = Some(job.clone());
-        // If the engine began to end meanwhile, it looked for a job before this one was set.
+        // If the engine started to end since, it looked for a job before this one was set.
         if self.rounds.is_ending.load(Ordering::SeqCst) {
             self.release(0);
             return Ok(false);
@@ -135,7 +135,7 @@ impl Background<'_> {
                 space: job.space,
                 changes: vec![changed(memory, None), enqueue],
             }) {
-                // Another process changed it meanwhile, and it stays parked.
+                // Another process changed it since, and it stays parked.
                 Err(error) if error.code == ErrorCode::Conflict => {}
                 committed => retried += committed.map(|()| 1)?,
             }
@@ -147,7 +147,8 @@ impl Background<'_> {
     /// pending calls. Puts the job in progress, if there is one, back into the queue without
     /// counting the attempt; a thread that still works on it can no longer settle it. Releases the
     /// leases for sweeping and embedding and takes no more: a round in progress stores the texts
-    /// that it has begun, and ends. Searches may continue, so the lease on the models in use stays.
+    /// that it has started, and ends. Searches may continue, so the lease on the models in use
+    /// stays.
     pub fn end_rounds(&self) {
         self.rounds.is_ending.store(true, Ordering::SeqCst);
         self.release(0);
@@ -192,7 +193,7 @@ impl Background<'_> {
         };
         let reading = self.read(&memory)?;
         self.settle(job, |latest| {
-            // Its text may have changed meanwhile.
+            // Its text may have changed since.
             if latest.content == memory.content {
                 return Ok((self.enriched(latest, &reading)?, JobOutcome::Done));
             }
@@ -329,7 +330,7 @@ impl Background<'_> {
             );
         }
         let judged = answer.and_then(|judged| enrichment::check(&judged).map(|()| judged));
-        // A failing state is logged when it begins, not at every job.
+        // A failing state is logged when it starts, not at every job.
         let was_failing = self
             .rounds
             .is_enricher_failing
@@ -407,7 +408,7 @@ impl Background<'_> {
             is_embedded,
             ..Ties::default()
         };
-        // A few at a time, since they may be large.
+        // A few at a time, because they may be large.
         for part in near.chunks(2 * LINKS_MAX) {
             let ids: Vec<MemoryId> = part.iter().map(|(_, id)| id.clone()).collect();
             for known in self.store.get_all(&filter, &ids)? {
@@ -454,8 +455,8 @@ impl Ties {
 /// Returns the weight of a memory after its enrichment, from its importance and its weight so far.
 /// While it waited, each repetition multiplied the gap between its weight and 1 by the same factor;
 /// now the gap of the importance is multiplied by as much, as if the repetitions came after the
-/// enrichment. A weight below the initial one stays: the memory was superseded meanwhile, or a
-/// person set it.
+/// enrichment. A weight below the initial one stays: the memory was superseded since, or a person
+/// set it.
 fn judged_weight(importance: f64, weight: f64) -> f64 {
     if weight < INITIAL_WEIGHT {
         return weight;

@@ -139,9 +139,9 @@ impl Background<'_> {
         }
     }
 
-    /// Returns the memories of a partition that a round may embed: those that searches had as
-    /// candidates without a vector, then those that were filed last, or in one of
-    /// [`ROUNDS_PER_OLDEST`] rounds those that were filed first.
+    /// Returns the memories of a partition that a round may embed: first the ones that searches had
+    /// as candidates without a vector, then the ones that were filed last, or in one of
+    /// [`ROUNDS_PER_OLDEST`] rounds the ones that were filed first.
     fn queue(&self, rounds: &ModelRounds, partition: &Partition, model: &ModelId) -> Result<Queue> {
         let is_for_oldest = rounds.count.fetch_add(1, Ordering::Relaxed) % ROUNDS_PER_OLDEST
             == ROUNDS_PER_OLDEST - 1;
@@ -268,7 +268,7 @@ impl Background<'_> {
                     passages += text.passages.len();
                     group.push(text);
                 }
-                // It was removed meanwhile.
+                // It was removed since.
                 Ok(None) => {}
                 Err(error) => round.fail(Some((space.clone(), id.clone())), error),
             }
@@ -385,7 +385,7 @@ struct Queue {
     texts: Vec<TextName>,
     /// The number of the first ones that searches lacked.
     wanted: usize,
-    /// Those that were refused before.
+    /// The texts that were refused before.
     refused: BTreeSet<TextName>,
     /// True if no other memory waits.
     is_end: bool,

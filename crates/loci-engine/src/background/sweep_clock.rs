@@ -258,7 +258,7 @@ mod tests {
                 now
             )
         );
-        // Another jump, or one back, begins again.
+        // Another jump, or one back, starts again.
         for seconds in [YEAR, -YEAR / 2] {
             for (is_watched, stood) in [(false, Some(0)), (true, None)] {
                 let again = judge(Some(clock), now.plus_seconds(seconds), 3_600, is_watched).0;

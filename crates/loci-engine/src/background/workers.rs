@@ -125,7 +125,7 @@ impl Workers {
         }
     }
 
-    /// Begins no further round.
+    /// Starts no further round.
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
     }
@@ -140,7 +140,7 @@ impl Workers {
         let engine = Arc::clone(&self.engine);
         let end = move || {
             engine.background().end_rounds();
-            // In this order, since the owner closes the store once `ending` is dropped.
+            // In this order, because the owner closes the store once `ending` is dropped.
             drop(engine);
             drop(ending);
         };
@@ -162,12 +162,12 @@ fn embed(engine: &Engine) -> Result<Option<Duration>> {
 }
 
 fn flush_audit(engine: &Engine, linger: Duration, interval: Duration) -> Result<Duration> {
-    // More entries will come. The wakeup rings again when enough of them wait.
+    // More entries will come. The wakeup rings again when enough entries wait.
     if engine.audit().buffered() > 0 {
         engine.audit().wakeup().wait(linger);
     }
     engine.audit().flush()?;
-    // The wakeup did not ring for entries that came meanwhile, since they were not the first.
+    // The wakeup did not ring for entries that came before it ran, because they were not the first.
     Ok(if engine.audit().buffered() > 0 {
         Duration::ZERO
     } else {
@@ -187,7 +187,7 @@ impl Background<'_> {
         let now = self.clock.now();
         let next = self.store.next_job_at(now).ok().flatten();
         let seconds = next.map_or(f64::INFINITY, |next| DAY_SECONDS * next.days_since(now));
-        // At least a second, since a job of another process may be due only by its lease.
+        // At least a second, because a job of another process may be due only by its lease.
         Duration::from_secs_f64(seconds.clamp(1.0, interval.as_secs_f64().max(1.0)))
     }
 }
@@ -224,7 +224,7 @@ impl Worker {
         self.stopping.load(Ordering::SeqCst)
     }
 
-    /// Logs a failure when it begins and when it ends, not at every round.
+    /// Logs a failure when it starts and when it ends, not at every round.
     fn report<T>(&mut self, outcome: Result<T>) {
         let work = self.work;
         match outcome {

@@ -18,8 +18,8 @@ const ATTEMPTS_MAX: usize = 8;
 /// The part of a text that is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt<'a> {
-    /// The whole text, or parts of it in order, with an ellipsis on a line of its own for each gap
-    /// between them.
+    /// The whole text, or some of its parts in order, with an ellipsis on a line of its own for
+    /// each gap between them.
     pub text: Cow<'a, str>,
     /// True if it is the whole text.
     pub is_whole: bool,

@@ -35,7 +35,7 @@ pub fn record(archived: &Archived) -> Result<()> {
         Record::CacheEntry(entry) => cache_entry(entry),
         Record::Decision(decision) => self::decision(decision),
         Record::IdempotentReply(answer) => idempotent_reply(answer),
-        // All of it has a fixed size.
+        // Every field has a fixed size.
         Record::Tombstone(_) => Ok(()),
     }
 }

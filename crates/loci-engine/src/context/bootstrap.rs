@@ -27,7 +27,7 @@ const OTHER: &str = "Other";
 /// The document for a session start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bootstrap {
-    /// Markdown, with every memory whole; empty if there is none.
+    /// Markdown, with every memory whole; empty without memories.
     pub markdown: String,
     /// The number of its memories.
     pub memories: usize,
@@ -43,10 +43,10 @@ impl Bootstrap {
 }
 
 impl Context<'_> {
-    /// Returns the memories that every session begins with: the global ones, then the project's, of
-    /// authors whose directives the caller [takes](crate::Trust); then those of other authors, as
-    /// quotations under their names. Nothing is ever cut; the last line gives the size, and warns
-    /// if it exceeds the budget of [`limits::BOOTSTRAP_TOKENS_MAX`] tokens.
+    /// Returns the memories that every session starts with: the global ones, then the project's, of
+    /// authors whose directives the caller [takes](crate::Trust); then the memories of other
+    /// authors, as quotations under their names. Nothing is ever cut; the last line gives the size,
+    /// and warns if it exceeds the budget of [`limits::BOOTSTRAP_TOKENS_MAX`] tokens.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -130,7 +130,7 @@ impl Context<'_> {
     }
 }
 
-/// Returns the rank of a type among the memories that a session begins with. A directive and a note
+/// Returns the rank of a type among the memories that a session starts with. A directive and a note
 /// rank like a rule.
 fn type_rank(kind: &str) -> usize {
     match kind {

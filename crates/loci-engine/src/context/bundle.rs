@@ -43,14 +43,14 @@ struct Ranked {
 }
 
 impl Context<'_> {
-    /// Returns the memories that every session begins with, most important first
+    /// Returns the memories that every session starts with, most important first
     /// ([`SessionStart`](crate::SessionStart)), of authors whose directives the caller
-    /// [takes](crate::Trust), then those that matter most in the phases, best first, then those of
-    /// other authors that every session begins with: as many as fit, without the least important
-    /// ones. A memory that alone is too long appears with the passages that best answer the phase,
-    /// within half of the budget if other memories belong there, too. Memories that do not fit are
-    /// counted, and the best of them are named. A memory that is filed in a collection for its
-    /// sessions, and is not a note, is ranked like any other.
+    /// [takes](crate::Trust), then the memories that matter most in the phases, best first, then
+    /// the ones of other authors that every session starts with: as many as fit, without the least
+    /// important ones. A memory that is too long by itself appears with the passages that best
+    /// answer the phase, within half of the budget if other memories belong there, too. Memories
+    /// that do not fit are counted, and the best ones are named. A memory that is filed in a
+    /// collection for its sessions, and is not a note, is ranked like any other.
     ///
     /// A memory matters in a phase if it has one of its tags, in any case, or an identifier that
     /// its query names, or if its similarity to the query reaches the
@@ -92,7 +92,7 @@ impl Context<'_> {
             {
                 match memories.next_if(|memory| memory.id == *id) {
                     Some(memory) => draft.add(&memory, *score, *section, Some(*passage))?,
-                    // It was removed meanwhile.
+                    // It was removed since.
                     None => belonging -= 1,
                 }
             }

@@ -11,7 +11,7 @@ use crate::context::session_start::short_id;
 use crate::title::shown_title;
 use crate::tokens::estimated_tokens;
 
-/// The heading of the memories that every phase begins with.
+/// The heading of the memories that every phase starts with.
 const ALWAYS: &str = "Always";
 /// The heading of the memories of authors whose directives the reader does not take.
 const OF_OTHERS: &str = "Notes of others";
@@ -86,7 +86,7 @@ struct Item {
     section: usize,
     /// Its Markdown; `None` if there is no room for it.
     text: Option<String>,
-    /// Whether a wipe of the reader would remove it.
+    /// True if a wipe of the reader would remove it.
     is_own: bool,
     /// The estimated number of tokens that it adds to the bundle.
     tokens: usize,
@@ -155,8 +155,8 @@ impl<'a> Draft<'a> {
             && self.items.iter().filter(|item| item.text.is_none()).count() >= LEFT_OUT_MAX
     }
 
-    /// Adds a memory, of which the search found that passage: whole or, if it alone is too long,
-    /// its best passages.
+    /// Adds a memory, of which the search found that passage: whole or, if it is too long by
+    /// itself, its best passages.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

@@ -12,7 +12,7 @@ pub const START_CHARACTERS: usize = 500;
 /// The number of last characters that identify an id: the first ones of a UUID v7 encode its time.
 const SHORT_ID_CHARACTERS: usize = 8;
 
-/// The memories that every session begins with: rules and feedback first, then other types; within
+/// The memories that every session starts with: rules and feedback first, then other types; within
 /// each by weight, then oldest first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionStart {
@@ -24,19 +24,19 @@ pub struct SessionStart {
     pub of_others: Vec<Memory>,
 }
 
-/// Reports that the smallest host does not show all memories that every session begins with.
+/// Reports that the smallest host does not show all memories that every session starts with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StartOverflow {
-    /// The number of them that it shows.
+    /// The number of memories that it shows.
     pub shown: usize,
-    /// The number of all of them.
+    /// The number of all these memories.
     pub total: usize,
     /// True if it shows the memory that was just stored.
     pub shows_this: bool,
 }
 
 impl Context<'_> {
-    /// Returns the memories of these collections that every session begins with, except superseded
+    /// Returns the memories of these collections that every session starts with, except superseded
     /// ones.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl Context<'_> {
         })
     }
 
-    /// Reports whether sessions that begin with this memory have more to begin with than the
+    /// Reports whether sessions that start with this memory have more to start with than the
     /// smallest host shows; `None` if they do not, if the memory is not for session starts, or if
     /// the caller may not read their number.
     pub(crate) fn start_overflow(&self, stored: &Memory) -> Option<StartOverflow> {

@@ -57,7 +57,7 @@ pub struct Message {
 
 /// Messages of one conversation, in order.
 pub struct Conversation<'a> {
-    /// Its name, unique among those of the caller.
+    /// Its name, unique for the caller.
     pub thread: String,
     /// The messages.
     pub messages: Vec<Message>,
@@ -70,7 +70,7 @@ pub struct Conversation<'a> {
 pub struct StoredMessages {
     /// The ids of the messages, in order.
     pub ids: Vec<MemoryId>,
-    /// The reason why search by meaning does not find all of them yet, in a sentence; `None` if it
+    /// The reason why search by meaning does not find all messages yet, in a sentence; `None` if it
     /// does.
     pub pending: Option<String>,
 }

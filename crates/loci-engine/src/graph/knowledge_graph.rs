@@ -176,14 +176,14 @@ impl Graph<'_> {
         })
     }
 
-    /// Ends every fact with this triple that has begun by `ended` and whose end is open, or lies
+    /// Ends every fact with this triple that has started by `ended` and whose end is open, or lies
     /// after both `ended` and now, so that past facts stay as they are. Without `ended`, they end
     /// today, at this moment. Returns the ended facts and their new end. If there are more than
     /// [`FACTS_MAX`], it ends the first; a further call ends the next. Durable when it returns.
     ///
     /// # Errors
     /// `not_found` if there is no such fact (also on a repeated call); `invalid_argument`, naming
-    /// `ended`, if all such facts begin after it, and for an invalid name as in
+    /// `ended`, if all such facts start after it, and for an invalid name as in
     /// [`add_fact`](crate::Graph::add_fact); `unavailable` if the store cannot be written.
     pub fn end_facts(
         &self,
@@ -256,7 +256,7 @@ impl Graph<'_> {
     /// Sets the end of one fact, which may be over, and returns it. Durable when it returns.
     ///
     /// # Errors
-    /// `invalid_argument`, naming `ended`, if the fact begins after it; `conflict` if its end
+    /// `invalid_argument`, naming `ended`, if the fact starts after it; `conflict` if its end
     /// changed since it was read; `unavailable` if the store cannot be written.
     pub fn end_fact(&self, fact: &Fact, ended: Period) -> Result<Fact> {
         if fact.valid_from.is_some_and(|from| from.first > ended.last) {
@@ -287,7 +287,7 @@ impl Graph<'_> {
     /// it returns.
     ///
     /// # Errors
-    /// Those of [`add_fact`](crate::Graph::add_fact); `conflict` if the end of the wrong fact
+    /// The errors of [`add_fact`](crate::Graph::add_fact); `conflict` if the end of the wrong fact
     /// changed since it was read, or the right one is noted already.
     pub fn correct_fact(&self, wrong: &Fact, right: NewFact) -> Result<Fact> {
         let right = self.new_fact(right)?;

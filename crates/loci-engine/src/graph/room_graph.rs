@@ -1,6 +1,6 @@
 //! The room graph of this moment: a node for each name of a section (except `general`), and an edge
 //! if one section exists in two collections, or if a tunnel connects two. A section that only names
-//! a type is connected by tunnels alone. Computed from counts of the store, and never stored.
+//! a type is connected only by tunnels. Computed from counts of the store, and never stored.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -142,10 +142,11 @@ impl Graph<'_> {
         Ok(map.walk(start, hops_max.min(HOPS_MAX)))
     }
 
-    /// Returns the nodes that bridge two different collections: those that exist in both, or from
-    /// one to the other of which a tunnel leads; types only by a tunnel. With one collection given,
-    /// those that bridge it and any other; with none, all. Most memories first, then by name; at
-    /// most [`TRAVERSED_MAX`], and the total number. `Some(None)` is the global collection.
+    /// Returns the nodes that bridge two different collections: the ones that exist in both, or
+    /// from one to the other of which a tunnel leads; types only by a tunnel. With one collection
+    /// given, the ones that bridge it and any other; with none, all. Most memories first, then by
+    /// name; at most [`TRAVERSED_MAX`], and the total number. `Some(None)` is the global
+    /// collection.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

@@ -60,12 +60,12 @@ impl Graph<'_> {
     /// creating it again replaces the label, unless that is missing or blank, and the memories of
     /// the ends that name one. Its id is 16 hex digits of the SHA-256 of the two ends in sorted
     /// order (and of the owner, if it is not common). It is common if both locations contain a
-    /// memory that every caller may read at its creation, otherwise its owner's alone; this never
+    /// memory that every caller may read at its creation, otherwise only its owner's; this never
     /// changes. Durable when it returns.
     ///
     /// # Errors
     /// `not_found` if the caller can read nothing in one of the locations (the message names the
-    /// location, since the names of the arguments, such as `source_wing`, are the dialect's), or
+    /// location, because the names of the arguments, e.g. `source_wing`, are the dialect's), or
     /// cannot read the memory of an end; `invalid_argument` if both ends are one location, or the
     /// memory of an end is elsewhere; that or `too_large` for the `label`; `too_large` if the
     /// caller has [`TUNNELS_MAX`] already (callers without a name share that limit); `unavailable`

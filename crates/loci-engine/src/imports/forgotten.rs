@@ -39,7 +39,7 @@ impl Imports<'_> {
             let (mut texts, mut memories) = (Vec::new(), Vec::new());
             for number in numbers {
                 match memory(&records[number]) {
-                    // The file of a note is the truth of it.
+                    // The file of a note is its truth.
                     Some(memory) if memory.kind == NOTE_KIND => {}
                     Some(memory) => memories.push((number, memory)),
                     None if self.stores_again => {}

@@ -18,7 +18,7 @@ use crate::memories::remember::{Remember, check_request, new_memory};
 #[derive(Debug, Clone)]
 pub struct Import {
     /// The memory. `supersedes` is only recorded: the weight of the other memory does not change,
-    /// since that happened in the source system. `compare_in` and `once` are ignored.
+    /// because that happened in the source system. `compare_in` and `once` are ignored.
     pub memory: Remember,
     /// Its id, by which a second import recognises it; a new one if `None`.
     pub id: Option<MemoryId>,
@@ -69,7 +69,7 @@ impl Import {
     }
 }
 
-/// Checks the number of imports, and each of them.
+/// Checks the number of imports, and each import.
 fn check_all(caller: &Caller, imports: &[Import]) -> Result<()> {
     if imports.len() > limits::IMPORT_MEMORIES_MAX {
         let message = format!(

@@ -83,9 +83,9 @@ impl Imports<'_> {
     /// exceeds the limits or cannot be stored is added to `brought`, and the import continues. A
     /// soft-deleted memory does not count as existing, and is removed permanently if a record has
     /// its id. Source files without a machine become files of the engine's machine. A tunnel to a
-    /// missing memory leads to its location. What was forgotten or wiped here is skipped, except by
-    /// [`again`](Self::again). The collection `global`, and one
-    /// with the name of the memory's conversation, become no collection.
+    /// missing memory leads to its location. A record that was forgotten or wiped here is skipped,
+    /// except by [`again`](Self::again). The collection `global`, and one with the name of the
+    /// memory's conversation, become no collection.
     ///
     /// The state of a note file that exists replaces the stored state of one that is missing.
     ///
@@ -104,7 +104,7 @@ impl Imports<'_> {
     }
 
     /// Stores records of another store, as [`import_records`](Self::import_records) does, with the
-    /// vectors that it keeps of them, so that no text is embedded again.
+    /// vectors that it keeps for them, so that no text is embedded again.
     ///
     /// # Errors
     /// As for `import_records`; `unavailable`, too, if the other store cannot be read.
@@ -395,7 +395,7 @@ impl Imports<'_> {
         Ok(tunnel)
     }
 
-    /// Counts a record that was not stored; another process may have stored it meanwhile.
+    /// Counts a record that was not stored; another process may have stored it since.
     fn note_failure(
         &self,
         number: usize,

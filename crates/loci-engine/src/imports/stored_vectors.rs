@@ -42,8 +42,8 @@ impl<'a> StoredVectors<'a> {
         Ok(all)
     }
 
-    /// Adds the vectors of one model to the passages of a memory; returns the changes that add those
-    /// of the other models. A text that is cut otherwise here gets none.
+    /// Adds the vectors of one model to the passages of a memory; returns the changes that add the
+    /// vectors of the other models. A text that is cut otherwise here gets none.
     pub(crate) fn add_to(&self, passages: &mut [Passage], memory: &Memory) -> Result<Vec<Change>> {
         let mut all = self.of_memory(memory)?;
         all.retain(|vectors| vectors.len() == passages.len());

@@ -97,7 +97,7 @@ impl Listings<'_> {
         self.filed_under(&self.browsed(request), request)
     }
 
-    /// Returns the same memories, of this owner alone.
+    /// Returns the same memories, only of this owner.
     ///
     /// # Errors
     /// As for [`browse`](crate::Listings::browse).

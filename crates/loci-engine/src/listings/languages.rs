@@ -14,7 +14,7 @@ const PAGE: usize = 50;
 
 impl Listings<'_> {
     /// Returns the number of the caller's memories in each language, by its ISO 639-1 code: of all
-    /// of them, or of a sample of 1,000 on 20 pages over the time of their last update. Leaves out
+    /// memories, or of a sample of 1,000 on 20 pages over the time of their last update. Leaves out
     /// memories whose language is uncertain.
     ///
     /// # Errors

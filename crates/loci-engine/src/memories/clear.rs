@@ -15,8 +15,9 @@ const PASSES_MAX: usize = 100;
 
 impl Memories<'_> {
     /// Permanently removes the caller's own memories of these collections and of its tool set,
-    /// including unlisted and forgotten ones, but not those written meanwhile; returns their
-    /// number. Not for the tool set of the notes, whose files it ignores. Durable when it returns.
+    /// including unlisted and forgotten ones, but not memories written since the call; returns
+    /// their number. Not for the tool set of the notes, whose files it ignores. Durable when it
+    /// returns.
     ///
     /// # Errors
     /// `forbidden` without the scope `write`; `conflict` if they keep changing meanwhile,

@@ -111,8 +111,8 @@ impl Memories<'_> {
         Ok(all.saturating_sub(forgotten_notes))
     }
 
-    /// Returns the message that a memory was made from, if both match, since the two are deleted
-    /// together; otherwise the memory itself, even if it cannot be read, since a corrupt one is
+    /// Returns the message that a memory was made from, if both match, because the two are deleted
+    /// together; otherwise the memory itself, even if it cannot be read, because a corrupt one is
     /// deleted, too.
     fn message_behind(&self, filter: &Filter, id: &MemoryId) -> MemoryId {
         let passing = |id: &MemoryId| self.store.get_all(filter, slice::from_ref(id)).ok()?.pop();

@@ -16,10 +16,10 @@ const PASSES_MAX: usize = 100;
 /// The result of [`forget_text`](Memories::forget_text): the other memories with the same text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Forgetting {
-    /// Those that were made from files, such as the copy of a message in the transcript of a fork,
-    /// and were removed with it.
+    /// The memories that were made from files, e.g. the copy of a message in the transcript of a
+    /// fork, and were removed with it.
     pub copies: u64,
-    /// Those that stay: they were filed by hand, or belong to others.
+    /// The memories that stay: they were filed by hand, or belong to others.
     pub equal: u64,
 }
 

@@ -45,11 +45,11 @@ pub struct Conditions {
 /// The memories that match some conditions.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Matching {
-    /// The number of those that the caller may change.
+    /// The number of memories that the caller may change.
     pub memories: u64,
     /// The first of these, last updated first.
     pub first: Vec<Memory>,
-    /// The number of those that belong to others, so that the caller can only read them.
+    /// The number of memories that belong to others, so that the caller can only read them.
     pub of_others: u64,
 }
 
@@ -58,7 +58,7 @@ pub struct Matching {
 pub struct Marked {
     /// The number of memories that were changed.
     pub memories: u64,
-    /// The number of those that belong to others, and stay as they were.
+    /// The number of memories that belong to others, and stay as they were.
     pub of_others: u64,
     /// The number of other memories in sight with the texts of forgotten ones, which stay; 0 for
     /// taking it back.
@@ -88,7 +88,7 @@ impl Equals {
         }
     }
 
-    /// Returns true if the texts are enough for one search; the next ones begin another.
+    /// Returns true if the texts are enough for one search; the next ones start another.
     fn is_full(&mut self) -> bool {
         let is_full = self.texts.len() >= COMPARED_TEXTS || self.bytes >= COMPARED_BYTES;
         if is_full {
@@ -100,7 +100,7 @@ impl Equals {
 
 impl Memories<'_> {
     /// Returns the number of memories that [`forget_where`](crate::Memories::forget_where) would
-    /// forget, and at most `limit` of them.
+    /// forget, and at most `limit` memories.
     ///
     /// # Errors
     /// `invalid_argument` without any condition, or for the tags; `unavailable` if the store cannot
@@ -117,8 +117,8 @@ impl Memories<'_> {
         self.count_matching(which, Forgotten::Only, limit)
     }
 
-    /// [Forgets](crate::Memories::forget_softly) all memories that match. Those of others that the
-    /// caller can only read stay, and so do notes whose files cannot be changed. Changes 256
+    /// [Forgets](crate::Memories::forget_softly) all memories that match. Memories of others that
+    /// the caller can only read stay, and so do notes whose files cannot be changed. Changes 256
     /// memories at a time, and is durable when it returns.
     ///
     /// # Errors
@@ -197,14 +197,14 @@ impl Memories<'_> {
             }
             match self.mark_together(&own, forgotten_at) {
                 Ok(()) => marked.memories += own.len() as u64,
-                // Another writer changed one of them meanwhile.
+                // Another writer changed one memory since.
                 Err(error) if error.code == ErrorCode::Conflict => alone.extend(own),
                 Err(error) => return Err(error),
             }
             for Memory { id, .. } in alone {
                 match self.mark(&id, forgotten_at) {
                     Ok((_, is_changed)) => marked.memories += u64::from(is_changed),
-                    // It was deleted meanwhile, or belongs to another one now.
+                    // It was deleted since, or belongs to another one now.
                     Err(error)
                         if [ErrorCode::NotFound, ErrorCode::Forbidden].contains(&error.code) => {}
                     Err(error)
@@ -234,7 +234,7 @@ impl Memories<'_> {
     /// transaction.
     ///
     /// # Errors
-    /// `conflict` if another writer changed one of them, or one is a note by now: nothing was
+    /// `conflict` if another writer changed one memory, or one is a note by now: nothing was
     /// changed then.
     fn mark_together(&self, memories: &[Memory], forgotten_at: Option<Timestamp>) -> Result<()> {
         let mut changes: Vec<Change> = Vec::with_capacity(memories.len());

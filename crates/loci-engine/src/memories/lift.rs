@@ -49,8 +49,9 @@ impl Memories<'_> {
     }
 
     /// Lifts what holds against the texts of all memories that were removed for good and match.
-    /// Tombstones know files and times alone: a condition on sections, tags or the time of storing
-    /// matches none, and one on collections matches the tombstones of files that were read into them.
+    /// Tombstones know only files and times: a condition on sections, tags or the time of storing
+    /// matches none, and one on collections matches the tombstones of files that were read into
+    /// them.
     ///
     /// # Errors
     /// `forbidden` without the scope `admin`; `unavailable` if the store cannot be written.
@@ -148,7 +149,7 @@ impl Memories<'_> {
         })
     }
 
-    /// Has those of the files that have one of these hashes read again; returns their number.
+    /// Has the files that have one of these hashes read again; returns their number.
     fn read_anew(
         &self,
         files: Vec<SourceFile>,

@@ -48,10 +48,11 @@ impl Refile {
 }
 
 impl Memories<'_> {
-    /// Changes a memory's text, location, tags and delivery in one step; its id and kind stay. A new
-    /// text removes the summary and sets `updated_at`; a new location or delivery alone leaves terms
-    /// and vectors as they are. The text of a note changes in its file, and so do its tags. An [unlisted](Tier::Unlisted) memory keeps its
-    /// location. Durable when it returns; writes nothing if nothing changes.
+    /// Changes a memory's text, location, tags and delivery in one step; its id and kind stay. A
+    /// new text removes the summary and sets `updated_at`; a new location or delivery by itself
+    /// leaves terms and vectors as they are. The text of a note changes in its file, and so do its
+    /// tags. An [unlisted](Tier::Unlisted) memory keeps its location. Durable when it returns;
+    /// writes nothing if nothing changes.
     ///
     /// # Errors
     /// As for [`update`](crate::Memories::update); `invalid_argument` for an invalid name of a

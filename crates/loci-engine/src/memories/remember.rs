@@ -99,7 +99,7 @@ pub struct SimilarQuery {
 pub enum Embedding {
     /// It finds the memory.
     Done,
-    /// Words alone find it until the background has embedded it, for this reason.
+    /// Only words find it until the background has embedded it, for this reason.
     Pending(String),
 }
 
@@ -124,7 +124,7 @@ pub struct Remembered {
     pub contradicted: Vec<Similar>,
     /// Reports whether search by meaning finds it already.
     pub embedding: Embedding,
-    /// Present if sessions that begin with it have more to begin with than a host shows.
+    /// Present if sessions that start with it have more to start with than a host shows.
     pub start_overflow: Option<StartOverflow>,
 }
 
@@ -297,7 +297,8 @@ pub(crate) fn new_memory(caller: &Caller, request: Remember, now: Timestamp) -> 
     }
 }
 
-/// Returns the condition of a write of this memory: its owner's data was not wiped meanwhile.
+/// Returns the condition of a write of this memory: its owner's data was not wiped since the call
+/// started.
 pub(crate) fn not_wiped(memory: &Memory, since: u64) -> Option<Change> {
     let origin = memory.origin.clone();
     memory.owner.clone().map(|owner| Change::NotWiped {

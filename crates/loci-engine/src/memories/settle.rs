@@ -10,7 +10,7 @@ use crate::notes::not_note;
 /// The most memories of a chain of replacements that are followed.
 const CHAIN_MAX: usize = 100;
 
-/// How [`settle`](crate::Memories::settle) decided, which
+/// The decision of [`settle`](crate::Memories::settle), which
 /// [`unsettle`](crate::Memories::unsettle) takes back.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Settled {
@@ -26,8 +26,8 @@ pub enum Settled {
 impl Memories<'_> {
     /// Decides that one memory holds and another one does not: the one that is kept supersedes the
     /// other, whose weight falls as with [`remember`](crate::Memories::remember). If that cannot be
-    /// (one of them is a note, whose file does not say it; the caller may not change the kept one;
-    /// it supersedes a third one already, or the two are of different tiers or of one chain), the
+    /// (one is a note, whose file does not say it; the caller may not change the kept one; it
+    /// supersedes a third one already, or the two are of different tiers or of one chain), the
     /// other one is [forgotten](crate::Memories::forget_softly). Durable when it returns.
     ///
     /// # Errors
@@ -107,7 +107,7 @@ impl Memories<'_> {
         if self.notes.is_note(keeper)? || self.notes.is_note(replaced)? {
             return Ok(false);
         }
-        // A circle of replacements would leave none of them in use.
+        // A circle of replacements would leave no memory in use.
         let mut next = replaced.supersedes.clone();
         for _ in 0..CHAIN_MAX {
             let Some(id) = next else { return Ok(true) };

@@ -101,7 +101,7 @@ impl Memories<'_> {
             .without_hidden(self.access.readable_among(id, forgotten)?)
     }
 
-    /// Returns those of the memories with these ids that [`show_among`](crate::Memories::show_among)
+    /// Returns the memories with these ids that [`show_among`](crate::Memories::show_among)
     /// returns, in the order of the ids, by one read of the store.
     ///
     /// # Errors
@@ -112,7 +112,7 @@ impl Memories<'_> {
         Ok(found)
     }
 
-    /// Returns the same for these tiers alone, which can include messages of conversations.
+    /// Returns the same only for these tiers, which can include messages of conversations.
     ///
     /// # Errors
     /// As for [`show`](crate::Memories::show).

@@ -21,8 +21,8 @@ impl Memories<'_> {
     /// # Errors
     /// `invalid_argument` or `too_large` for the content, `invalid_argument` for making a common
     /// memory private; `not_found` if the caller can read no such memory, `forbidden` if it may
-    /// only read it; `conflict` if it is a note whose text another writer changed meanwhile, or
-    /// whose file cannot be rewritten; `unavailable` if the store or the folder of notes cannot be
+    /// only read it; `conflict` if it is a note whose text another writer changed since, or whose
+    /// file cannot be rewritten; `unavailable` if the store or the folder of notes cannot be
     /// written.
     pub fn update(
         &self,

@@ -190,7 +190,7 @@ impl Notes<'_> {
         };
         let (mut note, mut failure) = attempt(true);
         if is_conflict(&failure) {
-            // Another process may have changed it meanwhile.
+            // Another process may have changed it since.
             (note, failure) = attempt(true);
         }
         if is_conflict(&failure) && self.is_wiped(&note, since) {
@@ -244,8 +244,7 @@ impl Notes<'_> {
                 let written = read.content.as_ref().map(|content| &content.note);
                 if written.is_some_and(|written| self.is_key_alive(written)) {
                     if written.is_some_and(|written| says(written) == says(&note)) {
-                        // A reconciliation may have indexed it meanwhile, perhaps under another
-                        // name.
+                        // A reconciliation may have indexed it since, perhaps under another name.
                         self.reconcile_folder(folder, Extent::Everything, Some(&path))?;
                         return Ok((path, read));
                     }
@@ -338,7 +337,7 @@ impl<'a> Written<'a> {
             .id
             .clone()
             .ok_or_else(|| Error::internal("a note was written without its id"))?;
-        // The next reconciliation reads it again, for its links and those of others to it.
+        // The next reconciliation reads it again, for its links and the links of others to it.
         let (is_settled, links) = (false, Vec::new());
         let memory = Some(id.clone());
         let row = NoteFile {

@@ -19,18 +19,18 @@ fn cannot_change(reason: &str) -> Error {
     )
 }
 
-/// Returns the precondition for a change of a memory in the store alone; `None` in spaces without
+/// Returns the precondition for a change of a memory only in the store; `None` in spaces without
 /// notes.
 pub(crate) fn not_note(space: &Space, id: &MemoryId) -> Option<Change> {
     (*space == Space::default()).then(|| Change::NotNote { id: id.clone() })
 }
 
 /// Returns the result of `in_file` for a memory that is a note, or of `in_store` for another one.
-/// Each returns `None` in the other case, since any memory may become a note, or stop being one,
-/// meanwhile.
+/// Each returns `None` in the other case, because any memory may become a note, or stop being one,
+/// in between.
 ///
 /// # Errors
-/// Those of both; `conflict` if the memory keeps switching.
+/// The errors of both; `conflict` if the memory keeps switching.
 pub(crate) fn in_file_or_store<T>(
     mut in_file: impl FnMut() -> Result<Option<T>>,
     mut in_store: impl FnMut() -> Result<Option<T>>,
@@ -50,7 +50,7 @@ pub(crate) fn in_file_or_store<T>(
 
 impl Notes<'_> {
     /// Returns true if a memory that was read is a note. It takes the memory rather than an id,
-    /// since a file that is indexed meanwhile would change the answer.
+    /// because a file that is indexed in between would change the answer.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -64,7 +64,7 @@ impl Notes<'_> {
     /// is a note.
     ///
     /// # Errors
-    /// Those of [`writable_among`](crate::access::Access::writable_among) and of `change`;
+    /// The errors of [`writable_among`](crate::access::Access::writable_among) and of `change`;
     /// `unavailable` if the store cannot be written.
     pub(crate) fn change_in_store<T>(
         &self,
@@ -94,7 +94,7 @@ impl Notes<'_> {
     /// something to write. Returns `None` if the memory is not a note.
     ///
     /// # Errors
-    /// Those of [`writable_among`](crate::access::Access::writable_among) and of `change`;
+    /// The errors of [`writable_among`](crate::access::Access::writable_among) and of `change`;
     /// `conflict` if the file cannot be rewritten, or changes too often; `unavailable` if the store
     /// or the folder cannot be written, or the folder is away.
     pub(crate) fn change(
@@ -214,7 +214,7 @@ impl Notes<'_> {
     }
 
     /// Forgets the caller's notes that match and are not forgotten yet. Returns their number, and
-    /// those that cannot be changed now with their errors. Their files stay.
+    /// the ones that cannot be changed now with their errors. Their files stay.
     ///
     /// # Errors
     /// As for [`forget_softly`](crate::Memories::forget_softly), but not for a single file; notes
@@ -239,7 +239,7 @@ impl Notes<'_> {
         {
             match self.forget(&id) {
                 Ok(note) => forgotten += usize::from(note.is_some()),
-                // Its file was removed meanwhile.
+                // Its file was removed since.
                 Err(error) if error.code == ErrorCode::NotFound => {}
                 Err(error)
                     if error.code == ErrorCode::Conflict || self.has_unreadable_file(&id)? =>

@@ -66,7 +66,7 @@ impl Reading {
         self.row.memory.as_ref().filter(|_| self.content.is_some())
     }
 
-    /// Gives it another memory, since its id is taken.
+    /// Gives it another memory, because its id is taken.
     fn part(&mut self) {
         self.row.memory = Some(self.left.take().unwrap_or_else(new_id));
         self.row.says_id = false;
@@ -262,7 +262,7 @@ fn title(note: &Note, path: &str) -> String {
         .unwrap_or_else(|| NOTE_KIND.to_owned())
 }
 
-/// Returns the tags of the frontmatter and those of the text, up to the limit of a memory.
+/// Returns the tags of the frontmatter and the tags of the text, up to the limit of a memory.
 fn tags(content: &NoteContent) -> Vec<String> {
     let mut tags: Vec<String> = Vec::new();
     for tag in content.note.tags.iter().chain(&content.text_tags) {
@@ -529,7 +529,7 @@ impl Notes<'_> {
         self.commit_notes(in_parallel(readings, changes_of)?)
     }
 
-    /// Links notes to those that their texts name.
+    /// Links notes to the notes that their texts name.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.

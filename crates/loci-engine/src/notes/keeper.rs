@@ -1,5 +1,5 @@
 //! The machine that keeps the notes of a store which several machines share: its folder is theirs,
-//! and it alone changes them.
+//! and only it changes them.
 
 use loci_core::{Error, NoteLock, Result, Timestamp};
 

@@ -60,8 +60,8 @@ impl<'a> Names<'a> {
 
     /// Returns the note that a link in the file with the key `from` names: the one at this path,
     /// relative to the top or to the folder of the file; otherwise the first one whose path ends
-    /// with it; otherwise the first one whose file name has the same words, such as one that was
-    /// made from the title; otherwise the first one with that other name.
+    /// with it; otherwise the first one whose file name has the same words, e.g. one that was made
+    /// from the title; otherwise the first one with that other name.
     pub(super) fn meaning(&self, from: &str, link: &str) -> Meaning<'a> {
         let alias = alias_key(link);
         let link = name_key(link.trim());

@@ -17,7 +17,7 @@ const SHARED_MIN: f64 = 0.6;
 impl Notes<'_> {
     /// Returns the notes without another problem that may be other versions of notes beside them: a
     /// name as sync clients make it, but people too, and the same title or most of the words. Two
-    /// notes that each say an id of their own are none, such as two that agents wrote under one
+    /// notes that each say an id of their own do not count, e.g. two that agents wrote under one
     /// title.
     ///
     /// # Errors

@@ -7,8 +7,8 @@ use crate::notes::{Extent, Notes, Reconciled};
 impl Notes<'_> {
     /// Compares every file of the folder of notes with the index, reads those whose size or time
     /// has changed, and brings the index up to date. Does nothing without such a folder. One
-    /// process at a time does this, and no note is written meanwhile. A folder that is missing, or
-    /// another one in which no file matches the index (by more than its name), counts as away:
+    /// process at a time does this, and no note is written while it runs. A folder that is missing,
+    /// or another one in which no file matches the index (by more than its name), counts as away:
     /// everything stays.
     ///
     /// # Errors

@@ -19,12 +19,12 @@ use identity::Identity;
 const INDEX_BATCH_MAX: usize = 256;
 /// Bytes of files that one transaction indexes, except for a single larger file.
 const INDEX_BATCH_BYTES: u64 = 8 << 20;
-/// Notes whose links one transaction changes; each of them is read as a whole.
+/// Notes whose links one transaction changes; each note is read as a whole.
 const LINK_BATCH_MAX: usize = 64;
 /// Seconds for which the row of a missing file is kept (400 days).
 const MISSING_SECONDS: i64 = 400 * 86_400;
-/// Seconds after which a new file with the content of a missing one is another note, since only the
-/// text is the same.
+/// Seconds after which a new file with the content of a missing one is another note, because only
+/// the text is the same.
 const MOVED_SECONDS: i64 = 600;
 
 /// The extent of a reconciliation.
@@ -209,7 +209,7 @@ impl Reconciliation<'_> {
             self.waiting.remove(&path);
             match self.folder.files.read(&path) {
                 Ok(Some(read)) => self.apply_read(path, read),
-                // The file was removed meanwhile: the next pass finds it missing.
+                // The file was removed since: the next pass finds it missing.
                 Ok(None) => {}
                 Err(error) => tracing::warn!(%error, "a note cannot be read"),
             }

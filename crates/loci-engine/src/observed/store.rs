@@ -87,7 +87,7 @@ fn work_of(lease: &str) -> LeasedWork {
     }
 }
 
-/// Implements methods of the store by those of the observed one.
+/// Implements methods of the store by the methods of the observed one.
 macro_rules! observed {
     ($(fn $name:ident(&self $(, $argument:ident: $type:ty)* $(,)?) -> $result:ty;)+) => {
         $(fn $name(&self $(, $argument: $type)*) -> $result {

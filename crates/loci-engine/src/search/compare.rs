@@ -1,4 +1,4 @@
-//! The comparison of a new memory with those that it repeats or contradicts.
+//! The comparison of a new memory with the ones that it repeats or contradicts.
 
 use std::collections::HashMap;
 
@@ -46,7 +46,7 @@ pub(super) struct Near {
     version: u64,
     /// Each with its highest cosine similarity to a passage of the text.
     pub(super) cosines: HashMap<MemoryId, Option<f32>>,
-    /// The first of them by id.
+    /// The first one by id.
     pub(super) first: Vec<Memory>,
     /// The ids of the others, in order.
     pub(super) unread: Vec<MemoryId>,

@@ -37,8 +37,8 @@ impl Search<'_> {
     /// Returns long-term memories that are near duplicates of the text. For a text of several
     /// passages, the similarity is the mean over its passages of each one's best match in a memory,
     /// so that a beginning which many texts share does not make them duplicates. An identical text
-    /// is also found by its words, since it may not be embedded yet; without a model, only that is
-    /// found. Stores nothing.
+    /// is also found by its words, because it may not be embedded yet; without a model, only that
+    /// is found. Stores nothing.
     ///
     /// # Errors
     /// `invalid_argument` or `too_large` for the text (argument `content`); `unavailable` if the
@@ -138,7 +138,7 @@ impl Search<'_> {
         near.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         near.truncate(query.limit);
         let ids: Vec<MemoryId> = near.iter().map(|(id, _)| id.clone()).collect();
-        // A memory that was removed meanwhile is missing, so memories are matched by id.
+        // A memory that was removed since is missing, so memories are matched by id.
         let similar = self
             .store
             .get_all(filter, &ids)?
@@ -156,8 +156,8 @@ impl Search<'_> {
         Ok((similar.collect(), without_vector))
     }
 
-    /// Returns the memories with an identical text among those that its first words find, and true
-    /// if it has any words.
+    /// Returns the memories with an identical text among the ones that its first words find, and
+    /// true if it has any words.
     fn same_by_words(&self, filter: &Filter, content: &str) -> Result<(Vec<Similar>, bool)> {
         let words = content.trim_start();
         let words = &words[..words.floor_char_boundary(WORDS_BYTES_MAX)];

@@ -38,13 +38,13 @@ struct Holders {
     candidates: Candidates,
     /// The candidates that match, each with the number of its matches.
     held: HashMap<MemoryId, usize>,
-    /// True if more of them may exist that were not examined.
+    /// True if more may exist that were not examined.
     is_cut: bool,
 }
 
 impl Search<'_> {
-    /// Returns the candidates that contain the query's quotations word for word, with these; if
-    /// there are none, the candidates of the whole query. Adds a notice if the quotations were not
+    /// Returns the candidates that contain the query's quotations word for word, with these;
+    /// without such, the candidates of the whole query. Adds a notice if the quotations were not
     /// found, or not everywhere looked for.
     pub(super) fn quoting(
         &self,
@@ -83,9 +83,9 @@ impl Search<'_> {
         Ok(((pool.find)(&[], wanted)?, None))
     }
 
-    /// Returns the candidates for a literal match, and those that match and were not returned
+    /// Returns the candidates for a literal match, and the ones that match and were not returned
     /// before. The index knows which texts have all the terms; the order of the terms and the signs
-    /// between them are known from the text alone.
+    /// between them are known only from the text.
     fn holders(
         &self,
         pool: &Pool<'_>,

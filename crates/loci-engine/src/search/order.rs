@@ -110,7 +110,7 @@ fn ranks(
     ranks
 }
 
-/// A memory made from a message goes before that message, since it holds more; otherwise by id.
+/// A memory made from a message goes before that message, because it holds more; otherwise by id.
 fn among_equals(
     left: (&MemoryId, &Option<MemoryId>),
     right: (&MemoryId, &Option<MemoryId>),
@@ -121,10 +121,10 @@ fn among_equals(
         .then_with(|| left.0.cmp(right.0))
 }
 
-/// Sorts the candidates, best first. Removes those that were returned before, those that pair with
-/// them, and the lower-ranked one of each pair of a memory and its source. Raises each score to at
-/// least that of the next result, so that identifiers keep the scores in order. Also returns the
-/// candidates that were returned before.
+/// Sorts the candidates, best first. Removes the ones that were returned before, the ones that pair
+/// with them, and the lower-ranked one of each pair of a memory and its source. Raises each score
+/// to at least that of the next result, so that identifiers keep the scores in order. Also returns
+/// the candidates that were returned before.
 pub(super) fn in_order(
     ranked: Vec<Ranked>,
     paging: Option<&Paging<'_>>,

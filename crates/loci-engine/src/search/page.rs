@@ -157,11 +157,11 @@ fn cut<const BYTES: usize>(hash: Hmac<Sha256>) -> [u8; BYTES] {
 }
 
 impl Search<'_> {
-    /// Returns the results after those of the earlier pages: none twice and none left out, even if
-    /// other data changed meanwhile, unless `degraded` gives a reason. Long texts show the passages
-    /// that answer. A page ends where its budget ends, so it can have fewer results than requested,
-    /// but at least one. Scores are comparable from page to page. If the query quotes something,
-    /// either all pages contain it word for word or none does.
+    /// Returns the results after the earlier pages: none twice and none left out, even if other
+    /// data changed since, unless `degraded` gives a reason. Long texts show the passages that
+    /// answer. A page ends where its budget ends, so it can have fewer results than requested, but
+    /// at least one. Scores are comparable from page to page. If the query quotes something, either
+    /// all pages contain it word for word or none does.
     ///
     /// # Errors
     /// `invalid_argument` for a blank query or a cursor of another search or caller; `too_large`

@@ -27,7 +27,7 @@ pub enum PairRelation {
 /// Two memories that contradict or repeat each other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pair {
-    /// The place of the newer one among those that were compared.
+    /// The place of the newer one among the compared ones.
     pub index: usize,
     /// The newer one.
     pub newer: Memory,
@@ -45,7 +45,7 @@ pub struct Pairs {
     /// In the order of the newer ones, each with its clearest contradictions, then its nearest
     /// duplicates.
     pub pairs: Vec<Pair>,
-    /// Why the texts were compared by their words alone, in a sentence; `None` if they were not.
+    /// Why the texts were compared only by their words, in a sentence; `None` if they were not.
     pub degraded: Option<String>,
 }
 

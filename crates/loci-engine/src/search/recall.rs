@@ -74,7 +74,7 @@ pub struct Hit {
     /// The memory, with the accesses before this search if accesses count. Its content is cut if
     /// there is a `length`.
     pub memory: Memory,
-    /// The number of characters of the whole content, if not all of it is shown.
+    /// The number of characters of the whole content, if it is not shown as a whole.
     pub length: Option<usize>,
     /// Its score by the caller's ranking.
     pub score: f64,
@@ -131,7 +131,7 @@ struct Lacking {
     question: QueryVector,
     /// The candidates that were ranked.
     candidates: usize,
-    /// The number of them without a vector of the question's model.
+    /// The number of passages without a vector of the question's model.
     without_vector: usize,
 }
 
@@ -164,7 +164,7 @@ impl Ranking {
 }
 
 impl Search<'_> {
-    /// Returns the best memories for a question among those that the caller may read, with their
+    /// Returns the best memories for a question among the ones that the caller may read, with their
     /// whole texts. Leaves out memories that a live one supersedes, and the lower-ranked one of a
     /// message and the memory made from it. Equal texts are one result.
     ///
@@ -176,8 +176,8 @@ impl Search<'_> {
     }
 
     /// Returns the candidates in the caller's ranking for so many results, without the results of
-    /// earlier pages. In a paged search the score is the same on every page, and ties go by id
-    /// alone.
+    /// earlier pages. In a paged search the score is the same on every page, and ties go only by
+    /// id.
     ///
     /// # Errors
     /// As for [`recall`](crate::Search::recall).

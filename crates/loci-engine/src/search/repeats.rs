@@ -82,7 +82,7 @@ impl Search<'_> {
 
     /// Adds some of the next results, up to `limit` in total. A memory with the text of an earlier
     /// result is counted with that result, or left out if the earlier pages had it. Reads a few at
-    /// a time; skips those that another process removed meanwhile.
+    /// a time; skips the ones that another process removed since.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

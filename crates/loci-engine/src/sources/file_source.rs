@@ -143,7 +143,7 @@ pub struct SourceFiled {
     pub kept: u64,
     /// Parts that were filed before and are removed.
     pub removed: u64,
-    /// Parts that are not filed, since their texts were forgotten.
+    /// Parts that are not filed, because their texts were forgotten.
     pub forgotten: u64,
 }
 
@@ -164,8 +164,8 @@ impl Sources<'_> {
     /// writes nothing if nothing changes.
     ///
     /// # Errors
-    /// `conflict` if another process read the file meanwhile (read its state again), or the
-    /// caller's data was wiped; `invalid_argument` or `too_large` for a part beyond the limits;
+    /// `conflict` if another process read the file since (read its state again), or the caller's
+    /// data was wiped; `invalid_argument` or `too_large` for a part beyond the limits;
     /// `unavailable` if the store cannot be written.
     pub fn file_source(&self, id_of: SourceId<'_>, read: ReadSource) -> Result<SourceFiled> {
         let outcome = self.file_sources(id_of, vec![read])?.pop();
@@ -197,7 +197,7 @@ impl Sources<'_> {
         Ok(Filing::new(self, id_of)?.plan(read, 0)?.filed(read))
     }
 
-    /// Returns those of the ids that memories have which the caller may read, forgotten ones too.
+    /// Returns the ids of memories that the caller may read, forgotten ones too.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -210,11 +210,11 @@ impl Sources<'_> {
         Ok(known.into_iter().map(|(id, _)| id).collect())
     }
 
-    /// Records the new state of a file, such as another modification time; its memories stay as
-    /// they are.
+    /// Records the new state of a file, e.g. another modification time; its memories stay as they
+    /// are.
     ///
     /// # Errors
-    /// `conflict` if another process read the file meanwhile; `unavailable` if the store cannot be
+    /// `conflict` if another process read the file since; `unavailable` if the store cannot be
     /// written.
     pub fn note_source(&self, before: &SourceFile, file: SourceFile) -> Result<()> {
         let put = Change::PutSourceFile {

@@ -52,13 +52,13 @@ pub struct StaleMemory {
 type Named<'a> = (&'a Memory, String, Option<&'a str>);
 
 impl Sources<'_> {
-    /// Returns those of the memories whose files on this machine are gone, excluded or changed: the
-    /// file that a memory was made from, and the files that it cites by absolute paths, or by paths
+    /// Returns the memories whose files on this machine are gone, excluded or changed: the file
+    /// that a memory was made from, and the files that it cites by absolute paths, or by paths
     /// below the folder of a project from which its collection, or it itself, was made. Only files
     /// that were [read](crate::Sources::file_source) before are looked at, in the folders of their
-    /// projects, and none of them is read: a file counts as changed if the citation is pinned to a
-    /// SHA-256 hash other than that of the last reading. A project whose folder is not there is
-    /// left out, as if its drive were not mounted.
+    /// projects, and no file is read: one counts as changed if the citation is pinned to a SHA-256
+    /// hash other than that of the last reading. A project whose folder is not there is left out,
+    /// as if its drive were not mounted.
     ///
     /// # Errors
     /// `unavailable` if the store or the rules of a project cannot be read.

@@ -42,7 +42,7 @@ struct Stale<'a> {
 /// The result of a sync. The five classes add up to `scanned`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Synced {
-    /// Memories that were checked: those that the caller may read.
+    /// Memories that were checked: the ones that the caller may read.
     pub scanned: u64,
     /// Memories whose file belongs to its project, or that
     /// [outlive](loci_core::SourceFile::is_whole) it.
@@ -89,7 +89,7 @@ impl Sources<'_> {
                 "must be the absolute path of a folder, without `..`",
             ));
         }
-        // Removes redundant parts of the path, such as a slash at the end.
+        // Removes redundant parts of the path, e.g. a slash at the end.
         let root = root.and_then(|root| Path::new(root).components().as_path().to_str());
         let filter = Filter {
             collections: request.collections.clone(),
@@ -181,7 +181,7 @@ impl Sources<'_> {
     }
 
     /// Groups the files by the folder of their project. Adds files that have a state but no
-    /// memories, and removes those that their memories outlive.
+    /// memories, and removes the ones that their memories outlive.
     fn roots(
         &self,
         filter: &Filter,

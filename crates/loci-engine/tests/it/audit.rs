@@ -372,7 +372,7 @@ fn a_flush_ends_at_the_first_write_that_fails() {
     assert_eq!(engine.audit().buffered(), 2);
 }
 
-/// A wipe also covers entries that no process has written yet, unless the call began after it.
+/// A wipe also covers entries that no process has written yet, unless the call started after it.
 #[test]
 fn a_wipe_takes_the_notes_of_earlier_calls_alone() {
     let clock = Arc::new(FixedClock::default());

@@ -1,4 +1,4 @@
-//! Tests of the authors whose directives a session begins with, and of the separation of other
+//! Tests of the authors whose directives a session starts with, and of the separation of other
 //! texts.
 
 use loci_core::{Caller, Delivery, ErrorCode, Visibility, limits};

@@ -392,7 +392,7 @@ fn what_says_nothing_of_the_phase_is_no_part_of_it() {
     assert_eq!((found.dropped, found.left_out.len()), (0, 0));
 }
 
-/// A note that alone is too long.
+/// A note that is too long by itself.
 #[test]
 fn a_long_note_is_there_with_its_best_passages() {
     let engine = engine().with_phases(phases());
@@ -620,7 +620,7 @@ fn a_bundle_never_has_more_tokens_than_its_budget() {
                     .unwrap_or_else(|| panic!("seed {seed}: {text}"));
                 rest = &rest[begin + text.len()..];
             }
-            // A memory that is left out has a lower score, or is too large alone.
+            // A memory that is left out has a lower score, or is too large by itself.
             let included: BTreeSet<_> = found.included.iter().map(|bundled| &bundled.id).collect();
             let least = found
                 .included

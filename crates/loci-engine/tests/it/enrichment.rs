@@ -153,7 +153,7 @@ fn put(store: &NaiveStore, mut memory: Memory) {
 
 #[test]
 fn a_repetition_reinforces_and_a_relative_is_linked() {
-    // The cosines of the test model are those of word counts: of nine words, eight, seven and six
+    // The cosines of the test model are cosines of word counts: of nine words, eight, seven and six
     // are shared.
     let same = "I always drink green tea with lemon at four";
     let near = "I always drink green tea with lemon at five";
@@ -222,7 +222,7 @@ fn the_three_nearest_are_linked_nearest_first_and_the_nearest_gains() {
     ]
     .map(|content| {
         let id = shop.say(&[content]).pop().unwrap();
-        // None of them has links to the others.
+        // No one has links to the others.
         let memory = Memory {
             weight: 0.5,
             enrichment: Some(EnrichmentStatus::Completed),
@@ -484,7 +484,7 @@ fn a_lease_that_ran_out_settles_nothing() {
 fn engines_at_once_do_each_job_once() {
     const JOBS: usize = 40;
     let shop = Shop::new();
-    // No two of them share a word.
+    // No two share a word.
     let text = |number: usize| {
         (0..8)
             .map(|word| format!("word{word}of{number}"))

@@ -306,7 +306,7 @@ fn a_result_of_a_file_is_the_part_that_answers() {
         content.len()
     );
     assert_eq!(of_file[0].length, Some(content.chars().count()));
-    // Verbatim, and its lines are those of the file.
+    // Verbatim, and its lines are the file's.
     let lines: Vec<&str> = content.lines().collect();
     let (first, last) = attributes[loci_core::LINES].split_once('-').unwrap();
     let (first, last): (usize, usize) = (first.parse().unwrap(), last.parse().unwrap());

@@ -313,7 +313,7 @@ fn an_ended_fact_is_over_at_once_and_ended_once() {
         .end_facts(["Max", "loves", "Coffee"], None)
         .unwrap_err();
     assert_eq!(error.code, ErrorCode::NotFound);
-    // A past fact may begin again, and both are reported.
+    // A past fact may start again, and both are reported.
     let again = added(
         &engine,
         relate(MAX_LOVES, Some(moment(clock.now().microseconds())), None),
@@ -790,7 +790,7 @@ fn a_race_adds_one_fact_and_ends_it_once() {
 fn the_same_fact_is_found_among_more_than_a_reply_has() {
     let Bench { engine, store, .. } = bench();
     let first = added(&engine, relate(MAX_LOVES, Some(day(0)), Some(day(9))));
-    // All of them hold when the same one ends.
+    // All facts hold when the same one ends.
     let others = (0..=limits::FACTS_MAX as i64).map(|number| Fact {
         id: number.to_string(),
         valid_from: Some(moment(-number - 1)),

@@ -259,8 +259,8 @@ fn a_note_comes_back_in_its_file() {
     assert_eq!(found(&vault.engine, &ann(), "honey"), [id]);
 }
 
-/// Each condition alone and all together select the same before and after the forgetting, and what
-/// was forgotten before stays forgotten.
+/// Each condition by itself and all together select the same before and after the forgetting, and
+/// what was forgotten before stays forgotten.
 #[test]
 fn conditions_select_what_is_forgotten_and_what_comes_back() {
     let rows: [(&str, Conditions, &[&str]); 8] = [

@@ -203,7 +203,7 @@ fn holding(engine: &Engine, owner: &Caller, visibility: Visibility) -> (MemoryId
     )
 }
 
-/// It may have been made for a token with other rights: then the work is done for this one alone.
+/// It may have been made for a token with other rights: then the work is done only for this one.
 #[test]
 fn an_answer_with_what_this_token_may_not_read_is_not_given() {
     let Bench {
@@ -600,7 +600,7 @@ fn a_wipe_takes_answers_and_what_was_under_way() {
     }
 }
 
-/// The locks of memories are separate from those of keys.
+/// The locks of memories are separate from the locks of keys.
 #[test]
 fn the_work_may_change_memories() {
     let engine = engine();

@@ -248,7 +248,7 @@ fn what_was_archived_comes_back_as_it_was() {
         .unwrap();
     assert_eq!(counted(&brought), (14, 0, vec![]));
     assert_eq!(archive(&*store), all);
-    // A second import finds all of them.
+    // A second import finds all records.
     engine
         .system(&Caller::local())
         .imports()

@@ -1,4 +1,4 @@
-//! Tests of several machines that share a store: each works with its own files alone, also where
+//! Tests of several machines that share a store: each works only with its own files, also where
 //! another machine has files at the same paths.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ fn two_machines() -> [Mine; 2] {
 }
 
 /// Returns processes of two machines. On the first one, all files of `/p` are there; on the second
-/// one, the folder has another file alone.
+/// one, the folder has only another file.
 fn two_trees() -> [Mine; 2] {
     let files = ["/p/both.rs", "/p/first.rs", "/p/second.rs", "/t/a.jsonl"];
     let of_first = files.map(|path| (path, false));
@@ -214,7 +214,7 @@ fn a_sync_removes_the_drawers_of_its_own_machine_alone() {
         (4, 1, 0)
     );
 
-    // What is gone on the first machine goes there.
+    // A file that is gone on the first machine goes there.
     let left = Tree::of(&["/p", "/t"], &[("/p/first.rs", false)]);
     let first = Mine {
         engine: first.engine.with_source_tree(left),
@@ -268,7 +268,7 @@ fn a_drawer_that_names_a_file_is_of_the_machine_that_filed_it() {
     assert_eq!((removed(&second), removed(&first)), (0, 1));
 }
 
-/// An archive of a store in files names no machine. Its files are those of the machine that imports
+/// An archive of a store in files names no machine. Its files belong to the machine that imports
 /// it, which then knows them.
 #[test]
 fn the_files_of_a_store_in_files_become_those_of_the_machine_that_imports_them() {

@@ -386,7 +386,7 @@ fn work_that_was_ended_takes_no_lease_again() {
     assert_eq!(one.background().sweep(), Ok(64));
     let one = Arc::new(one);
     let ending = Arc::downgrade(&one);
-    // As soon as it stores the first of them.
+    // As soon as it stores the first text.
     store.before(move |method| {
         if let ("commit", Some(ending)) = (method, ending.upgrade()) {
             ending.background().end_rounds();
@@ -913,7 +913,7 @@ fn a_clock_that_jumps_removes_nothing_for_good() {
         (vec![], 2),
         "nor does another process"
     );
-    // Time passes, and records that expire meanwhile are removed.
+    // Time passes, and records that expire until then are removed.
     clock.advance(10);
     assert_eq!(
         (rounds(|| one.background().sweep()), memories()),

@@ -13,7 +13,7 @@ use super::*;
 const MEMORIES: usize = 40;
 
 /// A model with the vectors of another one, rotated: they rank as before when compared with each
-/// other, and differently when compared with those of another rotation.
+/// other, and differently when compared with vectors of another rotation.
 struct Turned {
     inner: HashingEmbedder,
     model: ModelId,
@@ -230,7 +230,7 @@ fn a_change_of_model_leaves_no_gap_in_search() {
             .degraded,
         None
     );
-    // Meaning finds memories written meanwhile at once.
+    // Meaning finds memories written since at once.
     assert_eq!(keep(&engine, "a cup on the table"), Embedding::Done);
     let written = ask_whole(&engine, "a table with a cup");
     // One more memory changes the weights of words slightly.
@@ -386,7 +386,7 @@ fn two_processes_with_two_models_leave_each_other_alone() {
         for engine in [&one, &other] {
             assert_eq!(ask_whole(engine, "number written").len(), 10);
         }
-        // All that each of them finds to do is that one memory.
+        // All that each process finds to do is that one memory.
         assert_eq!(
             [rounds(&one), rounds(&other)]
                 .iter()
@@ -439,7 +439,7 @@ fn a_model_whose_process_ended_without_a_word_is_retired_later() {
     assert_eq!(rounds(&engine), (0, MEMORIES));
 }
 
-/// Vectors are removed in batches, between which a process that begins to use their model gets its
+/// Vectors are removed in batches, between which a process that starts to use their model gets its
 /// lease.
 #[test]
 fn who_begins_to_use_a_model_ends_its_removal() {
@@ -618,7 +618,7 @@ fn where_nothing_changes_a_search_asks_the_store_for_candidates_alone() {
         Ok(())
     });
     assert_eq!(ask_whole(&engine, "tea"), before);
-    // The results, then those that may have the same texts.
+    // The results, then the ones that may have the same texts.
     assert_eq!(*asked.lock().unwrap(), ["candidates", "get_all", "get_all"]);
     place.store.before(|_| Ok(()));
 }
@@ -682,7 +682,7 @@ fn vectors_of_two_numbers_of_components_do_not_stay() {
     keep(&other, "bread of seven");
     assert_eq!(place.pending(&model), 0);
     ask(&other, "honey");
-    // It ends in the middle of the removal, and the next one begins with a text to embed.
+    // It ends in the middle of the removal, and the next one starts with a text to embed.
     assert!(other.background().embed_pending().unwrap() > 0);
     place.clock.advance(1_000);
     let next = place.engine(&model, &[]);

@@ -1412,7 +1412,7 @@ fn without_its_folder_a_note_cannot_be_changed() {
     assert_eq!(vault.stored(&id).unwrap().content, "text");
 }
 
-/// A file that is changed and an index that is not: the caller learns of it, and may retry.
+/// A file that is changed and an index that is not: the caller learns about it, and may retry.
 #[test]
 fn a_change_whose_index_has_to_wait_is_told_of() {
     let vault = vault();

@@ -18,7 +18,7 @@ impl Lines {
         self.0.lock().unwrap().push(line);
     }
 
-    /// Returns the lines that begin with a word, and forgets all.
+    /// Returns the lines that start with a word, and forgets all.
     fn take(&self, word: &str) -> Vec<String> {
         let lines = std::mem::take(&mut *self.0.lock().unwrap());
         let of_word = lines.into_iter().filter(|line| line.starts_with(word));

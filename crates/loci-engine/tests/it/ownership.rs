@@ -175,7 +175,7 @@ fn a_named_id_is_created_and_then_replaced_in_place() {
         expected
     );
     assert_eq!(apart(&engine, &ann, "wax candles"), ["wax candles"]);
-    // The words and the meaning of the old text are gone, those of the new one are there.
+    // The words and the meaning of the old text are gone, the new one's are there.
     let ranking = |signals: &Signals| f64::from(signals.bm25);
     let score = |query| {
         let recall = Recall {
@@ -540,7 +540,7 @@ fn a_named_id_does_not_outlive_a_wipe() {
     }
 }
 
-/// The indexed words are those of the memory that is there after another writer came between.
+/// The indexed words belong to the memory that is there after another writer came between.
 #[test]
 fn an_update_of_what_was_replaced_meanwhile_has_the_new_metadata() {
     let (engine, faster, store) = two();
@@ -875,8 +875,8 @@ fn a_clear_takes_ones_own_of_one_tool_set_and_place() {
     );
 }
 
-/// A clear removes memories that change or disappear meanwhile in their state then, leaves new
-/// ones, and gives up on those that keep changing.
+/// A clear removes memories that change or disappear before that in their state then, leaves new
+/// ones, and gives up on memories that keep changing.
 #[test]
 fn a_clear_goes_on_over_the_changes_of_others() {
     type Act = fn(&Engine, &Caller, &MemoryId) -> Result<()>;

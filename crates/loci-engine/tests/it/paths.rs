@@ -48,8 +48,8 @@ fn files() -> Vec<String> {
     files
 }
 
-/// Files three drawers for each file: none of them contains its own name, one of each mentions
-/// another file.
+/// Files three drawers for each file: none contains its own name, one of each mentions another
+/// file.
 fn mined(files: &[String]) -> Mine {
     let mine = Mine::new();
     for (number, file) in files.iter().enumerate() {

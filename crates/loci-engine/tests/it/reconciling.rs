@@ -1060,7 +1060,7 @@ fn what_cannot_be_read_stays_known() {
     for reason in ["permission", "deep", "UTF-8", "too many"] {
         assert!(message.contains(reason), "{message}");
     }
-    // It is tried again, and nothing is written meanwhile.
+    // It is tried again, and nothing is written until then.
     let version = vault.store.version(&Space::default()).unwrap();
     vault.reconcile();
     assert_eq!(vault.store.version(&Space::default()).unwrap(), version);
@@ -1211,7 +1211,7 @@ fn links_follow_the_names_of_files() {
     vault.folder.write("a.md", "[[wasps]]");
     vault.reconcile();
     assert_eq!(vault.linked("a.md"), [MemoryId::new("u5")]);
-    // Nothing of it is lost when the text is embedded or moved.
+    // No part is lost when the text is embedded or moved.
     vault.engine.background().embed_pending().unwrap();
     vault.folder.rename("a.md", "deep/a.md");
     vault.reconcile();
@@ -1476,7 +1476,7 @@ fn linked_paths(store: &Arc<FaultyStore>) -> BTreeMap<String, BTreeSet<String>> 
 }
 
 /// Random changes by a user: every file is one memory, a `uid` stays with its memory, and the links
-/// equal those of a complete rebuild.
+/// equal a complete rebuild's.
 #[test]
 fn random_changes_by_hand() {
     for seed in 0..60 {
@@ -1710,7 +1710,7 @@ fn a_status_that_a_person_flips_forgets_and_brings_back() {
         std::slice::from_ref(&id)
     );
     assert_sound(&vault);
-    // Neither does it for a note that was missing meanwhile.
+    // Neither does it for a note that was missing in between.
     vault
         .folder
         .write("a.md", "---\nuid: u1\nstatus: deleted\n---\nhoney");

@@ -57,7 +57,7 @@ pub fn bench_of(scope: RedactionScope) -> Bench {
     }
 }
 
-/// A writer finds the secrets of what it read, and removes those that it may.
+/// A writer finds the secrets of what it read, and removes the ones that it may.
 #[test]
 fn a_writer_removes_the_secrets_of_one_memory() {
     let Bench { engine, store, .. } = bench_of(RedactionScope::Mined);
@@ -432,7 +432,7 @@ fn secrets_that_are_stored_are_found_and_taken_out() {
         ..hidden
     };
     assert_eq!(after, expected);
-    // The words of the index are those of the new text, and the model embeds it again.
+    // The words of the index come from the new text, and the model embeds it again.
     assert!(super::found(&engine, &elsewhere, SECRET).is_empty());
     assert_eq!(super::found(&engine, &elsewhere, "redacted"), [after.id]);
     let rounds = std::iter::repeat_with(|| engine.background().embed_pending().unwrap());

@@ -741,7 +741,7 @@ fn a_file_that_is_filed_in_parts_is_known_at_the_end() {
     );
 }
 
-/// Memories that a caller filed by hand, and those of other files and wings, are never touched.
+/// Memories that a caller filed by hand, and memories of other files and wings, are never touched.
 #[test]
 fn what_is_of_nobody_else_is_not_touched() {
     let mine = Mine::new();
@@ -999,8 +999,8 @@ fn numbered(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("part {number}")).collect()
 }
 
-/// A large file is filed in several steps. If the process ends between two of them, the next
-/// reading continues.
+/// A large file is filed in several steps. If the process ends between two steps, the next reading
+/// continues.
 #[test]
 fn a_large_file_that_was_interrupted_is_resumed() {
     let texts = numbered(700);
@@ -1173,7 +1173,7 @@ fn a_transcript_is_filed_as_it_is_read() {
                 .is_err();
             mine.work_again();
             if failed {
-                // It may have grown meanwhile.
+                // It may have grown since.
                 let end = (end + random.below(50)).min(messages.len());
                 mine.file(mine.further(path, counted as u64, &messages[counted..end]))
                     .unwrap();
@@ -1196,7 +1196,7 @@ fn a_transcript_is_filed_as_it_is_read() {
 }
 
 /// Files that are created, changed, renamed and removed, while processes end in between: reading
-/// all of them again gives the result of a first reading.
+/// all files again gives the result of a first reading.
 #[test]
 fn a_project_is_filed_as_it_is() {
     for seed in 0..30 {

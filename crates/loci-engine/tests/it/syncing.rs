@@ -473,7 +473,7 @@ fn a_root_that_is_away_removes_nothing_at_all() {
         .unwrap()
         .extend(["/p2".to_owned(), "/p2/unreadable".to_owned()]);
     refused(&request(None, true), ErrorCode::Unavailable);
-    // The other one alone.
+    // Only the other one.
     assert_eq!(
         mine.engine
             .system(&mine.ann)
@@ -495,7 +495,7 @@ fn a_root_that_is_away_removes_nothing_at_all() {
     );
 }
 
-/// A folder is checked before its files and after them, since one whose drive is unmounted has no
+/// A folder is checked before its files and after them, because one whose drive is unmounted has no
 /// files either.
 #[test]
 fn a_root_that_goes_away_during_the_look_removes_nothing_at_all() {
@@ -681,7 +681,7 @@ fn who_may_not_write_removes_nothing() {
 }
 
 /// A memory that changes between the check and its removal is checked again; one that was moved or
-/// deleted is left alone.
+/// deleted is not touched.
 #[test]
 fn what_changes_meanwhile_is_looked_at_again() {
     type Meanwhile = fn(&Engine, &Caller, &MemoryId) -> Result<()>;

@@ -37,7 +37,7 @@ impl Mine {
             .unwrap()
     }
 
-    /// Files the messages of a transcript of ann alone, from the first on.
+    /// Files the messages of a transcript only of ann, from the first on.
     fn said(&self, path: &str, messages: &[&str]) -> SourceFiled {
         let read = ReadSource {
             visibility: Visibility::Private,
@@ -257,7 +257,7 @@ fn what_is_out_of_sight_comes_back_by_hand_alone() {
         .unwrap();
     assert_eq!((marked.memories, marked.equal), (2, 0));
     assert_eq!(mine.said("/t/b", &[LAMP, "new"]), counts(1, 1, 0));
-    // One at a time, with its copies, as a search shows one of them.
+    // One at a time, with its copies, as a search shows one copy.
     let (one, other) = ("/t/one", "/t/other");
     mine.said(one, &["twice"]);
     mine.said(other, &["twice"]);

@@ -469,7 +469,7 @@ fn tunnels_of_one_collection() {
     assert_eq!(of(Some("api")), sorted(vec![&first, &second, &third]));
     assert_eq!(of(Some("database")), sorted(vec![&first]));
     assert_eq!(of(Some("global")), sorted(vec![]));
-    // A page of them, with the number of all.
+    // A page of tunnels, with the number of all.
     let all = seen(&engine, &local);
     for (offset, limit, expected) in [
         (0, 2, &all[..2]),

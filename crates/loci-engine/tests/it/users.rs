@@ -576,7 +576,7 @@ fn a_wipe_takes_everything_of_one_user() {
             .unwrap()
             .is_some()
     );
-    // A user may begin again.
+    // A user may start again.
     say(&engine, &ann, "c1", vec![message(Role::Human, LONG)]).unwrap();
     assert_eq!(all(&engine, &ann), 2);
 }

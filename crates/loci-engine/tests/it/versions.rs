@@ -154,7 +154,7 @@ fn secrets_leave_no_former_version() {
             .update(id, text, None)
             .unwrap();
     };
-    // One has its secret in a former text alone, the other in its text alone.
+    // One has its secret only in a former text, the other only in its text.
     let (former, current) = (
         remember(&format!("the {SECRET} of tea")),
         remember("coffee at noon"),

@@ -10,9 +10,9 @@ pub(super) enum Cue {
     Request,
     /// It is about something that changes or shapes a life: health, diet, family, home, work.
     Life,
-    /// It is a permanent order, such as "never use tabs".
+    /// It is a permanent order, e.g. "never use tabs".
     StandingOrder,
-    /// It permanently requires or forbids something, such as "tabs are not allowed".
+    /// It permanently requires or forbids something, e.g. "tabs are not allowed".
     Rule,
     /// Something was settled.
     Decision,
@@ -34,7 +34,7 @@ pub(super) enum Cue {
     Question,
     /// It is only politeness or a filler.
     SmallTalk,
-    /// It is about something passing, such as the weather or a mood.
+    /// It is about something passing, e.g. the weather or a mood.
     Moment,
     /// It expresses uncertainty.
     Hedge,
@@ -155,13 +155,13 @@ fn is_verb_next(place: Cursor<'_>, others: Phrases) -> bool {
         && next.next_word().starts_with(char::is_lowercase)
 }
 
-/// Returns true if this verb at the beginning of a sentence begins an order, unlike in "use case"
+/// Returns true if this verb at the beginning of a sentence starts an order, unlike in "use case"
 /// or "update:".
 fn begins_order(verb: Cursor<'_>) -> bool {
     verb.followed_by(words::NO_OBJECTS).is_none()
 }
 
-/// Returns true if the sentence names a task, begins with an order, or expresses an intention or an
+/// Returns true if the sentence names a task, starts with an order, or expresses an intention or an
 /// obligation of a person. "That must be a joke" and "I have to laugh" are not tasks.
 fn is_task(sentence: &Sentence<'_>) -> bool {
     let opening = sentence.opening();
@@ -222,7 +222,7 @@ fn is_small_talk(sentence: &Sentence<'_>, cues: &[Cue]) -> bool {
     is_blank() || is_opening_alone() || (is_polite && !says_something())
 }
 
-/// Returns true if it begins with a date such as 2026-03-01.
+/// Returns true if it starts with a date, e.g. 2026-03-01.
 fn is_iso_date(chunk: &str) -> bool {
     let mut fields = chunk
         .trim_start_matches(|character: char| !character.is_alphanumeric())

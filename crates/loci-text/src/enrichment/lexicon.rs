@@ -30,12 +30,12 @@ pub(super) const LINKS: Phrases = "that, this, down, of, about";
 /// Words after "remember" that make it a question about the past or a reverie.
 pub(super) const RECOLLECTIONS: Phrases =
     "when, what, where, who, whose, which, why, how, if, whether, the time";
-/// Words before a request or an order that address it to the listener; an order may also begin a
+/// Words before a request or an order that address it to the listener; an order may also start a
 /// clause.
 pub(super) const INVITATIONS: Phrases = "would you mind, can you, could you, would you, will you, i want you to, \
     i need you to, i'd like you to, i would like you to, you should, you must, you need to, you have to, \
     make sure to, make sure you, be sure to, .";
-/// Words with which a request may begin, too. Before an order they can mean that the subject
+/// Words with which a request may start, too. Before an order they can mean that the subject
 /// continues.
 pub(super) const CONJUNCTIONS: Phrases = "and, but, so, then, hey, ok, okay";
 /// Words just before an order or a request that make it gentle or firm.
@@ -99,13 +99,13 @@ pub(super) const INTENTIONS: Phrases = "i will, we will, i am going to, we are g
 pub(super) const TASKS: Phrases = "todo, to do list, deadline, deadlines, is due, are due, due on, due by, due date, \
     due tomorrow, due next, next step, next steps, action item, action items, on my list, to be done by, reminder, \
     remind me, remind us";
-/// Verbs that begin an order.
+/// Verbs that start an order.
 pub(super) const ORDERS: Phrases = "add, arrange, ask, cancel, clean, complete, create, delete, deploy, do, finish, \
     fix, follow up, get, implement, install, migrate, move, pay, pick up, prepare, refactor, register, remove, \
     rename, renew, replace, reply, rewrite, send, set up, submit, take out, upgrade, write, buy, invite";
-/// Verbs that begin an order and are also nouns.
+/// Verbs that start an order and are also nouns.
 pub(super) const ORDERS_OR_NOUNS: Phrases = "book, call, check, email, mail, message, order, print, return, review, schedule, sign, test, text, update, water";
-/// Words after such a verb that show that it does not begin an order.
+/// Words after such a verb that show that it does not start an order.
 pub(super) const NO_OBJECTS: Phrases = "., is, was, are, were, has, will, of, i, you, we, they, not, me, us, it out, this out, case, cases";
 /// Verbs that are not tasks: states, thoughts, utterances, things that happen to a person,
 /// recommendations and farewells.
@@ -249,10 +249,10 @@ pub(super) const DEMANDS: Phrases = "tell me, explain, show me, give me, describ
 pub(super) const ASKING: Phrases = "what's, who's, where's, how's, when's, why's";
 /// Question words that need a verb after them.
 pub(super) const ASKING_WITH_VERB: Phrases = "what, who, whose, which, where, why, how";
-/// Verbs and measures after a question word; the verbs also begin a question before a subject.
+/// Verbs and measures after a question word; the verbs also start a question before a subject.
 pub(super) const QUESTION_VERBS: Phrases = "is, are, was, were, do, does, did, can, could, should, would, will, has, \
     have, had, am, to, many, much, long, often";
-/// Verbs that also begin an order.
+/// Verbs that also start an order.
 pub(super) const ORDER_VERBS: Phrases = "do, have";
 /// Subjects after the verb of a question.
 pub(super) const QUESTION_SUBJECTS: Phrases = "i, you, we, they, he, she, it, there, this, that, the, my, your, our, anyone, anybody, someone, somebody";
@@ -262,5 +262,5 @@ pub(super) const QUESTION_PERSONS: Phrases = "i, you, we, they, anyone, anybody"
 pub(super) const TAGS: Phrases =
     "ok, okay, remember, got it, deal, alright, you know, will you, please, thanks, thank you";
 
-/// Words that negate the words after them, besides those that end in "n't".
+/// Words that negate the words after them, besides the words that end in "n't".
 pub(super) const NEGATIONS: Phrases = "not, never, no, without";

@@ -23,7 +23,8 @@ const READ_BYTES_MAX: usize = 32 << 10;
 const KIND_BYTES_MAX: usize = 1 << 10;
 /// Sentences of a text that the rules read, more than people put into as many bytes.
 const SENTENCES_MAX: usize = 500;
-/// Characters of a summary. Words have no maximum length, so a limit of words alone is not enough.
+/// Characters of a summary. Words have no maximum length, so a limit of words by itself is not
+/// enough.
 const SUMMARY_CHARACTERS_MAX: usize = 1_000;
 
 /// A sentence with its signals.

@@ -39,7 +39,8 @@ pub(super) enum Request {
     Reminder,
 }
 
-/// Some words of a sentence: those of its line from `start` to `end`, without surrounding spaces.
+/// Some words of a sentence: the words of its line from `start` to `end`, without surrounding
+/// spaces.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor<'s> {
     sentence: &'s Sentence<'s>,
@@ -98,7 +99,7 @@ impl<'a> Sentence<'a> {
         self.places(list).any(|place| !place.is_negated())
     }
 
-    /// Returns true if it begins with one of these phrases.
+    /// Returns true if it starts with one of these phrases.
     pub(super) fn begins_with(&self, list: Phrases) -> bool {
         Cursor {
             sentence: self,
@@ -109,7 +110,7 @@ impl<'a> Sentence<'a> {
         .is_some()
     }
 
-    /// Returns its introductory words, such as "so", "well" and "please".
+    /// Returns its introductory words, e.g. "so", "well" and "please".
     pub(super) fn opening(&self) -> Cursor<'_> {
         Cursor {
             sentence: self,
@@ -165,8 +166,8 @@ impl<'a> Sentence<'a> {
                 || opening.followed_by(lexicon::DEMANDS).is_some())
     }
 
-    /// Finds the request to remember something and removes its words, so that the rest is rated
-    /// alone.
+    /// Finds the request to remember something and removes its words, so that the rest is rated by
+    /// itself.
     fn take_request(&mut self) {
         let is_asked = |place: &Cursor<'_>| place.invitation().is_some() && !place.asks_back();
         let asked = |list| {

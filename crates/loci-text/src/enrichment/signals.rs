@@ -4,7 +4,7 @@ use super::cues::Cue;
 
 /// The worth of any sentence.
 const SAID: f64 = 0.2;
-/// The weight of names and numbers, and the number of them that reaches 63% of it (1 - 1/e).
+/// The weight of names and numbers, and the number that reaches 63% of that weight (1 - 1/e).
 const SPECIFICS: (f64, f64) = (0.4, 2.0);
 /// The same for words.
 const LENGTH: (f64, f64) = (0.15, 20.0);
@@ -32,10 +32,10 @@ const DOUBTS: [(Cue, f64); 4] = [
 /// The share of each further sentence, relative to the one before.
 const FURTHER_SENTENCE: f64 = 0.25;
 
-/// Returns the worth of a sentence, 0 to 1, from its number of words, the number of those that name
+/// Returns the worth of a sentence, 0 to 1, from its number of words, the number of words that name
 /// something exactly, and its signals.
 ///
-/// Each signal `s`, 0 to 1, has a weight `w`: the worth of a sentence that has this signal alone.
+/// Each signal `s`, 0 to 1, has a weight `w`: the worth of a sentence that has only this signal.
 /// They combine like independent reasons (a noisy-or, Pearl, Probabilistic Reasoning in Intelligent
 /// Systems, 1988): each one raises the sum, the sum never exceeds 1, and their order does not
 /// matter. The signals against it then scale the sum down:

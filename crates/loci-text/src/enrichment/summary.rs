@@ -10,14 +10,14 @@ use crate::analysis;
 
 /// The bonus of the sentence closest to the topic over one on another topic.
 const TOPIC_BONUS: f64 = 0.25;
-/// The bonus of the first sentence; the next ones gain half of it, a third, ...
+/// The bonus of the first sentence; the next ones gain half, a third, ...
 const PLACE_BONUS: f64 = 0.1;
 /// The minimum score of a sentence, relative to the best one.
 const SCORE_MIN: f64 = 0.5;
 
 /// Returns a summary of at most [`SUMMARY_WORDS_MAX`] words and [`SUMMARY_CHARACTERS_MAX`]
 /// characters: the text itself if it fits, otherwise its best sentences that fit, in their order,
-/// and if none of them fits, the beginning of the best one.
+/// and if no sentence fits, the beginning of the best one.
 ///
 /// The score of a sentence is its worth by the signals of importance (the cue words, fixed phrases
 /// and capitals of Edmundson, New Methods in Automatic Extracting, 1969, and Kupiec, Pedersen and
@@ -30,9 +30,9 @@ const SCORE_MIN: f64 = 0.5;
 /// `topic = (sum of ln(sentences with the term)) / sqrt(words)`, divided by the largest one
 ///
 /// Stop words do not count, nor do terms of only one sentence, which are not the topic of the text.
-/// The logarithm keeps one frequent term from deciding alone; the root keeps length alone from
-/// deciding. Sentences below half the best score are left out even if they would fit, as trivia.
-/// Small talk is left out, unless the text has nothing else.
+/// The logarithm keeps one frequent term from deciding by itself; the root keeps length from doing
+/// so. Sentences below half the best score are left out even if they would fit, as trivia. Small
+/// talk is left out, unless the text has nothing else.
 pub(super) fn summary(text: &str, sentences: &[Judged<'_>]) -> String {
     let text = text.trim();
     if fits(text) {

@@ -25,7 +25,7 @@ pub(super) struct Filing<'a> {
     caller: Actor<'a>,
     id_of: SourceId<'a>,
     now: Timestamp,
-    /// The store's version when the work began.
+    /// The store's version when the work started.
     since: u64,
     /// The salts of the tombstones of the space.
     salts: Vec<Salt>,
@@ -43,7 +43,7 @@ impl<'a> Filing<'a> {
         })
     }
 
-    /// Files all of them and returns the result of each, in order.
+    /// Files all parts and returns the result of each, in order.
     pub(super) fn file(&self, reads: &[ReadSource]) -> Result<Vec<Result<SourceFiled>>> {
         let mut outcomes = Vec::with_capacity(reads.len());
         let mut waiting: Vec<(&ReadSource, Plan)> = Vec::new();
@@ -71,7 +71,7 @@ impl<'a> Filing<'a> {
         Ok(outcomes)
     }
 
-    /// Files these in one transaction; after a conflict, or if there is only one, each alone.
+    /// Files these in one transaction; after a conflict, or if there is only one, each by itself.
     fn together(
         &self,
         waiting: Vec<(&ReadSource, Plan)>,
@@ -293,8 +293,8 @@ impl<'a> Filing<'a> {
     }
 
     /// Returns the reading of a file of a project without the lines that were forgotten in it, as
-    /// far as they are in new parts; `None` if there are none. A part may be another one by now,
-    /// since small sections of a file stand together.
+    /// far as they are in new parts; `None` if no line was forgotten. A part may be another one by
+    /// now, because small sections of a file stand together.
     fn without_forgotten_lines(
         &self,
         read: &ReadSource,

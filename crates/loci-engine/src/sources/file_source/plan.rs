@@ -18,19 +18,19 @@ const STEP_BYTES_MAX: usize = 1 << 20;
 /// The changes that file one source file.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// Changes of memories filed before: removals first, since new parts may get the ids that they
-    /// free.
+    /// Changes of memories filed before: removals first, because new parts may get the ids that
+    /// they free.
     pub(super) edits: Vec<Change>,
     pub(super) new: Vec<Memory>,
-    /// The number of parts that are not filed, since their texts were forgotten.
+    /// The number of parts that are not filed, because their texts were forgotten.
     pub(super) forgotten: u64,
-    /// The number of parts that are filed without some lines, since those were forgotten.
+    /// The number of parts that are filed without some lines, because those were forgotten.
     pub(super) shortened: u64,
     /// Changes of the file's state.
     pub(super) rows: Vec<Change>,
 }
 
-/// A part of a plan, or all of it.
+/// A part of a plan, or the whole plan.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Step<'a> {
     pub(super) edits: &'a [Change],
@@ -68,8 +68,8 @@ impl Plan {
         )
     }
 
-    /// Returns all of it as one step or, if it is large, as several, with the state of the file in
-    /// the last.
+    /// Returns the whole plan as one step or, if it is large, as several, with the state of the
+    /// file in the last.
     pub(super) fn steps(&self) -> Vec<Step<'_>> {
         let Plan {
             edits, new, rows, ..
@@ -145,7 +145,7 @@ impl Before {
             return Ok(None);
         }
         let is_titled_anew = memory.title != self.memory.title;
-        // The title and the path are among the indexed words; the model reads the title alone.
+        // The title and the path are among the indexed words; the model reads only the title.
         let passages = if is_titled_anew || memory.source_path() != self.memory.source_path() {
             let mut passages = indexed::passages(&memory);
             if !is_titled_anew {
