@@ -89,8 +89,9 @@ pub struct Transcripts<'a> {
     pub is_verbatim: bool,
 }
 
-/// Returns the wing of a transcript: where it was filed before, or that of the first folder that it
-/// names, where its work began, or that of `folder`. So every process files it in the same wing.
+/// Returns the wing of a transcript: where it was filed before, or the wing of the first folder
+/// that it names, where its work started, or the wing of `folder`. So every process files it in the
+/// same wing.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be used.
@@ -216,7 +217,7 @@ pub fn file(
 /// what was saved last.
 ///
 /// # Errors
-/// As those of [`file()`].
+/// As for [`file()`].
 pub fn save(
     parts: &Parts<'_>,
     transcripts: &Transcripts<'_>,
@@ -349,7 +350,7 @@ impl<'a> Reader<'a> {
                     }
                     (before, attempts) = (Some(file), 0);
                 }
-                // Another process has read more of it meanwhile: go on from there.
+                // Another process has read more since: go on from there.
                 Err(error) if error.code == ErrorCode::Conflict && attempts < ATTEMPTS_MAX => {
                     attempts += 1;
                     self.gone = None;
@@ -534,7 +535,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Removes the parts that are filed already, from whichever transcript: one that goes on from
-    /// another begins with a copy of that.
+    /// another starts with a copy of that.
     fn keep_new(
         &self,
         file: &SourceFile,
@@ -558,7 +559,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Returns the state of a deleted transcript whose bytes this file has or begins with.
+    /// Returns the state of a deleted transcript whose bytes this file has or starts with.
     fn moved(&mut self, path: &Path) -> loci_core::Result<Option<SourceFile>> {
         if self.gone.is_none() {
             let known = self
@@ -779,7 +780,7 @@ mod tests {
         }
     }
 
-    /// A fork begins with a copy of what was said before, under another name.
+    /// A fork starts with a copy of what was said before, under another name.
     #[test]
     fn what_two_transcripts_have_is_filed_once() {
         let (engine, folder) = (engine(), tempfile::tempdir().unwrap());

@@ -40,7 +40,7 @@ pub type Notice = fn(&str);
 
 /// The progress of long work.
 pub trait Progress {
-    /// Begins work of this length.
+    /// Starts work of this length.
     fn begin(&self, length: u64);
 
     /// Adds to the work that is done.
@@ -50,7 +50,7 @@ pub trait Progress {
     fn reach(&self, position: u64);
 }
 
-/// Files younger than this when they were read are read again, since their time may not show a
+/// Files younger than this when they were read are read again, because their time may not show a
 /// change right after.
 const SETTLED_SECONDS: i64 = 2;
 
@@ -102,7 +102,7 @@ pub struct Report {
     pub repairs: u64,
     /// The attachments of transcripts whose text is among the drawers.
     pub attachments: u64,
-    /// What is in transcripts beside the messages, by kind.
+    /// The numbers of other things in transcripts, by kind.
     pub left_out: BTreeMap<&'static str, u64>,
     /// The secrets that were redacted in the texts.
     pub redacted: Redactions,

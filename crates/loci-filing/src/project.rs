@@ -183,7 +183,7 @@ impl Work<'_> {
         if self.is_full() { self.file() } else { Ok(()) }
     }
 
-    /// Returns the parts to file of a file; `None` if there are none, for a reason in the report.
+    /// Returns the parts to file of a file; `None` without parts, for a reason in the report.
     fn read(&mut self, before: Option<SourceFile>, path: String) -> Option<ReadSource> {
         match project::read(Path::new(&path)) {
             Ok(Ok(file)) => {
@@ -248,7 +248,7 @@ impl Work<'_> {
         let machine = self.parts.sources().machine().to_owned();
         let thread = SourceFile::thread_of(&machine, &path);
         let source_path = SourceFile::path_in_root(root, &path);
-        // Redacts the whole file, since a secret may cross the end of a section.
+        // Redacts the whole file, because a secret may cross the end of a section.
         let text = &file.text;
         let redacted = if self.mining.is_verbatim {
             Redacted::unchanged(text)
@@ -326,7 +326,7 @@ impl Work<'_> {
             || contents.map(|part| part.content.len()).sum::<usize>() >= TOGETHER_BYTES
     }
 
-    /// Files the waiting files. Those that another process has read meanwhile are read again.
+    /// Files the waiting files. Files that another process has read since are read again.
     fn file(&mut self) -> Result<(), Error> {
         for attempt in 1.. {
             let waiting = std::mem::take(&mut self.waiting);

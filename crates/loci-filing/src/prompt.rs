@@ -36,7 +36,7 @@ const MARKS_TOKENS: usize = 8;
 const PART_TOKENS_MIN: usize = 16;
 /// The least number of words in a prompt. Shorter ones, such as "go on", ask for nothing.
 const WORDS_MIN: usize = 3;
-/// The most words of a command to the agent, which begins with one of [`COMMANDS`].
+/// The most words of a command to the agent, which starts with one of [`COMMANDS`].
 const COMMAND_WORDS_MAX: usize = 8;
 /// The most bytes of a prompt that are searched for.
 const PROMPT_BYTES_MAX: usize = 2_000;
@@ -137,7 +137,7 @@ pub struct Surfaced {
 }
 
 /// Returns the memories that a prompt brings up, of the session's wing and of none; `None` if there
-/// are none that the session has not seen.
+/// is no memory that the session has not seen.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.
@@ -270,8 +270,8 @@ struct Rendered<'a> {
     memories: Vec<&'a Memory>,
 }
 
-/// Returns the text with as many of these memories as fit. Each has a share of the tokens, and those
-/// that it leaves go to the next ones.
+/// Returns the text with as many of these memories as fit. Each has a share of the tokens, and the
+/// tokens that it leaves go to the next ones.
 fn rendered<'a>(
     engine: &Engine,
     terms: &[String],

@@ -1,5 +1,5 @@
 //! The plans of folders that the user agreed to, which are the only ones that count. A plan comes
-//! with a checkout, and its wing decides what a session begins with and where it is filed.
+//! with a checkout, and its wing decides what a session starts with and where it is filed.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -74,8 +74,8 @@ impl Trust {
     /// Reads the plans of a data folder.
     ///
     /// # Errors
-    /// `unavailable` if their file exists and cannot be read, is not a list of them, or
-    /// could have been written by another user.
+    /// `unavailable` if their file exists and cannot be read, is not a list of plans, or could have
+    /// been written by another user.
     pub fn read(data: &Path, notice: Notice) -> Result<Self, Error> {
         let file = data.join(FILE_NAME);
         let unusable = |problem: String| {
@@ -164,8 +164,8 @@ impl Trust {
             })
     }
 
-    /// Returns where the wing of a folder comes from: the nearest plan that the user agreed to, in it
-    /// or above it up to the top of its repository, in the main worktree if there is none in another;
+    /// Returns where the wing of a folder comes from: the nearest plan that the user agreed to, in
+    /// it or above it up to the top of its repository, in the main worktree if another has no plan;
     /// or its project.
     pub fn choice(&self, folder: &Path) -> Choice {
         let (real, project) = (local_folder(folder), Project::of(folder));
@@ -259,10 +259,10 @@ impl Trust {
     }
 }
 
-/// Reads and parses the plan in a folder; `None` if there is none.
+/// Reads and parses the plan in a folder; `None` without a plan.
 ///
 /// # Errors
-/// As those of [`read_plan`], and `InvalidData` if the text is not a plan.
+/// As for [`read_plan`], and `InvalidData` if the text is not a plan.
 pub fn plan_in(folder: &Path) -> io::Result<Option<(String, Plan)>> {
     let Some(text) = read_plan(folder)? else {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! Which wing a project has. Its name is a label: the first project of a name has the wing of that
-//! name, and another one gets a wing of its own.
+//! The wing that a project has. Its name is a label: the first project of a name has the wing of
+//! that name, and another one gets a wing of its own.
 //!
 //! Which project has which wing is kept in the store, as a setting of the local user
 //! ([ADR 64](../../../docs/adr/0064-a-project-is-its-repository.md)).
@@ -128,7 +128,7 @@ impl Entry {
         match known {
             Some(at) => {
                 let known = &mut self.spots[at];
-                // What was known stays known of a folder that cannot be looked at now, and a log of
+                // The known facts stay known of a folder that cannot be looked at now, and a log of
                 // git forgets its first line.
                 let root_commit = spot.root_commit.clone().or(known.root_commit.clone());
                 let spot = Spot {
@@ -166,8 +166,8 @@ impl Entry {
         is_new
     }
 
-    /// Forgets that a folder was one of this project, since it is one of another by now. Its remote
-    /// stays known, by which a later clone is found.
+    /// Forgets that a folder was one of this project, because it is one of another by now. Its
+    /// remote stays known, by which a later clone is found.
     fn leave(&mut self, project: &Project, machine: &str) {
         for spot in &mut self.spots {
             if is_this(&spot.machine, machine) && spot.path == project.place {
@@ -181,8 +181,8 @@ impl Entry {
 
 /// Returns the place of the entry that is of a project.
 ///
-/// The remote decides first, since all clones of one are a project, then the folder itself, whatever
-/// it is called by now, then its path.
+/// The remote decides first, because all clones of one are a project, then the folder itself,
+/// whatever it is called by now, then its path.
 fn position(entries: &[Entry], project: &Project, machine: &str) -> Option<usize> {
     let by = |is_of: &dyn Fn(&Spot) -> bool| {
         let is_it = |entry: &Entry| entry.spots.iter().any(is_of);
@@ -212,7 +212,7 @@ fn position(entries: &[Entry], project: &Project, machine: &str) -> Option<usize
         .or_else(|| moved(entries, project, machine))
 }
 
-/// Returns true if two repositories do not begin with the same commit.
+/// Returns true if two repositories do not start with the same commit.
 fn differ(spot: &Spot, project: &Project) -> bool {
     let both = spot.root_commit.as_ref().zip(project.root_commit.as_ref());
     both.is_some_and(|(one, other)| one != other)
@@ -371,7 +371,7 @@ fn keep(parts: &Parts<'_>, mut entries: Vec<Entry>) -> Result<()> {
 }
 
 /// Adds to the entries that a project has its wing. Returns the wing, and what a person should know
-/// of it.
+/// about it.
 fn kept(
     parts: &Parts<'_>,
     entries: &mut Vec<Entry>,

@@ -15,7 +15,7 @@ pub struct Told {
     pub repairs: u64,
     /// The number of attachments whose text is among the drawers.
     pub attachments: u64,
-    /// What is in it beside the messages, by kind.
+    /// The numbers of other things in it, by kind.
     pub left_out: LeftOut,
     /// The secrets that were redacted in it.
     pub redacted: Redactions,

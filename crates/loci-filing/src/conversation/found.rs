@@ -106,7 +106,7 @@ pub(super) fn found(root: &Path) -> io::Result<Found> {
     })
 }
 
-/// Returns true if a file of an archive is unpacked: exports have many others, such as images.
+/// Returns true if a file of an archive is unpacked: exports have many others, e.g. images.
 fn may_be_transcript(name: &str) -> bool {
     Path::new(name)
         .extension()

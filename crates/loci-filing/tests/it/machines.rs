@@ -189,7 +189,7 @@ fn a_transcript_continues_one_of_its_own_machine_alone() {
     assert_eq!(known.map(|files| files.len()), Ok(1));
 }
 
-/// How a transcript is to be read on is noted for each machine.
+/// The way in which a transcript is to be read on is noted for each machine.
 #[test]
 fn the_rest_is_redacted_as_the_machine_began_it() {
     let key = ["ghp", "_", &"9aZ3".repeat(9)].concat();

@@ -1,4 +1,4 @@
-//! Whose memory a session begins with, over generated layouts of repositories.
+//! Whose memory a session starts with, over generated layouts of repositories.
 
 use std::collections::BTreeSet;
 use std::fs;
