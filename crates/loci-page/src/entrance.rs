@@ -34,7 +34,7 @@ const RETURN_PATH: &str = "/signed-in";
 /// The seconds that a person has for signing in at the provider.
 const ATTEMPT_SECONDS: u64 = 600;
 
-/// Returns the routes on which sessions begin and end.
+/// Returns the routes on which sessions start and end.
 pub(crate) fn routes() -> Router<Arc<Page>> {
     Router::new()
         .route("/enter", get(enter))
@@ -125,7 +125,7 @@ fn query_of(request: &Request) -> Entrance {
     })
 }
 
-/// Begins a session with a code.
+/// Starts a session with a code.
 async fn enter(
     State(page): State<Arc<Page>>,
     Extension(BaseUrl(base_url)): Extension<BaseUrl>,
@@ -155,7 +155,7 @@ async fn form(State(page): State<Arc<Page>>, request: Request) -> Response {
     sign_in_page(&page, request.headers(), &query_of(&request).next, None)
 }
 
-/// Begins a session with a token that a person typed.
+/// Starts a session with a token that a person typed.
 async fn sign_in(
     State(page): State<Arc<Page>>,
     Extension(BaseUrl(base_url)): Extension<BaseUrl>,
@@ -197,7 +197,7 @@ async fn try_token(page: &Page, base_url: &str, token: &str) -> Result<HeaderVal
     enter_with(page, base_url, credential.ok_or_else(invalid)?).await
 }
 
-/// Begins a session if a token is valid, and returns its cookie.
+/// Starts a session if a token is valid, and returns its cookie.
 async fn enter_with(page: &Page, base_url: &str, credential: Credential) -> Result<HeaderValue> {
     let headers = headers_of(&credential);
     page.gate().caller(&headers, base_url, "/").await?;
@@ -228,8 +228,8 @@ fn attempt(base_url: &str, state: &str, verifier: &str) -> SignInAttempt {
     }
 }
 
-/// Sends a person to the provider. The attempt is kept by the browser alone, so that strangers cannot
-/// evict it.
+/// Sends a person to the provider. The attempt is kept only by the browser, so that strangers
+/// cannot evict it.
 async fn sign_in_at_provider(
     State(page): State<Arc<Page>>,
     Extension(BaseUrl(base_url)): Extension<BaseUrl>,
@@ -264,7 +264,7 @@ struct ProviderReply {
     iss: Option<String>,
 }
 
-/// Begins the session of a person who comes back from the provider.
+/// Starts the session of a person who comes back from the provider.
 async fn signed_in(
     State(page): State<Arc<Page>>,
     Extension(BaseUrl(base_url)): Extension<BaseUrl>,
@@ -291,7 +291,7 @@ async fn signed_in(
     with_cookie(response, ended)
 }
 
-/// Redeems the code of a reply, and returns the cookie of the session that begins with it.
+/// Redeems the code of a reply, and returns the cookie of the session that starts with it.
 async fn redeem(
     page: &Page,
     base_url: &str,
@@ -306,7 +306,7 @@ async fn redeem(
         .split_once(':')
         .filter(|(state, _)| reply.state.is_some_and(|sent| is_same(state, &sent)))
         .ok_or_else(|| refused("sign-in-attempt-unknown"))?;
-    // RFC 9207: a reply of another issuer is none to this attempt.
+    // RFC 9207: a reply of another issuer does not belong to this attempt.
     if reply.iss.is_some_and(|issuer| issuer != provider.issuer()) {
         return Err(refused("sign-in-attempt-unknown"));
     }
@@ -355,7 +355,7 @@ async fn sign_out(
     response
 }
 
-/// Makes a code for the bearer of a token, with which a browser begins a session: `loci page` does
+/// Makes a code for the bearer of a token, with which a browser starts a session: `loci page` does
 /// so.
 async fn make_code(
     State(page): State<Arc<Page>>,

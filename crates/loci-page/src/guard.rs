@@ -20,7 +20,7 @@ use http::{HeaderMap, StatusCode};
 use crate::form::form_of;
 use crate::page::Page;
 
-/// The policy by which a page loads from this server alone, and sends forms to it alone.
+/// The policy by which a page loads only from this server, and sends forms only to it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");

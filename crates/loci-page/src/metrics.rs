@@ -230,7 +230,7 @@ impl Metrics {
     /// Returns figures that are all 0.
     ///
     /// # Errors
-    /// `internal` if two of them have one name.
+    /// `internal` if two metrics have one name.
     pub fn new() -> Result<Arc<Self>> {
         let registry = Registry::new();
         let make = Maker(&registry);

@@ -52,7 +52,7 @@ impl Page {
         })
     }
 
-    /// Returns the path, with a code that is good once and for a minute, which begins a session
+    /// Returns the path, with a code that is good once and for a minute, which starts a session
     /// with this `Authorization` header.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! The parameters of a request: those of its path and its query, and the fields of a form or of a
-//! JSON object.
+//! The parameters of a request: the ones in its path and its query, and the fields of a form or of
+//! a JSON object.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use serde_path_to_error::Segment;
 
-/// The name of all parameters together, in errors about none of them alone.
+/// The name of all parameters together, in errors about no single one.
 const WHOLE: &str = "parameters";
 
 /// The parameters of a request.
@@ -26,7 +26,7 @@ impl Parameters {
     /// `is_json`, otherwise a form.
     ///
     /// # Errors
-    /// `invalid_argument` if one of them is malformed.
+    /// `invalid_argument` if one is malformed.
     pub(crate) fn read(
         path: &RawPathParams,
         query: Option<&str>,

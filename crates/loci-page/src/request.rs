@@ -34,7 +34,7 @@ pub(crate) const CLIENT: &str = "loci page";
 /// The header in which a script sends the secret of its session.
 const CSRF_HEADER: &str = "x-csrf-token";
 
-/// A request with what a view or a change needs of it.
+/// A request with what a view or a change needs from it.
 pub(crate) struct Asked<'a> {
     pub(crate) page: &'a Page,
     pub(crate) visitor: &'a Visitor,
@@ -103,7 +103,7 @@ impl Asked<'_> {
 
 /// The answer to a request whose sender is known: the request, its parameters, and the path asked for.
 ///
-/// It is one type for all views and changes, because the way to it would be compiled for each of them.
+/// It is one type for all views and changes, because the way to it would be compiled for each type.
 pub(crate) type Answer =
     Arc<dyn Fn(&Asked<'_>, Parameters, String) -> Result<Response> + Send + Sync>;
 
@@ -205,7 +205,7 @@ struct Received {
     visitor: Visitor,
     parameters: Parameters,
     form: Form,
-    /// The cookie of a session that began with this request.
+    /// The cookie of a session that started with this request.
     cookie: Option<HeaderValue>,
 }
 
@@ -249,7 +249,7 @@ pub(crate) struct Entered {
     pub(crate) visitor: Visitor,
     pub(crate) form: Form,
     pub(crate) base_url: String,
-    /// The cookie of a session that began with this request.
+    /// The cookie of a session that started with this request.
     cookie: Option<HeaderValue>,
 }
 
@@ -364,7 +364,7 @@ pub(crate) async fn admit(
     };
     let _renewing = session.renewing.lock().await;
     let current = session.credential();
-    // Another request of this session may have renewed it meanwhile.
+    // Another request of this session may have renewed it since.
     if current == credential {
         let Some(refresh_token) = current.refresh_token else {
             return Err(refused);
@@ -462,7 +462,7 @@ pub(crate) fn cookie(base_url: &str, secret: &str) -> Result<HeaderValue> {
     .map_err(|_| Error::internal("the cookie of the session cannot be written"))
 }
 
-/// Returns the attribute by which a browser sends a cookie over `https` alone, if that can be.
+/// Returns the attribute by which a browser sends a cookie only over `https`, if that can be.
 pub(crate) fn secure_attribute(base_url: &str) -> &'static str {
     if base_url.starts_with("https:") {
         "; Secure"

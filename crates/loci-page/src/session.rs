@@ -1,4 +1,4 @@
-//! Sessions of browsers, and the codes that begin one.
+//! Sessions of browsers, and the codes that start one.
 //!
 //! A session holds the `Authorization` header of its token, which is checked again for each
 //! request, so that a revoked token ends its sessions. Sessions live in memory: they end with the
@@ -156,7 +156,7 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    /// Begins a session, and returns it with the secret of its cookie.
+    /// Starts a session, and returns it with the secret of its cookie.
     ///
     /// # Errors
     /// `unavailable` if the system gives no randomness.
@@ -193,7 +193,7 @@ impl Sessions {
         lock(&self.sessions).remove(&hash(secret));
     }
 
-    /// Returns a code that begins one session with this credential.
+    /// Returns a code that starts one session with this credential.
     ///
     /// # Errors
     /// `unavailable` if the system gives no randomness.
@@ -204,7 +204,7 @@ impl Sessions {
         Ok(code)
     }
 
-    /// Begins the session of a code, and returns the secret of its cookie; `None` if the code is
+    /// Starts the session of a code, and returns the secret of its cookie; `None` if the code is
     /// unknown, used or too old.
     ///
     /// # Errors
@@ -219,7 +219,7 @@ impl Sessions {
     }
 }
 
-/// Keeps an entry, without those that are too old, and without the oldest if there are too many.
+/// Keeps an entry, without entries that are too old, and without the oldest if there are too many.
 fn keep<T>(
     kept: &mut HashMap<Hash, (Instant, T)>,
     key: Hash,

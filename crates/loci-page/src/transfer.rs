@@ -35,8 +35,8 @@ const FIELD_BYTES_MAX: u64 = 1 << 10;
 /// The time after which a sender that is silent is given up.
 const SILENCE_MAX: Duration = Duration::from_mins(1);
 
-/// Takes a file out of a form, and answers with the view of it. `admit` checks the sender before
-/// the file is read.
+/// Takes a file out of a form, and answers with its view. `admit` checks the sender before the file
+/// is read.
 pub(crate) async fn take<V: View>(
     page: Arc<Page>,
     request: Request,
@@ -152,7 +152,8 @@ fn sent(
     (headers, Body::from_stream(pieces)).into_response()
 }
 
-/// Keeps the file of a form, and returns its name. What could not be kept as a whole is removed.
+/// Keeps the file of a form, and returns its name. A file that could not be kept as a whole is
+/// removed.
 async fn stored(page: &Arc<Page>, parts: &Parts, body: Body, entered: &Entered) -> Result<String> {
     let announced = announced(&parts.headers);
     if announced > UPLOAD_BYTES_MAX {

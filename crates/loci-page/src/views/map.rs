@@ -1,7 +1,7 @@
 //! A map of wings, rooms and tunnels.
 //!
 //! Wings are discs, packed along a spiral of Fermat; the rooms of a wing are points of a smaller
-//! one inside of it (H. Vogel, "A better way to construct the sunflower head", Mathematical
+//! one inside it (H. Vogel, "A better way to construct the sunflower head", Mathematical
 //! Biosciences 44, 1979). The layout takes time in proportion to the rooms, and a room keeps its
 //! place as long as its wing keeps its rooms.
 

@@ -143,7 +143,7 @@ pub(crate) fn diff(before: &str, after: &str) -> Vec<DiffLine> {
         .collect()
 }
 
-/// Finds a memory by its id or a part of it, a forgotten one, too.
+/// Finds a memory by its id or a part of the id, also a forgotten one.
 fn named(asked: &Asked<'_>, id: &str) -> Result<Memory> {
     let memories = asked.call().memories();
     let id = memories.memory_id("id", id)?;

@@ -247,7 +247,7 @@ fn group(found: Found, offset: usize, dismissed: &HashSet<String>) -> Group {
         .into_iter()
         .filter(|(_, item)| !dismissed.contains(&item.key))
         .collect();
-    // The place of the first item that is not shown is where the next part begins.
+    // The place of the first item that is not shown is where the next part starts.
     let rest = open.get(SHOWN).map(|(index, _)| (*index).max(1));
     open.truncate(SHOWN);
     let looked_at = rest.unwrap_or(found.looked_at);
@@ -263,7 +263,7 @@ fn group(found: Found, offset: usize, dismissed: &HashSet<String>) -> Group {
 }
 
 impl Review {
-    /// Returns true if it shows the kind with this name alone.
+    /// Returns true if it shows the kind only with this name.
     pub(crate) fn is_of(&self, kind: &str) -> bool {
         matches!(self.asked.as_slice(), [own] if own.name() == kind)
     }

@@ -34,7 +34,7 @@ pub const BASE: &str = "http://page.example:7821";
 pub struct OtherHost;
 
 /// Takes the name of a user as a token; `admin` has that scope, `other admin` has it in another
-/// space, and `reader` may read alone. `brief` is a token that expires.
+/// space, and `reader` may only read. `brief` is a token that expires.
 #[derive(Default)]
 pub struct NamesAsTokens {
     pub has_brief_expired: AtomicBool,

@@ -1,4 +1,4 @@
-//! The facts of an entity, and what people change of them.
+//! The facts of an entity, and what people change there.
 
 use axum::body::Body;
 use http::header::ACCEPT;
@@ -265,7 +265,7 @@ async fn what_is_no_fact_is_refused() {
     assert_eq!(refused.status, StatusCode::FORBIDDEN);
 }
 
-/// A corrected fact that begins at an instant keeps it if the form keeps its day.
+/// A corrected fact that starts at an instant keeps it if the form keeps its day.
 #[tokio::test]
 async fn a_day_of_a_form_stands_for_the_instant_that_it_showed() {
     let installation = Installation::new();

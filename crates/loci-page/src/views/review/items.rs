@@ -244,8 +244,8 @@ fn orders(asked: &Asked<'_>, memories: &[Memory]) -> Result<Found> {
     Ok(all_of(Kind::Order, memories, items.collect()))
 }
 
-/// Returns directives by authors whose directives the visitor does not take: those that sessions
-/// begin with, then those of the types of directives.
+/// Returns directives by authors whose directives the visitor does not take: first the ones that
+/// sessions start with, then the types of directives.
 fn directives(asked: &Asked<'_>, offset: usize) -> Result<Found> {
     let (call, caller) = (asked.call(), asked.caller());
     let trust = call.settings().trust()?;
