@@ -1,5 +1,5 @@
 //! The cost of authenticating a request, from its headers to its caller, by a token of loci and by
-//! those of an OpenID provider whose keys are known: `cargo bench -p loci --bench authentication`.
+//! tokens of an OpenID provider whose keys are known: `cargo bench -p loci --bench authentication`.
 
 #![expect(clippy::unwrap_used, reason = "a bench that fails may panic")]
 #![expect(clippy::print_stdout, reason = "its output is what it is for")]

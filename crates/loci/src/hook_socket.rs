@@ -170,8 +170,8 @@ fn answer(engine: &Engine, store: &str, question: &[u8]) -> (Answer, Option<(Pro
 /// No process that serves answers.
 pub struct Unanswered;
 
-/// Asks the processes that serve for the text with the memories that a prompt brings up; `None` if
-/// there are none.
+/// Asks the processes that serve for the text with the memories that a prompt brings up; `None`
+/// without such memories.
 ///
 /// # Errors
 /// [`Unanswered`]; the hook then works by itself.
@@ -220,7 +220,7 @@ fn connect(file: &Path) -> io::Result<UnixStream> {
     })
 }
 
-/// Returns the sockets in the folder: those of servers first, which keep their model longest.
+/// Returns the sockets in the folder: servers' first, which keep their model longest.
 fn sockets(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries

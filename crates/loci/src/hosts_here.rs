@@ -18,13 +18,13 @@ pub struct HostHere {
     pub connection: Result<HostConnection, String>,
     /// True if the plug-in of loci is in the host.
     pub has_plugin: bool,
-    /// True if the hooks of loci are in the user's settings of it.
+    /// True if the hooks of loci are in the user's settings for it.
     pub has_hooks: bool,
     /// The time of its last call to loci in this data folder, if one is recorded.
     pub called_at: Option<Timestamp>,
 }
 
-/// The connection of a host to loci in the user's settings of it.
+/// The connection of a host to loci in the user's settings for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostConnection {
     /// It has no entry of loci.
@@ -38,7 +38,7 @@ pub enum HostConnection {
 }
 
 impl HostHere {
-    /// Returns true if the host starts loci here and no call of it is recorded.
+    /// Returns true if the host starts loci here and no call from it is recorded.
     pub fn is_silent(&self) -> bool {
         use HostConnection::{Plugin, Stdio};
         matches!(self.connection, Ok(Stdio(_) | Plugin)) && self.called_at.is_none()

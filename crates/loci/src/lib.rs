@@ -65,7 +65,7 @@ const TRACES_END_TIMEOUT: Duration = Duration::from_millis(500);
 /// Runs the command that the arguments of this process name; returns its exit code.
 pub fn main() -> ExitCode {
     panics::keep_contents_out();
-    // Where no zone is known, such as on a system without its database, days are those of UTC.
+    // Where no zone is known, such as on a system without its database, days are in UTC.
     if let Ok(zone) = jiff::tz::TimeZone::try_system() {
         loci_text::dates::set_zone(zone);
     }
@@ -125,7 +125,7 @@ pub fn exit_code(outcome: Result<(), Failure>) -> ExitCode {
     ExitCode::from(failure.exit as u8)
 }
 
-/// Returns true if invalid arguments seem to be those of `loci hook run`.
+/// Returns true if invalid arguments seem to be meant for `loci hook run`.
 fn names_hook() -> bool {
     let mut words = std::env::args_os();
     words.any(|word| word == "hook") && words.any(|word| word == "run")
@@ -153,7 +153,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     if let Some(traces) = traces {
         traces.end(TRACES_END_TIMEOUT);
     }
-    // These report corruption themselves, or work in spite of it.
+    // These report corruption themselves, or work all the same.
     if matches!(cli.command, Command::Restore(_) | Command::Doctor(_)) {
         return outcome;
     }

@@ -50,8 +50,8 @@ pub(crate) fn search_of_prompts(settings: &Settings) -> SearchMode {
     }
 }
 
-/// Begins to embed the prompt of a hook, the only text that its process embeds; returns the model
-/// for it. `None` if it is searched for by words alone.
+/// Starts to embed the prompt of a hook, the only text that its process embeds; returns the model
+/// for it. `None` if it is searched for only by words.
 pub(crate) fn embedder_of_prompt(settings: &Settings, prompt: &str) -> Option<Arc<dyn Embedder>> {
     match settings.embedding {
         EmbeddingChoice::Bundled(runtime) if settings.search != SearchMode::Words => {

@@ -1,7 +1,7 @@
 //! Data goes to stdout, messages to stderr. Nothing else in loci writes to either.
 //!
-//! Texts of memories may contain control sequences for terminals: all of them pass `Visible` here,
-//! or are JSON.
+//! Texts of memories may contain control sequences for terminals: all texts pass `Visible` here, or
+//! are JSON.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};

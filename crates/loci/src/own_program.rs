@@ -35,8 +35,7 @@ impl OwnProgram {
         })
     }
 
-    /// Warns if the program is in a build folder. `things` are those that call it, such as `these
-    /// hooks`.
+    /// Warns if the program is in a build folder. `things` are the callers, e.g. `these hooks`.
     pub fn warn_of_build_folder(&self, things: &str) {
         if let Some(folder) = loci_hosts::build_folder(&self.file) {
             status_line(format_args!(

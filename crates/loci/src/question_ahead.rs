@@ -14,7 +14,7 @@ pub(crate) struct QuestionAhead {
 }
 
 impl QuestionAhead {
-    /// Begins to embed the question.
+    /// Starts to embed the question.
     pub(crate) fn begin(embedder: Arc<dyn Embedder>, question: &str) -> Self {
         let (working, text) = (Arc::clone(&embedder), question.to_owned());
         let thread = thread::Builder::new().name("loci-question".to_owned());

@@ -94,7 +94,7 @@ pub enum DefaultValue {
 }
 
 impl DefaultValue {
-    /// Returns the text of the value; `None` if only words describe it, or there is none.
+    /// Returns the text of the value; `None` if only words describe it, or it is absent.
     pub fn text(&self) -> Option<String> {
         match self {
             DefaultValue::Text(text) => Some((*text).to_owned()),

@@ -23,11 +23,11 @@ const CONNECT_MAX: Duration = Duration::from_secs(5);
 pub struct StoreSettings {
     /// The place of the store.
     pub place: StorePlace,
-    /// How long to wait for a lock that another process holds.
+    /// The time to wait for a lock that another process holds.
     pub busy_timeout: Duration,
     /// From how many memories on the index is a file that processes share.
     pub index_file_memories: usize,
-    /// How a store on a server is opened.
+    /// The options of a store on a server.
     pub server: ServerSettings,
 }
 
@@ -42,7 +42,7 @@ pub enum StorePlace {
     Server(String),
 }
 
-/// How a store on a server is opened.
+/// The options of a store on a server.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ServerSettings {
     /// The schema with the tables.
@@ -55,9 +55,9 @@ pub struct ServerSettings {
     pub password: Option<String>,
     /// The file that the password was read from, if it was.
     pub password_file: Option<PathBuf>,
-    /// Whether the tables may be created and upgraded.
+    /// True if the tables may be created and upgraded.
     pub migrates: bool,
-    /// Whether row security is turned on in the tables.
+    /// True if row security is turned on in the tables.
     pub row_security: bool,
 }
 
@@ -163,7 +163,7 @@ pub enum StoreLocation {
     Folder {
         /// The folder.
         folder: PathBuf,
-        /// How it is opened.
+        /// The options with which it is opened.
         options: Options,
     },
     /// A store on a server.
@@ -191,8 +191,7 @@ impl StoreLocation {
         })
     }
 
-    /// Opens a store that cannot be written, to be read as it is; says also whether a copy of it is
-    /// read.
+    /// Opens a store that cannot be written, to be read as it is; says also whether a copy is read.
     ///
     /// # Errors
     /// The fault, with the remedy.
@@ -225,7 +224,7 @@ impl StoreLocation {
         }
     }
 
-    /// Whether the store is on a server, which several machines may share.
+    /// Returns whether the store is on a server, which several machines may share.
     pub fn is_shared(&self) -> bool {
         matches!(self, StoreLocation::Server(_))
     }

@@ -231,7 +231,7 @@ fn move_to(from: &Path, to: &Path, arriving: &Path) -> io::Result<()> {
 /// The files of a store, and the lock that keeps other processes out.
 pub type LockedFiles = (Box<dyn StoreFiles>, Box<dyn FilesLock>);
 
-/// The files of the store, for this process alone. A restore that was cut off is ended first, so
+/// The files of the store, only for this process. A restore that was cut off is ended first, so
 /// that the files that it put aside are whole.
 ///
 /// # Errors
@@ -276,8 +276,8 @@ pub fn unusable(path: &Path, error: &io::Error) -> Failure {
 }
 
 /// Completes an interrupted restore into this data folder that was already decided. Processes that
-/// look at the mark at the same time have the folder open for a moment, and one of them is first:
-/// so this waits a little.
+/// look at the mark at the same time have the folder open for a moment, and one is first: so this
+/// waits a little.
 ///
 /// # Errors
 /// [`Exit::DataFolder`] if another process uses the folder, or the disk refuses.

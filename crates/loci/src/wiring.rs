@@ -139,8 +139,8 @@ pub struct Vault {
     pub watch_lock: PathBuf,
     /// The permissions of new files.
     file_mode: u32,
-    /// Whether the notes of the store lie in the folder. Those of a store that several machines
-    /// share lie on one of them, which names its folder.
+    /// True if the notes of the store lie in the folder. The notes of a store that several machines
+    /// share lie on one machine, which names its folder.
     pub is_kept: bool,
 }
 
@@ -186,7 +186,7 @@ impl Vault {
 }
 
 impl Parts {
-    /// Opens all parts; makes the data folder if there is none. Loads neither model nor index.
+    /// Opens all parts; makes the data folder if it is missing. Loads neither model nor index.
     ///
     /// # Errors
     /// [`Exit::DataFolder`], [`Exit::Database`] or, for an impossible endpoint, [`Exit::Usage`].
@@ -214,7 +214,7 @@ impl Parts {
         Parts::open_with(settings, &settings.data, wiring)
     }
 
-    /// Opens all parts for the hook of a prompt, which is embedded meanwhile.
+    /// Opens all parts for the hook of a prompt, which is embedded at the same time.
     ///
     /// # Errors
     /// As for [`Parts::open`].
@@ -232,7 +232,7 @@ impl Parts {
         Parts::open_with(&settings, &settings.data, wiring)
     }
 
-    /// Opens all parts, with those that a benchmark chooses for itself.
+    /// Opens all parts, with the ones that a benchmark chooses for itself.
     ///
     /// # Errors
     /// As for [`Parts::open`].

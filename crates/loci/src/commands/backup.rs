@@ -194,7 +194,7 @@ impl Target {
     pub fn put(&self, draft: NamedTempFile) -> Result<u64, Failure> {
         let put = || {
             let bytes = draft.as_file().metadata()?.len();
-            // Does not replace a file that was made meanwhile.
+            // Does not replace a file that was made since.
             draft.persist_noclobber(&self.file)?;
             flush_folder(&self.folder)?;
             io::Result::Ok(bytes)
@@ -257,7 +257,7 @@ fn is_note(path: &str) -> bool {
         .is_some_and(|end| end.eq_ignore_ascii_case("md"))
 }
 
-/// Appends a file of the folder of notes, unless it was deleted meanwhile. Returns its bytes.
+/// Appends a file of the folder of notes, unless it was deleted since. Returns its bytes.
 fn append_note(
     writer: &mut ArchiveWriter,
     target: &Target,

@@ -79,7 +79,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Returns the hosts that are named, or else those that are found. An undoing looks at all,
+    /// Returns the hosts that are named, or else the ones that are found. An undoing looks at all,
     /// since a host may be gone.
     fn chosen(&self) -> Result<Vec<&'static Host>, Failure> {
         if !self.arguments.hosts.is_empty() {

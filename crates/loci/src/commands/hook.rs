@@ -63,7 +63,7 @@ fn run_event(settings: &Settings, host: &Host, run: &HookRun) -> Result<(), Fail
             };
             Some(turn)
         }
-        // The messages of a session are saved once, whoever saves them.
+        // The messages of a session are saved once, no matter which process saves them.
         _ => None,
     };
     let mut printed = Ok(());

@@ -1,4 +1,4 @@
-//! `loci man`: the manual page, or those of all commands.
+//! `loci man`: the manual page, or the pages of all commands.
 
 use std::path::Path;
 

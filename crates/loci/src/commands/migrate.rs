@@ -71,10 +71,10 @@ fn refuse_to_make(location: &StoreLocation) -> Result<(), Failure> {
 }
 
 /// Copies everything from one store into another. Files of the machine that the first one lies on
-/// become those of `machine`; empty for the machine that the second one lies on.
+/// become files of `machine`; empty for the machine that the second one lies on.
 ///
 /// # Errors
-/// If one of them does not answer; what was copied stays.
+/// If one store does not answer; what was copied stays.
 pub fn transfer(
     from: &dyn OpenStore,
     to: Arc<dyn OpenStore>,

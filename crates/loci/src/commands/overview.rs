@@ -12,7 +12,7 @@ use crate::output::{Output, counted};
 use crate::settings::Settings;
 use crate::wiring::{Parts, SystemClock};
 
-/// What the store holds.
+/// The contents of the store.
 struct Held {
     memories: u64,
     projects: u64,
@@ -143,7 +143,7 @@ mod tests {
         }
     }
 
-    /// What the store holds, the hosts, and what the next step should say.
+    /// The contents of the store, the hosts, and what the next step should say.
     type Row = (Option<Result<Held, Failure>>, Vec<HostHere>, &'static str);
 
     #[test]

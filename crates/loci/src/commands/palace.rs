@@ -226,7 +226,7 @@ fn verdict(report: &Report) -> Result<(), Failure> {
     }
 }
 
-/// Notes a plan above the folder. Its rooms count in its own folder alone, since they name folders
+/// Notes a plan above the folder. Its rooms count only in its own folder, because they name folders
 /// below that.
 fn note_plan_above(root: &Path) {
     let found = plan_folders(root).find(|folder| folder.join(PLAN_FILE).is_file());

@@ -281,7 +281,7 @@ fn tools(page: &mut String, dialect: &loci_dialects::Dialect) {
     }
 }
 
-/// Writes the fields of a reply: those of an object, or of the items of an array.
+/// Writes the fields of a reply: of an object, or of the items of an array.
 fn reply(page: &mut String, schema: &Value) {
     let (record, kind) = match schema.get("items") {
         Some(items) => (items, "an array of objects"),

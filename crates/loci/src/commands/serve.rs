@@ -139,7 +139,7 @@ fn serve_until_signal(
     Ok(())
 }
 
-/// Makes the owner's token if there is none. A server starts while the one with its store is away,
+/// Makes the owner's token if it is missing. A server starts while the one with its store is away,
 /// and accepts no token until that is back.
 fn owners_token(settings: &Settings, parts: &Parts) -> Result<OwnersToken, Failure> {
     match secret::ensure(&settings.data, &*parts.store) {
@@ -280,7 +280,7 @@ fn announce(
 }
 
 /// Returns the URL at which people reach the server. No client can connect to "any address"; from
-/// this machine, loopback is one of them.
+/// this machine, loopback is one.
 fn shown_base(settings: &Settings, scheme: &str, address: SocketAddr) -> String {
     settings.network.public_url.as_ref().map_or_else(
         || format!("{scheme}://{}", reached(address)),
@@ -441,8 +441,8 @@ fn authentication(
     }
 }
 
-/// Returns half of the number of files that this process may open, so that clients cannot take
-/// those of the store.
+/// Returns half of the number of files that this process may open, so that clients cannot take the
+/// store's.
 #[cfg(unix)]
 fn connections_max() -> usize {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -26,7 +26,8 @@ pub(super) fn remove_uploads(data: &Path) {
     }
 }
 
-/// Makes a file for an upload of about this many bytes, after those of earlier ones are removed.
+/// Makes a file for an upload of about this many bytes, after the files of earlier ones are
+/// removed.
 pub(super) fn begin_upload(data: &Path, bytes: u64) -> Result<Upload> {
     remove_uploads(data);
     let folder = data.join(UPLOADS);
@@ -61,7 +62,7 @@ pub(super) fn upload_path(data: &Path, name: &str) -> Result<PathBuf> {
     }
 }
 
-/// Returns the counts that an import prints as JSON; `None` if it could not begin.
+/// Returns the counts that an import prints as JSON; `None` if it could not start.
 pub(super) fn counts_of(printed: &[u8]) -> Option<ImportCounts> {
     let value: serde_json::Value = serde_json::from_slice(printed).ok()?;
     let count = |path: &str| value.pointer(path).and_then(serde_json::Value::as_u64);

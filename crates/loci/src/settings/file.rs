@@ -43,8 +43,8 @@ pub fn read(
     Ok(values)
 }
 
-/// Sets a text setting in the file and leaves everything else in it as it is. Makes the file if
-/// there is none.
+/// Sets a text setting in the file and leaves everything else in it as it is. Makes the file if it
+/// is missing.
 ///
 /// # Errors
 /// [`Exit::Usage`], if the file cannot be read or written, or its form leaves no place for the

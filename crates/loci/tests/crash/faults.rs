@@ -24,7 +24,7 @@ const CALLS: usize = 6;
 /// The largest number of attempts for a refused call: more than operations fail.
 const ATTEMPTS_MAX: usize = 12;
 
-/// The kinds of faults: the operations that they hit, how many of them, and how these fail.
+/// The kinds of faults: the operations that they hit, how many, and how these fail.
 const FAULTS: [(&str, u64, Action); 11] = [
     ("*", 1, Action::Fail(EIO)),
     ("*", 4, Action::Fail(EIO)),
@@ -316,7 +316,7 @@ fn acknowledged_too_early(operations: &[Operation]) -> Option<String> {
             }
             OperationKind::Sync if of("-wal") => goes_on |= is_written,
             OperationKind::Sync if operation.result == 0 && of("loci.db") => lost = None,
-            // A log without valid frames begins with its header again.
+            // A log without valid frames starts with its header again.
             OperationKind::Write if of("-wal") && operation.offset == 0 => lost = None,
             OperationKind::Write if operation.result >= 0 && of("-wal") => {
                 is_written = lost.is_some();

@@ -1,5 +1,5 @@
 //! Agents of all dialects write into one folder and are killed: at random instants, before and
-//! after file operations, one while others go on, or all of them.
+//! after file operations, one while others go on, or all.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};

@@ -6,7 +6,7 @@
 //! each time; `LOCI_CRASH_SEED=$RANDOM just crash` uses another one, and each test prints its seed,
 //! to repeat it. The instant that a call hits still depends on the machine. `LOCI_FAULTS=all` makes
 //! every operation of the scenario fail in every way, however long that takes, `LOCI_FAULTS=s` only
-//! every flush (the kinds of `Fault`), and `LOCI_FAULT` selects the cases whose names begin with
+//! every flush (the kinds of `Fault`), and `LOCI_FAULT` selects the cases whose names start with
 //! it: the one that a failure names, or with `vault` all of one dialect.
 
 #![cfg(target_os = "linux")]

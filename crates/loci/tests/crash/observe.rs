@@ -119,7 +119,7 @@ fn of_memory(memory: Memory) -> Option<(u32, Seen)> {
     ))
 }
 
-/// Returns the number in a name that begins with `thing`.
+/// Returns the number in a name that starts with `thing`.
 fn number(name: &str) -> Option<u32> {
     name.strip_prefix("thing ")?.split(' ').next()?.parse().ok()
 }

@@ -183,7 +183,7 @@ impl Budget {
     }
 }
 
-/// Builds the library, or prints why there is none.
+/// Builds the library, or prints why it cannot.
 pub fn library() -> Option<DiskLibrary> {
     DiskLibrary::build()
         .inspect_err(|problem| {

@@ -120,7 +120,7 @@ fn is_missed(missing: &str, mut replayed: Replay, operations: &[Operation]) -> b
 pub struct Replay {
     pub disk: Disk,
     ledger: Ledger,
-    /// Calls that have not begun, in order.
+    /// Calls that have not started, in order.
     waiting: Vec<Call>,
     /// The incomplete line of each process.
     lines: HashMap<u32, Vec<u8>>,
@@ -140,7 +140,7 @@ impl Replay {
         replay
     }
 
-    /// Begins all calls that could have begun: each call for a thing comes after the reply to the
+    /// Starts all calls that could have started: each call for a thing comes after the reply to the
     /// one before.
     fn begin(&mut self) {
         let mut later = std::collections::HashSet::new();

@@ -167,7 +167,7 @@ impl Run {
         }
     }
 
-    /// Lets all agents end by themselves after their replies; panics if one of them fails.
+    /// Lets all agents end by themselves after their replies; panics if one fails.
     pub fn finish(&mut self) {
         while !self.asked.is_empty() {
             self.next_success();

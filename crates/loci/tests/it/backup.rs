@@ -685,7 +685,7 @@ pub fn mounted(folder: &Path, options: &str) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// The disk had space when the backup began, and fills up in the middle of it.
+/// The disk had space when the backup started, and fills up before its end.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_disk_that_fills_up_meanwhile_costs_nothing() {

@@ -184,7 +184,7 @@ fn a_plugin_beside_the_hooks_is_told_of() {
     place.run(&["connect", "--undo"]).succeeded();
     let doctor = place.run(&["doctor"]).succeeded();
     assert!(!doctor.stdout.contains("twice"), "{doctor:?}");
-    // The hooks alone are enough to be there twice.
+    // The hooks by themselves are enough to be there twice.
     let hooks = ["hook", "install", "--host", "claude-code"];
     place.run(&hooks).succeeded();
     let doctor = place.run(&["doctor"]).succeeded();

@@ -75,8 +75,8 @@ fn permissions_are_told_and_mended() {
         ("token", 0o640),
         ("backups", 0o755),
     ];
-    // The permissions of notes stay as their owner set them, and so do those of files that no other
-    // user can reach.
+    // The permissions of notes stay as their owner set them, and so do the permissions of files
+    // that no other user can reach.
     let rest = [
         ("vault/note.md", 0o644),
         ("vault", 0o755),
@@ -354,7 +354,7 @@ fn a_memory_from_the_future_is_told() {
     );
 }
 
-/// Jobs that no process does, and those that none will do for long.
+/// Jobs that no process does, and jobs that no process will do for long.
 #[test]
 fn a_memory_that_is_not_judged_in_time_is_told() {
     const DAY: i64 = 86_400;

@@ -313,7 +313,7 @@ fn a_healthy_place_passes_the_doctor() {
     let rows: Vec<_> = rows
         .map(|row| ["check", "verdict"].map(|field| row[field].as_str().unwrap()))
         .collect();
-    // The checks that always run; those of the model, of tokens and of problems have their own
+    // The checks that always run; the checks of the model, of tokens and of problems have their own
     // tests.
     let named = [
         "data folder",

@@ -62,7 +62,7 @@ fn hook(place: &Place, event: &str, input: &Value) -> Ended {
     bounded(place, &place.path(""), &arguments, &input.to_string())
 }
 
-/// Returns the text with which a session in a folder begins, and the messages of the hook.
+/// Returns the text with which a session in a folder starts, and the messages of the hook.
 fn session_start(place: &Place, folder: &Path) -> (String, String) {
     let started = hook(place, "session-start", &json!({"cwd": folder})).succeeded();
     let reply: Value = serde_json::from_str(&started.stdout).unwrap();
@@ -540,7 +540,7 @@ fn two_files_of_one_name_are_told_apart_everywhere() {
             (&one["source_file"], &json!("1-2"))
         );
     }
-    // None of them tells where the project lies.
+    // No text tells where the project lies.
     let text = place.run(&["list"]).succeeded().stdout;
     assert!(!text.contains(place.path("").to_str().unwrap()), "{text}");
 }

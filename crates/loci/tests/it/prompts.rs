@@ -272,8 +272,8 @@ mod sockets {
         }
     }
 
-    /// Starts a process that searches by meaning and answers hooks; the hooks of this place search by
-    /// words alone.
+    /// Starts a process that searches by meaning and answers hooks; the hooks of this place search
+    /// only by words.
     fn serving() -> (Place, Serving) {
         let place = Place::new().with("LOCI_EMBEDDING_PROVIDER", "bundled");
         place.add(&[FACT]);

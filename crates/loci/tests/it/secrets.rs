@@ -78,7 +78,7 @@ fn what_is_mined_is_stored_without_its_secrets() {
             "{secret}"
         );
     }
-    // The line numbers are those of the file.
+    // The line numbers are the file's.
     let after = export
         .lines()
         .find(|line| line.contains("The end."))

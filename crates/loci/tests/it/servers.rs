@@ -409,7 +409,7 @@ fn signals_end_the_server_in_good_order() {
         let head = head.replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n");
         stream.write_all(head.as_bytes()).unwrap();
         let mut reply = BufReader::new(stream.try_clone().unwrap());
-        // The server asked for the body, so the request has begun.
+        // The server asked for the body, so the request has started.
         let mut asked = String::new();
         while !asked.ends_with("\r\n\r\n") {
             assert!(reply.read_line(&mut asked).unwrap() > 0, "{asked}");

@@ -78,7 +78,7 @@ impl Endpoint {
     }
 }
 
-/// True for an address of this machine alone, with or without a port.
+/// True for an address of only this machine, with or without a port.
 fn is_loopback(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next(),

@@ -17,7 +17,7 @@ const WHAT: &str = "rebuild";
 /// Losses that are named.
 const LOST_NAMED_MAX: usize = 100;
 
-/// Whether the database is there and so corrupt that it does not open.
+/// Returns whether the database is there and so corrupt that it does not open.
 pub fn is_corrupt(settings: &Settings) -> bool {
     settings.store_files().is_ok_and(|files| files.is_corrupt())
 }

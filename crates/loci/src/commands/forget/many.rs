@@ -14,7 +14,7 @@ use crate::output::{Output, status_line};
 use crate::visible::OneLine;
 use crate::wiring::Parts;
 
-/// The memories that are shown of those that match.
+/// The matching memories that are shown.
 const SHOWN_MAX: usize = 10;
 /// The characters of the first line of a memory that are shown.
 const CHARACTERS_SHOWN_MAX: usize = 72;

@@ -74,7 +74,7 @@ impl Drop for Turn {
     }
 }
 
-/// Makes the file of a turn, and removes those that are over.
+/// Makes the file of a turn, and removes the ones that are over.
 fn claim(file: &Path) -> io::Result<()> {
     let folder = file.parent().unwrap_or(file);
     // The data folder is there once there is something to tell.

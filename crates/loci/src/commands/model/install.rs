@@ -25,7 +25,7 @@ const STAGING_PREFIX: &str = ".installing-";
 const LOCK: &str = "lock";
 /// The longest time for one download.
 const DOWNLOAD_TIMEOUT: Duration = Duration::from_hours(1);
-/// The bytes that an archive at a URL may have besides those of the model.
+/// The bytes that an archive at a URL may have besides the model's.
 const OTHER_BYTES_MAX: u64 = 64 << 20;
 /// The name of the graph among the files of a model.
 const GRAPH: &str = "model.onnx";
