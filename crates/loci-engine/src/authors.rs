@@ -3,7 +3,7 @@
 use loci_core::characters::is_hidden;
 use loci_core::{ANONYMOUS, Caller, LOCAL, Memory, OwnerFilter};
 
-use crate::call::Actor;
+use crate::actor::Actor;
 
 /// The most characters of an author's name that are shown.
 const NAME_CHARACTERS_MAX: usize = 128;

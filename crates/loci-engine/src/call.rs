@@ -19,11 +19,11 @@ use std::ops::Deref;
 use std::time::Instant;
 
 use loci_core::{
-    AuditEntry, AuditFailure, Caller, Error, ErrorCode, Memory, Ownership, RecordVerb, Result,
-    Scope,
+    AuditEntry, AuditFailure, Caller, Error, ErrorCode, Ownership, RecordVerb, Result, Scope,
 };
 
 use crate::access::Access;
+use crate::actor::Actor;
 use crate::context::Context;
 use crate::conversations::Conversations;
 use crate::engine::Engine;
@@ -202,38 +202,6 @@ pub fn denial(tool: &str, scopes: &[Scope]) -> Error {
     let names = names.join(" and ");
     let message = format!("{tool} needs a token with the scope{plural} {names}");
     Error::new(ErrorCode::Forbidden, message)
-}
-
-/// A caller with the trail of the records that it touches; what parts hold of a call.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Actor<'a> {
-    pub(crate) caller: &'a Caller,
-    trail: &'a Trail,
-}
-
-impl<'a> Actor<'a> {
-    pub(crate) fn new(caller: &'a Caller, trail: &'a Trail) -> Self {
-        Actor { caller, trail }
-    }
-
-    /// Adds a memory to the trail of the call.
-    pub(crate) fn note(&self, verb: RecordVerb, memory: &Memory) {
-        let is_own = self.caller.owns(memory);
-        self.trail.note(verb, memory.id.as_str(), Some(is_own));
-    }
-
-    /// Adds a record to the trail of the call; see [`Trail::note`].
-    pub(crate) fn note_record(&self, verb: RecordVerb, id: &str, is_own: Option<bool>) {
-        self.trail.note(verb, id, is_own);
-    }
-}
-
-impl Deref for Actor<'_> {
-    type Target = Caller;
-
-    fn deref(&self) -> &Caller {
-        self.caller
-    }
 }
 
 /// The parts of the engine for one caller.

@@ -8,8 +8,8 @@ pub mod session_start;
 use loci_core::Store;
 
 use crate::access::Access;
+use crate::actor::Actor;
 use crate::budget::Budgets;
-use crate::call::Actor;
 use crate::engine::Engine;
 use crate::phases::Phases;
 use crate::search::Search;

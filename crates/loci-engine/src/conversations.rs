@@ -9,7 +9,7 @@ use std::sync::Arc;
 use loci_core::{Clock, Embedder, Store};
 
 use crate::access::Access;
-use crate::call::Actor;
+use crate::actor::Actor;
 use crate::engine::{Engine, SearchMode};
 use crate::locks::Locks;
 use crate::models::Models;

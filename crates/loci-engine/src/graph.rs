@@ -8,7 +8,7 @@ pub mod tunnels;
 use loci_core::{Clock, Store};
 
 use crate::access::Access;
-use crate::call::Actor;
+use crate::actor::Actor;
 use crate::engine::Engine;
 use crate::listings::Listings;
 use crate::locks::Locks;

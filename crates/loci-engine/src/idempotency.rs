@@ -7,7 +7,7 @@ use loci_core::{
 use sha2::{Digest, Sha256};
 
 use crate::access::Access;
-use crate::call::Actor;
+use crate::actor::Actor;
 use crate::check;
 use crate::engine::Engine;
 use crate::locks::Locks;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use loci_core::{Clock, Store};
 
 use crate::access::Access;
-use crate::call::Actor;
+use crate::actor::Actor;
 use crate::engine::{Engine, SearchMode};
 use crate::models::Models;
 use crate::redaction::Redaction;

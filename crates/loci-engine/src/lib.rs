@@ -25,8 +25,7 @@
 //! let info = CallInfo::new("example", "note", "memory:write", Effect::Write, &scopes);
 //! let found = engine.call(Caller::local(), info, |call| {
 //!     call.memories().remember(Remember::new("The kiln fires at 1240 degrees.", "fact"))?;
-//!     let ranking = |signals: &loci_engine::Signals| signals.relevance;
-//!     call.search().recall(&Recall::new("How hot is the kiln?", 5, &ranking))
+//!     call.search().recall(&Recall::new("How hot is the kiln?", 5, &|signals| signals.relevance))
 //! })?;
 //! assert_eq!(found.hits[0].memory.content, "The kiln fires at 1240 degrees.");
 //! # Ok::<(), loci_core::Error>(())
@@ -35,6 +34,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 
 mod access;
+mod actor;
 mod audit;
 mod authors;
 mod background;

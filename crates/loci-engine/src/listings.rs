@@ -11,8 +11,8 @@ pub mod status_counts;
 use loci_core::{Clock, Store};
 
 use crate::access::Access;
+use crate::actor::Actor;
 use crate::budget::Budgets;
-use crate::call::Actor;
 use crate::engine::Engine;
 
 /// Lists and counts of what a caller may read.

@@ -18,7 +18,7 @@ pub mod versions;
 use loci_core::{Clock, Store};
 
 use crate::access::Access;
-use crate::call::Actor;
+use crate::actor::Actor;
 use crate::context::Context;
 use crate::engine::Engine;
 use crate::locks::Locks;

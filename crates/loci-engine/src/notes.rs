@@ -20,7 +20,7 @@ use loci_core::{
 };
 
 use crate::access::Access;
-use crate::call::Actor;
+use crate::actor::Actor;
 use crate::engine::{Engine, SearchMode};
 use crate::idempotency::Idempotency;
 use crate::locks::Locks;

@@ -22,9 +22,9 @@ use std::time::Duration;
 use loci_core::{CandidateQuery, Filter, MemoryId, QueryVector, Result, Store, WebSearch};
 
 use crate::access::Access;
+use crate::actor::Actor;
 use crate::audit::Audit;
 use crate::budget::Budgets;
-use crate::call::Actor;
 use crate::engine::{Engine, SearchMode};
 use crate::leases::Rounds;
 use crate::models::Models;

@@ -10,7 +10,7 @@ use loci_core::{
 use loci_text::indexed;
 
 use crate::access::Access;
-use crate::call::Actor;
+use crate::actor::Actor;
 use crate::engine::Engine;
 use crate::locks::Locks;
 use crate::models::Models;
@@ -319,7 +319,7 @@ impl Secrets<'_> {
     ///
     /// # Errors
     /// `forbidden` for every caller but the local user; `conflict` if other processes keep changing
-    /// it or its owner's data is wiped meanwhile; `unavailable` if the store cannot be written.
+    /// it or its owner's data is wiped in between; `unavailable` if the store cannot be written.
     pub fn redact_stored(&self, found: &StoredSecret) -> Result<bool> {
         check_local(&self.caller)?;
         match &found.holder {

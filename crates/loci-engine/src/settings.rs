@@ -3,8 +3,8 @@
 use loci_core::limits::CONTENT_BYTES_MAX;
 use loci_core::{Batch, Change, Result, Store};
 
+use crate::actor::Actor;
 use crate::authors::{TRUSTED_AUTHORS, Trust};
-use crate::call::Actor;
 use crate::engine::Engine;
 
 /// The settings of callers, which outlast a session, and the authors whose directives they take.

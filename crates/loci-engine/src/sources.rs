@@ -10,7 +10,7 @@ use std::sync::Arc;
 use loci_core::{Clock, SOURCE_FILE, SOURCE_MACHINE, SourceTree, Store};
 
 use crate::access::Access;
-use crate::call::Actor;
+use crate::actor::Actor;
 use crate::engine::{Engine, SearchMode};
 use crate::locks::Locks;
 use crate::notes::Notes;

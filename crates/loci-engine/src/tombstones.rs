@@ -10,7 +10,7 @@ use loci_core::{
 use sha2::Sha256;
 use unicode_normalization::UnicodeNormalization;
 
-use crate::call::Actor;
+use crate::actor::Actor;
 use crate::engine::Engine;
 
 /// The number of memories whose tombstones are made at a time.

@@ -18,14 +18,12 @@ use loci_mine::conversation as conversation_format;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::Notice;
 use crate::conversation;
 use crate::prompt::{self, Prompt};
 use crate::trust::Trust;
 use crate::wings::Wings;
+use crate::{DIALECT, Notice};
 
-/// The tool set of hooks in the audit log.
-pub(crate) const DIALECT: &str = "hook";
 /// The time for which a hook reads a transcript; another process reads the rest. With the start of
 /// the process and the last step, a hook takes less than 300 ms.
 const READING_TIME: Duration = Duration::from_millis(120);

@@ -220,6 +220,9 @@ fn reason(unread: Unread) -> &'static str {
     }
 }
 
+/// The tool set of hooks in the audit log.
+const DIALECT: &str = "hook";
+
 /// Returns the local user, as a caller of the dialect that drawers belong to.
 pub fn caller() -> Caller {
     mempalace::DIALECT.caller(&Caller::local())

@@ -16,10 +16,9 @@ use loci_text::analysis::query_terms;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::hook::DIALECT;
 use crate::trust::{Trust, WingSource};
 use crate::wings::wing_of;
-use crate::{Notice, conversation};
+use crate::{DIALECT, Notice, conversation};
 
 /// The most memories for one prompt.
 const ITEMS_MAX: usize = 4;

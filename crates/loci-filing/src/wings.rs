@@ -399,8 +399,8 @@ fn kept(
     Ok((wing, apart))
 }
 
-/// Returns a wing for a project that has none: that of its name if no other project has it, or else
-/// one that nobody has.
+/// Returns a wing for a project that has none: the wing of its name if no other project has it, or
+/// else a free one.
 fn free(parts: &Parts<'_>, entries: &[Entry], project: &Project) -> Result<String> {
     let is_taken = |wing: &str| entries.iter().any(|entry| entry.wing == wing);
     let Project {

@@ -103,7 +103,7 @@ impl GatedEmbedder {
     /// The maximum wait, so that a test that never opens the gate ends.
     const PATIENCE: Duration = Duration::from_mins(1);
 
-    /// Waits until a call of `embed` has begun; panics after a minute.
+    /// Waits until a call of `embed` has started; panics after a minute.
     pub fn wait_until_entered(&self) {
         let gate = self.wait_until(|gate| gate.is_entered);
         assert!(gate.is_entered, "nobody embeds anything");

@@ -6,11 +6,11 @@
 //!   such terms, 0 is a valid score. The rule does not affect statistics and numbers of passages.
 //! - A passage has a required term or a mark regardless of its count. Only a count above 0 is an
 //!   occurrence: it adds to the score, to the length and to the document frequency.
-//! - A space, an owner and a name identify a thread; memories without an owner count as those of
+//! - A space, an owner and a name identify a thread; memories without an owner count as memories of
 //!   one owner.
-//! - Neighbours belong to the best memories only, not to other neighbours. The distance is that of
-//!   the positions, whether or not they have memories, and 0 for two memories at one position: each
-//!   of them may be a candidate, though the text of the thread has only one.
+//! - Neighbours belong to the best memories only, not to other neighbours. The distance counts
+//!   positions, whether or not they have memories, and 0 for two memories at one position: each may
+//!   be a candidate, though the text of the thread has only one.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -101,7 +101,7 @@ pub(crate) fn candidates(state: &State, query: &CandidateQuery<'_>) -> Candidate
     }
 }
 
-/// Returns the memories that have a passage without a vector of the model; first those that no
+/// Returns the memories that have a passage without a vector of the model; first the ones that no
 /// model has embedded as a whole.
 pub(crate) fn without_vector(
     state: &State,

@@ -54,7 +54,7 @@ pub(crate) struct State {
     pub(crate) tombstones: BTreeMap<TombstoneKey, Tombstone>,
     pub(crate) audit: BTreeMap<u64, AuditEntry>,
     pub(crate) last_audit_number: u64,
-    /// The last wipe of each space, owner and, if it was of one alone, tool set.
+    /// The last wipe of each space, owner and, if it was of only one, tool set.
     pub(crate) wipes: BTreeMap<(Space, String, Option<String>), Wipe>,
     pub(crate) tokens: Vec<Token>,
     /// The number of memories ever stored.

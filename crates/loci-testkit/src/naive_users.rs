@@ -285,7 +285,7 @@ impl State {
         }
     }
 
-    /// Removes the replies that contain the text of a memory, except those of `spared`.
+    /// Removes the replies that contain the text of a memory, except the replies of `spared`.
     pub(crate) fn end_answers(&mut self, (space, id): &Key, spared: Option<&str>) {
         self.answers.retain(|_, answer| {
             let is_spared = spared.is_some() && answer.owner.as_deref() == spared;

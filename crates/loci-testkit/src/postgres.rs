@@ -18,7 +18,7 @@ pub const ROW_SECURITY_VARIABLE: &str = "LOCI_TEST_ROW_SECURITY";
 /// The role that owns the database of the tests and is no superuser.
 pub const PLAIN_ROLE: &str = "loci_plain";
 
-/// How long a server may take to start.
+/// The time that a server may take to start.
 const START_MAX: Duration = Duration::from_mins(1);
 /// The user and the group as which a server runs, where the tests run as root: it refuses root.
 const USER: &str = "postgres";
@@ -64,10 +64,10 @@ fn plain(url: &str) -> String {
     }
 }
 
-/// How a server is set up.
+/// The set-up of a server.
 #[derive(Debug, Clone, Default)]
 pub struct Setup {
-    /// Whether it flushes what it acknowledges.
+    /// True if it flushes what it acknowledges.
     pub fsync: bool,
     /// Lines of `pg_hba.conf` that come before the one which trusts every local user.
     pub access: Vec<String>,
@@ -332,7 +332,7 @@ while [ -e "$folder/data/postmaster.pid" ] && [ "$tries" -gt 0 ]; do sleep 0.1; 
 rm -rf "$folder" "$folder.log"
 "#;
 
-/// Returns the folder with the programs that the variable names, or those of the newest server.
+/// Returns the folder with the programs that the variable names, or the newest server's.
 fn programs() -> PathBuf {
     let named = std::env::var_os(PROGRAMS_VARIABLE).map(PathBuf::from);
     named.or_else(newest).unwrap_or_else(|| {

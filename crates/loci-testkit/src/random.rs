@@ -4,7 +4,7 @@
 pub struct Random(u64);
 
 impl Random {
-    /// Creates a generator that begins at `seed`.
+    /// Creates a generator that starts at `seed`.
     pub fn new(seed: u64) -> Self {
         Random(seed)
     }

@@ -77,7 +77,7 @@ impl TypedTool for SearchDiscovery {
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
-        // Only discoveries have this tier and these sections, and all of them have such a scope.
+        // Only discoveries have this tier and these sections, and all have such a scope.
         let collections = match arguments.scope {
             Some(scope) if !arguments.cross_spine => only(scope),
             _ => CollectionFilter::AnyNamed,

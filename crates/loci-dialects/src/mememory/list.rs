@@ -87,7 +87,7 @@ impl TypedTool for List {
     }
 }
 
-/// Returns the memory with this id alone, with a page of its text.
+/// Returns the memory with only this id, with a page of its text.
 fn page(call: &Call<'_>, id: &str, offset: usize, tokens: Option<usize>) -> Result<Reply> {
     let id = call.memories().memory_id("id", id)?;
     let memory = call.memories().show(&id)?;

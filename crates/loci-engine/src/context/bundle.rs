@@ -108,7 +108,7 @@ impl Context<'_> {
         })
     }
 
-    /// Returns the memories that every bundle begins with.
+    /// Returns the memories that every bundle starts with.
     fn always_loaded(&self) -> Result<Vec<Memory>> {
         let mut memories = self.bootstrap_memories(CollectionFilter::Any)?;
         let filed = self.access.filter(CollectionFilter::AnyNamed);

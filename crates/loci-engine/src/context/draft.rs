@@ -39,7 +39,7 @@ pub struct Bundled {
     pub score: f64,
     /// The name of the author of its text; `None` if that is the reader.
     pub author: Option<String>,
-    /// True if it contains only passages of the memory, which alone is too long.
+    /// True if it contains only passages of the memory, which is too long by itself.
     pub is_excerpt: bool,
 }
 
@@ -57,8 +57,8 @@ pub struct LeftOut {
 /// A bundle of memories.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bundle {
-    /// Markdown: whole memories, and passages of those that alone are too long, each with the end
-    /// of its id; empty if nothing fits.
+    /// Markdown: whole memories, and passages of memories that are too long by themselves, each
+    /// with the end of its id; empty if nothing fits.
     pub markdown: String,
     /// The number of its tokens.
     pub used_tokens: usize,

@@ -31,8 +31,8 @@ impl Conversations<'_> {
     ///
     /// # Errors
     /// `invalid_argument` or `too_large`, naming `query` or `response`; `forbidden` for an
-    /// anonymous caller; `conflict` if the caller's data was wiped meanwhile; `unavailable` if the
-    /// store cannot be written.
+    /// anonymous caller; `conflict` if the caller's data was wiped since the call started;
+    /// `unavailable` if the store cannot be written.
     pub fn cache_answer(&self, id: MemoryId, query: &str, response: &str) -> Result<()> {
         let since = self.store.version(&self.caller.space)?;
         let (query, response) = (

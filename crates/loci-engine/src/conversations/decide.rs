@@ -14,7 +14,7 @@ impl Conversations<'_> {
     /// # Errors
     /// `invalid_argument` or `too_large`, naming `key`, `value` or `ttl_days` (1 to
     /// [`TTL_DAYS_MAX`]); `forbidden` for an anonymous caller; `conflict` if the caller's data was
-    /// wiped meanwhile; `unavailable` if the store cannot be written.
+    /// wiped since the call started; `unavailable` if the store cannot be written.
     pub fn decide(&self, key: &str, value: &str, ttl_days: Option<u64>) -> Result<bool> {
         let since = self.store.version(&self.caller.space)?;
         let (key, value) = (

@@ -94,7 +94,8 @@ impl Conversations<'_> {
     /// # Errors
     /// `invalid_argument` or `too_large`, naming `conversation_id` or `messages`, if something
     /// exceeds its limits; `forbidden` for an anonymous caller; `conflict` if the caller's data was
-    /// wiped meanwhile; `unavailable` if the store cannot be written. Then nothing was stored.
+    /// wiped since the call started; `unavailable` if the store cannot be written. Then nothing was
+    /// stored.
     pub fn store_messages(&self, conversation: Conversation<'_>) -> Result<StoredMessages> {
         let since = self.store.version(&self.caller.space)?;
         let Conversation {

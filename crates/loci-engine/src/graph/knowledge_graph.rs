@@ -117,8 +117,8 @@ impl Graph<'_> {
                 });
             }
             let changes = vec![Change::PutFact(Box::new(fact.clone()))];
-            // Fails with `conflict` if another process added it meanwhile; the next attempt finds
-            // that one.
+            // Fails with `conflict` if another process added it since; the next attempt finds that
+            // one.
             self.access.commit(changes)?;
             if is_blind {
                 return Ok(AddedFact::New(fact.clone()));
@@ -227,9 +227,9 @@ impl Graph<'_> {
     /// Returns the fact with this id and triple, unless it is retracted.
     ///
     /// # Errors
-    /// `not_found` if there is none, or the caller lacks the scope `read`; `invalid_argument` for
-    /// an invalid name as in [`add_fact`](crate::Graph::add_fact); `unavailable` if the store cannot
-    /// be read.
+    /// `not_found` if there is no such fact, or the caller lacks the scope `read`;
+    /// `invalid_argument` for an invalid name as in [`add_fact`](crate::Graph::add_fact);
+    /// `unavailable` if the store cannot be read.
     pub fn fact(&self, triple: [&str; 3], id: &str) -> Result<Fact> {
         let triple = names(triple)?.map(|name| name.key);
         let unknown = || {

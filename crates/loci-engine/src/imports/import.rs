@@ -100,7 +100,8 @@ impl Imports<'_> {
     /// # Errors
     /// `too_large` for more than [`limits::IMPORT_MEMORIES_MAX`]; the errors of [`Import::check`],
     /// naming the memory by its number from 1; `conflict` if an id belongs to a deleted memory, or
-    /// if the owner's data was wiped meanwhile; `unavailable` if the store cannot be written.
+    /// if the owner's data was wiped since the call started; `unavailable` if the store cannot be
+    /// written.
     pub fn import(&self, imports: &[Import], imported: &mut Imported) -> Result<()> {
         let since = self.store.version(&self.caller.space)?;
         let imports = self.redacted_imports(imports);

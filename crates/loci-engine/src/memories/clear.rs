@@ -20,8 +20,8 @@ impl Memories<'_> {
     /// returns.
     ///
     /// # Errors
-    /// `forbidden` without the scope `write`; `conflict` if they keep changing meanwhile,
-    /// `unavailable` if the store cannot be written: memories removed until then stay removed.
+    /// `forbidden` without the scope `write`; `conflict` if they keep changing, `unavailable` if
+    /// the store cannot be written: memories removed until then stay removed.
     pub fn clear(&self, collections: CollectionFilter) -> Result<usize> {
         if !self.caller.principal.scopes.allow(Scope::Write) {
             return Err(Error::new(
@@ -48,8 +48,8 @@ impl Memories<'_> {
         conflict.map_or(Ok(removed + passed), Err)
     }
 
-    /// Removes the memories that match now, except those that change meanwhile: then it returns a
-    /// conflict.
+    /// Removes the memories that match now, except memories that change while it runs: then it
+    /// returns a conflict.
     fn clear_once(&self, filter: &Filter) -> Result<(usize, Option<Error>)> {
         let (mut removed, mut conflict) = (0, None);
         for part in self

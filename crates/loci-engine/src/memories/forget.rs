@@ -67,7 +67,7 @@ impl Memories<'_> {
     }
 
     /// Removes the memories with the text of this one that were made from files and that the caller
-    /// may write. Adds their number to `done`, and sets that of those that stay.
+    /// may write. Adds their number to `done`, and sets the number of memories that stay.
     fn forget_copies(&self, memory: &Memory, done: &mut Forgetting) -> Result<()> {
         let filter = Filter {
             tiers: TIERS_BY_ID.to_vec(),
@@ -107,7 +107,7 @@ impl Memories<'_> {
     /// Removes memories in one transaction; returns their number.
     ///
     /// # Errors
-    /// `conflict` if another writer changed one of them meanwhile, or one is a note by now.
+    /// `conflict` if another writer changed one memory since, or one is a note by now.
     fn forget_together(&self, gone: Vec<Memory>) -> Result<u64> {
         let Some(tombstones) = self.tombstones.put(&gone, true)? else {
             return Ok(0);

@@ -60,7 +60,7 @@ impl Memories<'_> {
     }
 
     /// Marks the memories with the text of this one that were made from files, and that the caller
-    /// may write, as [`mark`](Self::mark) does: a search shows one of them alone.
+    /// may write, as [`mark`](Self::mark) does: a search shows only one.
     fn mark_copies(&self, memory: &Memory, forgotten_at: Option<Timestamp>) -> Result<()> {
         if !memory.attributes.contains_key(SOURCE_FILE) {
             return Ok(());

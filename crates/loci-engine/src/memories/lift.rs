@@ -130,7 +130,7 @@ impl Memories<'_> {
                 sources.extend(tombstone.source);
             }
         })?;
-        // What else is left of these memories: their lines, and their texts for other owners.
+        // The other remains of these memories: their lines, and their texts for other owners.
         self.tombstones.each(&self.caller.space, |tombstone| {
             if memories.contains(&tombstone.memory) {
                 texts.insert(tombstone.text);
@@ -200,8 +200,8 @@ impl Memories<'_> {
         [self.machine, ""].map(|machine| hash_of_source(&salt, machine, path))
     }
 
-    /// Returns the files of this machine in all collections, also in those that have no memory any
-    /// more. Reads all of the store, which no caller of a tool waits for.
+    /// Returns the files of this machine in all collections, also in collections that have no
+    /// memory any more. Reads all of the store, which no caller of a tool waits for.
     fn source_files(&self) -> Result<Vec<SourceFile>> {
         let mut files = Vec::new();
         self.store.archive(self.clock.now(), &mut |archived| {

@@ -135,8 +135,8 @@ impl Memories<'_> {
     /// # Errors
     /// `invalid_argument` or `too_large` if an argument exceeds its limits, or if the superseded
     /// memory is of another tier; `not_found` if the caller cannot read that memory, `forbidden` if
-    /// the caller may not change it; `conflict` if the caller's data was wiped meanwhile;
-    /// `unavailable` if the store cannot be written. Then nothing was stored.
+    /// the caller may not change it; `conflict` if the caller's data was wiped since the call
+    /// started; `unavailable` if the store cannot be written. Then nothing was stored.
     pub fn remember(&self, request: Remember) -> Result<Remembered> {
         let once = request.once;
         let (memory, compare_in) = self.requested(request)?;

@@ -17,8 +17,8 @@ impl Memories<'_> {
     /// `invalid_argument` or `too_large` if an argument exceeds its limits; `not_found` if the id
     /// belongs to a memory that the caller may not change; `conflict` if it belongs to a note, to a
     /// memory of another kind or tier, or to one that was deleted and is not purged yet, or if the
-    /// caller's data was wiped meanwhile; `unavailable` if the store cannot be written. Then
-    /// nothing was stored.
+    /// caller's data was wiped since the call started; `unavailable` if the store cannot be
+    /// written. Then nothing was stored.
     pub fn remember_as(&self, id: &MemoryId, request: Remember) -> Result<Remembered> {
         let since = self.store.version(&self.caller.space)?;
         let request = self.redaction.redacted_request(request);
@@ -53,7 +53,7 @@ impl Memories<'_> {
                 .chain([put])
                 .collect();
             match self.access.commit(changes) {
-                // No other process has stored it meanwhile, so a retry will not help.
+                // No other process has stored it since, so a retry will not help.
                 Err(error) if error.code == ErrorCode::Conflict && expect == Expect::Absent => {
                     if self.store.get(&self.caller.space, id)?.is_some() {
                         return Err(error);

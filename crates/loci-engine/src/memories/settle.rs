@@ -32,7 +32,7 @@ impl Memories<'_> {
     ///
     /// # Errors
     /// `invalid_argument` if the two are one; `not_found` if the caller can read no such memory,
-    /// `forbidden` if it may only read the other one; those of `forget_softly`.
+    /// `forbidden` if it may only read the other one; the errors of `forget_softly`.
     pub fn settle(&self, kept: &MemoryId, other: &MemoryId) -> Result<Settled> {
         if kept == other {
             return Err(Error::invalid("other", "must be another memory"));

@@ -86,8 +86,8 @@ impl Memories<'_> {
     /// Returns the live memory with this id, if the caller may read it.
     ///
     /// # Errors
-    /// `not_found`, with the same message, if there is none or the caller may not read it;
-    /// `unavailable` if the store cannot be read.
+    /// `not_found`, with the same message, if there is no such memory or the caller may not read
+    /// it; `unavailable` if the store cannot be read.
     pub fn show(&self, id: &MemoryId) -> Result<Memory> {
         self.access.without_hidden(self.access.readable(id)?)
     }

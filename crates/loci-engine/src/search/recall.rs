@@ -240,7 +240,7 @@ impl Search<'_> {
             ));
         }
         let (accesses, unwritten) = self.accesses(request, &candidates.hits)?;
-        // A scale that begins at the last candidate would differ from page to page.
+        // A scale that starts at the last candidate would differ from page to page.
         let depth = if paging.is_some() { usize::MAX } else { wanted };
         let fused = self.fused(&candidates, &query, &marks, reading, depth);
         let held = |candidate: &Candidate| identified.get(&candidate.id).copied().unwrap_or(0);

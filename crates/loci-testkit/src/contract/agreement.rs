@@ -1,5 +1,5 @@
-//! Checks that the candidates of a store equal those of the naive one. Scores may differ by
-//! rounding, so either of two near ties at the limit may be returned, with its neighbours.
+//! Checks that the candidates of a store equal the naive one's. Scores may differ by rounding, so
+//! either of two near ties at the limit may be returned, with its neighbours.
 
 use std::collections::BTreeSet;
 

@@ -543,7 +543,7 @@ pub(super) fn what_is_brought_back_takes_the_place_of_nothing(make: MakeStore<'_
         .map(|archived| archived.record)
         .collect();
     assert_eq!(after, records);
-    // Data that was wiped meanwhile is not imported.
+    // Data that was wiped since is not imported.
     let since = version_now(&*store);
     store
         .wipe(&Space::default(), "ann", None, None, NOW)

@@ -408,7 +408,7 @@ pub(super) fn a_thread_is_scored_as_one_text(make: MakeStore<'_>) {
         ..filter()
     };
     let found = with_context(&*store, &by_ann, &["first", "absent"], &[]);
-    // Three passages, one of them with the word; the only thread has the mean length.
+    // Three passages, one with the word; the only thread has the mean length.
     near(
         found.threads[0].bm25,
         part((1.0_f32 + 2.5 / 1.5).ln(), 1.0, 7.0, 7.0),

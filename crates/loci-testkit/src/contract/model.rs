@@ -46,7 +46,7 @@ pub fn agrees_with_the_naive_store(store: &dyn StoreAndTokens, seed: u64, steps:
 }
 
 /// Makes the same random changes in two empty stores, and asks both the same `queries` random
-/// queries meanwhile. They give the same candidates, bit for bit.
+/// queries in between. They give the same candidates, bit for bit.
 pub fn give_the_same_candidates(
     one: &dyn StoreAndTokens,
     other: &dyn StoreAndTokens,
@@ -66,7 +66,7 @@ pub fn give_the_same_candidates(
         let filter = comparison.random.filter();
         let question = comparison.question(filter);
         let candidates = |store: &dyn StoreAndTokens| {
-            // Half of them come with their texts, of these half after a write.
+            // Half come with their texts, of these half after a write.
             let found = if number % 4 < 2 {
                 store.candidates(&question.query())
             } else {
@@ -247,7 +247,7 @@ impl<'a> Comparison<'a> {
         self.leased.extend(jobs.unwrap_or_default());
     }
 
-    /// Both stores or neither refuse a write that began at an earlier version, and the same holds
+    /// Both stores or neither refuse a write that started at an earlier version, and the same holds
     /// for audit entries.
     fn check_for_wipes(&mut self) {
         let (space, owner) = (self.random.space(), self.random.pick(&OWNER_NAMES));
@@ -609,7 +609,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Keeps a former version of the memory, or removes those that are kept.
+    /// Keeps a former version of the memory, or removes the kept ones.
     fn change_of_versions(&mut self, memory: Memory) -> Change {
         if self.random.chance(10) {
             return Change::DeleteVersions { id: memory.id };

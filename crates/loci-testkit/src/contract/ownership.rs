@@ -1,5 +1,5 @@
 //! The contract of filters by owner, tool set and tier, and of readers that may not read all shared
-//! memories or own only those of one tool set.
+//! memories or own only the memories of one tool set.
 
 use loci_core::{
     Batch, CandidateQuery, Candidates, CollectionFilter, FilingOrder, Filter, Forgotten, Location,

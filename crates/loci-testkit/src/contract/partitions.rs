@@ -1,4 +1,4 @@
-//! The contract of partitions, and background work on all of them for the other contracts.
+//! The contract of partitions, and background work on all partitions for the other contracts.
 
 use loci_core::{
     FilingOrder, Memory, MemoryId, ModelId, Partition, Result, Space, Sweep, Timestamp, Work,

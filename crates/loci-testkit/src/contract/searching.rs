@@ -79,8 +79,8 @@ pub(super) fn words_are_scored_by_bm25_over_what_the_filter_admits(make: MakeSto
         .commit(put(&placed, vec![passage("tree"), passage("cat")]))
         .expect("the commit succeeds");
     let found = candidates(&*store, &filter(), &["cat", "absent"], None, 10);
-    // Two passages of equal length, one of them with the word: the idf is ln(1 + 1.5 / 1.5), and
-    // the rest cancels out.
+    // Two passages of equal length, one with the word: the idf is ln(1 + 1.5 / 1.5), and the rest
+    // cancels out.
     let expected = Candidate {
         id: placed.id.clone(),
         bm25: LN_2,

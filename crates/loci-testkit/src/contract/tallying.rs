@@ -56,7 +56,8 @@ pub(super) fn counted(store: &dyn StoreAndTokens, filter: &Filter) -> Vec<Locati
     tallies
 }
 
-/// Returns the counts of the whole default space, after checking those of many kinds of readers.
+/// Returns the counts of the whole default space, after checking the counts of many kinds of
+/// readers.
 fn counts(store: &dyn StoreAndTokens) -> Vec<LocationCount> {
     let mut random = Generator::new(7);
     for number in 0..25 {

@@ -136,7 +136,7 @@ pub(super) fn marks_are_named_and_score_nothing(make: MakeStore<'_>) {
         (found.hits[0].marks, found.hits[1].marks),
         (0b1_1101, 0b0_1000)
     );
-    // Three passages of one word each, two of them with the word: marks do not add to the length.
+    // Three passages of one word each, two with the word: marks do not add to the length.
     let idf = (1.0_f32 + 1.5 / 2.5).ln();
     near(found.hits[0].bm25, idf);
     near(found.hits[1].bm25, idf);

@@ -10,7 +10,7 @@ use super::writing::{commit, refused};
 use super::{MakeStore, StoreAndTokens};
 use crate::contract::sweep_of_expired;
 
-/// Returns 32 bytes that begin with these.
+/// Returns 32 bytes that start with these.
 fn hash(words: &str) -> [u8; 32] {
     let mut hash = [0; 32];
     for (byte, word) in hash.iter_mut().zip(words.bytes()) {
@@ -19,7 +19,7 @@ fn hash(words: &str) -> [u8; 32] {
     hash
 }
 
-/// Returns the tombstone of a memory, whose hashes begin with these words.
+/// Returns the tombstone of a memory, whose hashes start with these words.
 pub(super) fn tombstone(text: &str, memory: &str) -> Tombstone {
     Tombstone {
         salt: [7; 16],

@@ -146,7 +146,7 @@ pub(super) fn the_oldest_versions_are_evicted(make: MakeStore<'_>) {
     };
     let expected: Vec<u64> = (4..=last).rev().collect();
     assert_eq!(revisions(&one), expected);
-    // One that is older than all of them does not stay.
+    // One that is older than all others does not stay.
     keep(&*store, &one, &[former(&one, 1)]);
     assert_eq!(revisions(&one), expected);
     assert_eq!(revisions(&other), [1]);

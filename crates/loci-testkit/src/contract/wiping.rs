@@ -588,7 +588,7 @@ pub(super) fn a_wipe_of_one_tool_set_concerns_no_other_one_later(make: MakeStore
     let store = make();
     let start = version_now(&*store);
     let origins = ["engram", "ENGRAM", "memory-mcp", ""];
-    // Returns the tool sets through which a write that began then is refused.
+    // Returns the tool sets through which a write that started then is refused.
     let refused_since = |since| {
         let is_refused = |origin: &&str| store.commit(not_wiped("ann", origin, since)).is_err();
         origins.into_iter().filter(is_refused).collect::<Vec<_>>()

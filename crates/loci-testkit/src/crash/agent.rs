@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// A running process, which is killed on drop.
 #[derive(Debug)]
 pub struct Agent {
-    /// Its number among those that report to the same receiver.
+    /// Its number among the agents that report to the same receiver.
     pub number: usize,
     child: Child,
     stdin: Option<ChildStdin>,

@@ -470,8 +470,8 @@ impl Ledger {
         )
     }
 
-    /// Creates a call that removes all matching things; `None` while another call for one of them
-    /// is in progress.
+    /// Creates a call that removes all matching things; `None` while another call for one is in
+    /// progress.
     fn clearing(
         &mut self,
         dialect: &'static str,

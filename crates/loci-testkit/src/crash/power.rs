@@ -6,9 +6,9 @@
 //! - A failed flush loses its data: the kernel counts those pages as clean.
 //! - A change of names (create, rename, exchange, link, unlink) is durable after a flush of its
 //!   folder. Of the later changes in one folder, the journal has kept any prefix, in order, and
-//!   each of them wholly or not at all.
-//! - A flush of a new file or folder makes the name under which it was created durable, and those
-//!   of new folders above it, as ext4, XFS, btrfs and F2FS do. It makes no rename durable.
+//!   each change wholly or not at all.
+//! - A flush of a new file or folder makes the name under which it was created durable, and the
+//!   names of new folders above it, as ext4, XFS, btrfs and F2FS do. It makes no rename durable.
 //!
 //! `loci.db-shm` is shared memory, which SQLite rebuilds after a power cut.
 

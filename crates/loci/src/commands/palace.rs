@@ -466,8 +466,9 @@ fn wake_up(
         .map(|wing| mempalace::place_name("--wing", wing))
         .transpose()?;
     let parts = Parts::open_current(settings)?;
+    let system = parts.engine.system(&loci_filing::caller());
     let text = mempalace::wake_up(
-        &parts.engine.system(&loci_filing::caller()),
+        &system,
         wing.as_deref(),
         &mempalace::DIALECT,
         tokens as usize,

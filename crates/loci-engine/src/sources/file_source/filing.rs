@@ -11,7 +11,7 @@ use loci_text::indexed;
 
 use super::plan::{Before, Plan, Step, begins, fits, matched, removals};
 use super::{ReadSource, SOURCE_FILE, SourceFiled, SourceId, SourcePart};
-use crate::call::Actor;
+use crate::actor::Actor;
 use crate::engine::SearchMode;
 use crate::notes::in_parallel;
 use crate::sources::{Sources, note_machine};
@@ -435,7 +435,7 @@ impl<'a> Filing<'a> {
             origin,
             ..
         } = self.caller.caller;
-        // The engine's clock alone decides which times are in the future.
+        // Only the engine's clock decides which times are in the future.
         let created_at = created_at.map_or(self.now, |at| at.min(self.now));
         let id = (self.id_of)(&read.file, part, number);
         let mut attributes = attributes.clone();
