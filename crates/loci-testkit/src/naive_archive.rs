@@ -8,7 +8,7 @@ use loci_core::{
 };
 
 use crate::NaiveStore;
-use crate::naive_store::{State, conflict};
+use crate::naive_store::{State, conflict, of_batch};
 use crate::naive_users::is_alive;
 
 impl ArchiveStore for NaiveStore {
@@ -67,8 +67,12 @@ impl State {
                 value,
             ),
             Record::SourceFile(file) => self.put_source_file(space, file, None),
-            Record::CacheEntry(entry) => self.put_cache_entry(entry, since),
+            Record::CacheEntry(entry) => {
+                of_batch(space, &entry.space, "a cached answer")?;
+                self.put_cache_entry(entry, since)
+            }
             Record::Decision(decision) => {
+                of_batch(space, &decision.space, "a decision")?;
                 let key = (space.clone(), decision.owner.clone(), decision.key.clone());
                 if self
                     .decisions

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use loci_core::{
-    Direction, Error, Fact, FactCounts, FactQuery, FactStore, MemoryId, Name, Period, Result,
-    Space, Timestamp, Tunnel, TunnelStore,
+    Direction, Fact, FactCounts, FactQuery, FactStore, MemoryId, Name, Period, Result, Space,
+    Timestamp, Tunnel, TunnelStore,
 };
 
 use crate::NaiveStore;
-use crate::naive_store::{State, conflict};
+use crate::naive_store::{State, conflict, of_batch};
 
 /// By space and key: the first spelling.
 type Spellings = BTreeMap<(Space, String), String>;
@@ -99,9 +99,7 @@ impl Graph {
 
 impl State {
     pub(crate) fn put_fact(&mut self, space: &Space, fact: &Fact) -> Result<()> {
-        if fact.space != *space {
-            return Err(Error::internal("a fact must be in the space of its batch"));
-        }
+        of_batch(space, &fact.space, "a fact")?;
         let key = (space.clone(), fact.id.clone());
         if self.graph.facts.contains_key(&key) {
             return Err(conflict(format!("there is a fact `{}` already", fact.id)));
@@ -145,11 +143,7 @@ impl State {
         tunnel: &Tunnel,
         expect: Option<&Tunnel>,
     ) -> Result<()> {
-        if tunnel.space != *space {
-            return Err(Error::internal(
-                "a tunnel must be in the space of its batch",
-            ));
-        }
+        of_batch(space, &tunnel.space, "a tunnel")?;
         let key = (space.clone(), tunnel.id.clone());
         if self.graph.tunnels.get(&key) != expect {
             return Err(conflict(format!(

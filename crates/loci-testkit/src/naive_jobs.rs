@@ -1,12 +1,12 @@
 //! The queue of jobs, in a map.
 
 use loci_core::{
-    Error, FailedJob, Job, JobCounts, JobOutcome, JobStore, Result, Space, Timestamp, check_lease,
+    FailedJob, Job, JobCounts, JobOutcome, JobStore, Result, Space, Timestamp, check_lease,
     lease_end_max,
 };
 
 use crate::NaiveStore;
-use crate::naive_store::{Key, State, conflict};
+use crate::naive_store::{Key, State, conflict, of_batch};
 
 #[derive(Debug, Clone)]
 pub(crate) struct NaiveJob {
@@ -57,9 +57,7 @@ impl State {
     }
 
     pub(crate) fn settle(&mut self, space: &Space, job: &Job, outcome: &JobOutcome) -> Result<()> {
-        if job.space != *space {
-            return Err(Error::internal("a job must be in the space of its batch"));
-        }
+        of_batch(space, &job.space, "a job")?;
         let key = (space.clone(), job.memory.clone());
         let holds = |waiting: &&mut NaiveJob| {
             waiting

@@ -238,11 +238,7 @@ impl State {
         passages: Option<&Vec<Passage>>,
         expect: Expect,
     ) -> Result<()> {
-        if memory.space != *space {
-            return Err(Error::internal(
-                "a memory must be in the space of its batch",
-            ));
-        }
+        of_batch(space, &memory.space, "a memory")?;
         let key = (space.clone(), memory.id.clone());
         self.expect(&key, expect)?;
         if self
@@ -499,6 +495,15 @@ fn have_same_position(left: &Memory, right: &Memory) -> bool {
 
 pub(crate) fn conflict(message: impl Into<String>) -> Error {
     Error::new(ErrorCode::Conflict, message)
+}
+
+/// An error unless something is in the space of its batch.
+pub(crate) fn of_batch(batch: &Space, space: &Space, what: &str) -> Result<()> {
+    if space == batch {
+        return Ok(());
+    }
+    let problem = format!("{what} must be in the space of its batch");
+    Err(Error::internal(problem))
 }
 
 /// A conflict about one memory.

@@ -13,7 +13,7 @@ use loci_core::{
 
 use crate::NaiveStore;
 use crate::naive_search::vector_cosine;
-use crate::naive_store::{Key, State, conflict};
+use crate::naive_store::{Key, State, conflict, of_batch};
 
 /// Space, owner, operation and key of a reply.
 pub(crate) type AnswerKey = (Space, Option<String>, String, String);
@@ -124,17 +124,18 @@ impl State {
             if memory.space != *space || !is_meant {
                 continue;
             }
-            if memory.owner.as_deref() != Some(owner) {
-                if let Some(pseudonym) =
-                    pseudonym.filter(|_| memory.updated_by.as_deref() == Some(owner))
-                {
-                    memory.updated_by = Some(pseudonym.to_owned());
-                    memory.revision += 1;
+            if memory.owner.as_deref() == Some(owner) {
+                if memory.goes_with_owner() {
+                    removed.push(key.clone());
+                    continue;
                 }
-            } else if memory.goes_with_owner() {
-                removed.push(key.clone());
-            } else {
                 (memory.owner, memory.actor) = (pseudonym.map(str::to_owned), None);
+                memory.revision += 1;
+            }
+            if let Some(pseudonym) = pseudonym
+                && memory.updated_by.as_deref() == Some(owner)
+            {
+                memory.updated_by = Some(pseudonym.to_owned());
                 memory.revision += 1;
             }
         }
@@ -233,11 +234,7 @@ impl State {
     }
 
     pub(crate) fn put_reply(&mut self, space: &Space, answer: &IdempotentReply) -> Result<()> {
-        if answer.space != *space {
-            return Err(Error::internal(
-                "an answer must be in the space of its batch",
-            ));
-        }
+        of_batch(space, &answer.space, "an answer")?;
         let is_live = |id: &MemoryId| {
             self.records
                 .get(&(space.clone(), id.clone()))

@@ -3,14 +3,14 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use loci_testkit::contract::agrees_with_the_naive_store;
+use loci_testkit::contract::{Subject, agrees_with_the_naive_store};
 
 use crate::Schemas;
 
 /// The variable with the number of seeds, for longer runs.
 const SEEDS_VARIABLE: &str = "LOCI_TEST_SEEDS";
 const SEEDS: u64 = 25;
-/// The promise of every store takes more steps from few seeds; these are others.
+/// The promises of every store take more steps from few seeds; these are others.
 const FIRST_SEED: u64 = 1_000;
 const STEPS: usize = 12;
 const THREADS: usize = 4;
@@ -26,7 +26,8 @@ fn many_seeds_agree_with_the_naive_store() {
             if seed >= seeds {
                 return;
             }
-            agrees_with_the_naive_store(&schemas.open(), FIRST_SEED + seed, STEPS);
+            let subject = Subject::ALL[seed as usize % Subject::ALL.len()];
+            agrees_with_the_naive_store(&schemas.open(), subject, FIRST_SEED + seed, STEPS);
         }
     };
     thread::scope(|scope| {

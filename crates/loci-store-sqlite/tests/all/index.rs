@@ -8,7 +8,7 @@ use loci_core::{
 use loci_store_sqlite::SqliteStore;
 use loci_testkit::Random;
 use loci_testkit::contract::{
-    agrees_with_the_naive_store, filter, memory, passage, put, replace, sweep_of_expired,
+    Subject, agrees_with_the_naive_store, filter, memory, passage, put, replace, sweep_of_expired,
 };
 use rusqlite::Connection;
 
@@ -18,7 +18,7 @@ use crate::{open, search};
 fn an_index_kept_current_equals_one_loaded_anew() {
     let folder = tempfile::tempdir().unwrap();
     let kept = open(folder.path());
-    agrees_with_the_naive_store(&kept, 4_711, 150);
+    agrees_with_the_naive_store(&kept, Subject::Memories, 4_711, 150);
     let loaded = open(folder.path());
     let mut random = Random::new(4_712);
     for (superseded, forgotten) in [

@@ -10,7 +10,7 @@ use loci_core::{
 };
 use loci_store_sqlite::{Options, SqliteStore};
 use loci_testkit::contract::{
-    agrees_with_the_naive_store, filter, memory, passage, put, replace, sweep_of_expired,
+    Subject, agrees_with_the_naive_store, filter, memory, passage, put, replace, sweep_of_expired,
 };
 use loci_testkit::{Random, quantise};
 
@@ -147,7 +147,7 @@ fn a_store_with_segments_agrees_with_the_naive_store() {
             store.write_segment().unwrap();
         }
         let inner = tempfile::tempdir_in(folder.path()).unwrap();
-        agrees_with_the_naive_store(&open(inner.path()), 5_000 + seed, 120);
+        agrees_with_the_naive_store(&open(inner.path()), Subject::Memories, 5_000 + seed, 120);
     }
 }
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use loci_core::{
-    AuditEntry, Batch, CacheEntry, Change, Citation, CitationKind, ContentHash, Decision,
-    EnrichmentStatus, Expect, Fact, FileStamp, Filter, IdempotentReply, Location, LocationCount,
-    Memory, MemoryId, ModelId, Name, NoteFile, Passage, Period, Reader, SourceFile, Space, Sweep,
-    Term, Thread, Tier, Timestamp, Tunnel, TunnelEnd, Vector, Visibility,
+    AuditEntry, Batch, CacheEntry, Change, Citation, CitationKind, ContentHash, Decision, Expect,
+    Fact, FileStamp, Filter, IdempotentReply, Job, Location, LocationCount, Memory, MemoryId,
+    ModelId, Name, NoteFile, Passage, Reader, Scope, Scopes, SourceFile, Space, Sweep, Term,
+    Timestamp, Token, Tombstone, Tunnel, TunnelEnd, Vector, Visibility,
 };
 
 /// The time of the examples.
@@ -72,36 +72,6 @@ pub(super) fn filed_in(collection: Option<&str>, section: &str, memory: Memory) 
     }
 }
 
-/// Creates a message of the owner's thread `talk`; its id contains the owner and the position.
-pub(super) fn message(owner: &str, position: u64) -> Memory {
-    let thread = Some(Thread {
-        name: "talk".to_owned(),
-        position,
-    });
-    private(
-        owner,
-        Memory {
-            tier: Tier::ShortTerm,
-            thread,
-            ..memory(&format!("{owner}-{position}"))
-        },
-    )
-}
-
-/// Creates a long-term memory with pending enrichment, made from `source` and with the same owner.
-pub(super) fn pending_offspring(id: &str, source: &Memory) -> Memory {
-    let enrichment = Some(EnrichmentStatus::Pending);
-    let (source, like) = (Some(source.id.clone()), source.clone());
-    Memory {
-        tier: Tier::LongTerm,
-        thread: None,
-        source,
-        enrichment,
-        id: MemoryId::new(id),
-        ..like
-    }
-}
-
 /// Creates a citation of a whole source in any state.
 pub(super) fn citation(kind: CitationKind, reference: &str) -> Citation {
     Citation {
@@ -133,11 +103,11 @@ pub fn passage(words: &str) -> Passage {
     }
 }
 
-/// Returns the same passage with a vector of the model `test`.
-pub(super) fn with_vector(passage: Passage, values: &[i8]) -> Passage {
+/// Creates a passage that the word `word` finds, and any question of the model `findable`.
+pub(super) fn findable() -> Passage {
     Passage {
-        vector: Some(vector("test", values)),
-        ..passage
+        vector: Some(vector("findable", &[127])),
+        ..passage("word")
     }
 }
 
@@ -274,14 +244,6 @@ pub(super) fn note_file(path: &str, memory: Option<&str>) -> NoteFile {
 /// Creates a batch that stores the row of a note file of the default space.
 pub(super) fn put_note_file(file: &NoteFile) -> Batch {
     change(Change::PutNoteFile(Box::new(file.clone())))
-}
-
-/// Creates a period from one time to another, both in microseconds since 1970 and included.
-pub(super) fn period(first: i64, last: i64) -> Period {
-    Period {
-        first: Timestamp::from_microseconds(first),
-        last: Timestamp::from_microseconds(last),
-    }
 }
 
 /// Creates a name that is spelled like its key.
@@ -480,4 +442,41 @@ pub(super) fn words(words: &[&str]) -> Vec<String> {
 
 pub(super) fn space(name: &str) -> Space {
     Space::parse("space", name).expect("the name of an example is valid")
+}
+
+/// Creates a leased job of a memory of the default space.
+pub(super) fn job(memory: &str) -> Job {
+    Job {
+        space: Space::default(),
+        memory: MemoryId::new(memory),
+        attempts: 1,
+        lease: "lease".to_owned(),
+    }
+}
+
+/// Creates a token with this id and hash that lets ann read and write.
+pub(super) fn token(id: &str, hash: u8) -> Token {
+    Token {
+        id: id.to_owned(),
+        hash: [hash; 32],
+        space: Space::default(),
+        subject: "ann".to_owned(),
+        scopes: Scopes::of(&[Scope::Read, Scope::Write]),
+        created_at: NOW,
+        expires_at: None,
+        revoked_at: None,
+    }
+}
+
+/// Creates a tombstone, whose hashes contain the first byte of this text.
+pub(super) fn tombstone(text: &str) -> Tombstone {
+    let hash = [text.as_bytes()[0]; 32];
+    Tombstone {
+        salt: [7; 16],
+        text: hash,
+        memory: hash,
+        source: None,
+        forgotten_at: NOW,
+        is_removed: true,
+    }
 }

@@ -4,14 +4,13 @@ use std::thread;
 
 use loci_core::{Change, ErrorCode, FilingOrder, Filter, Forgotten, Memory, Page, Store};
 
+use super::calls::{search, version_now};
 use super::examples::{
     NOW, change, fact, filter, forgotten, idempotent_reply, memory, note_file, passage, put,
     put_fact, put_note_file, put_reply, put_setting, put_source_file, put_tunnel, replace,
     source_file, tally, tunnel,
 };
-use super::partitions::version_now;
-use super::searching::search;
-use super::{MakeStore, StoreAndTokens};
+use super::store::{MakeStore, StoreAndTokens};
 
 pub(super) fn every_handle_sees_what_another_wrote(make: MakeStore<'_>) {
     let store = make();

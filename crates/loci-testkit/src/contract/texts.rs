@@ -1,21 +1,19 @@
-//! The contract of texts: no store keeps NUL.
-
-use std::collections::BTreeMap;
+//! The contract of texts: no store keeps NUL, and the error names the text that has it.
 
 use loci_core::{
-    AuditFailure, AuditQuery, AuditRecord, Batch, CacheEntry, Change, CitationKind, Decision,
-    ErrorCode, FileProblem, FileProblemKind, IdempotentReply, Job, JobOutcome, Link, Location,
-    Memory, MemoryId, Record, RecordVerb, Relation, Result, SourceFile, Thread, Timestamp, Tunnel,
-    TunnelEnd,
+    AuditEntry, AuditFailure, AuditRecord, Batch, CacheEntry, Change, CitationKind, Decision,
+    ErrorCode, Fact, FileProblem, FileProblemKind, IdempotentReply, JobOutcome, Link, Memory,
+    MemoryId, NoteFile, Record, RecordVerb, Relation, Result, SourceFile, Thread, Token, Tunnel,
+    Version,
 };
 
+use super::calls::archive;
 use super::examples::{
-    NOW, audit_entry, cache_entry, change, citation, decision, embed, fact, idempotent_reply,
-    memory, name, note_file, passage, put, put_fact, put_note_file, put_reply, put_setting,
-    put_source_file, put_tunnel, source_file, space, tunnel, vector, with_vector,
+    NOW, audit_entry, cache_entry, change, citation, decision, embed, fact, idempotent_reply, job,
+    memory, note_file, passage, put, put_fact, put_note_file, put_reply, put_setting,
+    put_source_file, put_tunnel, source_file, token, tunnel, vector,
 };
-use super::tokens::token;
-use super::{MakeStore, StoreAndTokens};
+use super::store::{MakeStore, StoreAndTokens};
 
 const NUL: &str = "a\0b";
 
@@ -23,119 +21,167 @@ fn nul() -> String {
     NUL.to_owned()
 }
 
-/// Returns memories with NUL in one text each, with the name of the text.
+fn id() -> MemoryId {
+    MemoryId::new(NUL)
+}
+
+/// Puts NUL into one text of a record.
+type Spoil<T> = fn(&mut T);
+
+/// Returns a record with NUL in one text each, with the name of the text.
+fn spoiled<T: Clone>(record: &T, texts: &[(&'static str, Spoil<T>)]) -> Vec<(T, &'static str)> {
+    let texts = texts.iter().map(|(name, spoil)| {
+        let mut record = record.clone();
+        spoil(&mut record);
+        (record, *name)
+    });
+    texts.collect()
+}
+
 fn memories() -> Vec<(Memory, &'static str)> {
-    let with = |change: &dyn Fn(&mut Memory)| {
-        let mut memory = memory("m");
-        change(&mut memory);
-        memory
+    let link = || Link {
+        target: id(),
+        relation: Relation::RelatedTo,
+        similarity: 0.5,
     };
-    let id = || Some(MemoryId::new(NUL));
-    let cited = |text: &str| citation(CitationKind::File, text);
-    vec![
-        (with(&|it| it.id = MemoryId::new(NUL)), "id"),
-        (with(&|it| NUL.clone_into(&mut it.content)), "content"),
-        (with(&|it| it.title = Some(nul())), "title"),
-        (
-            with(&|it| it.location.collection = Some(nul())),
-            "collection",
-        ),
-        (
-            with(&|it| {
-                it.location = Location {
-                    collection: None,
-                    section: NUL.to_owned(),
-                }
+    let mut memories = spoiled(
+        &memory("m"),
+        &[
+            ("id", |it| it.id = id()),
+            ("content", |it| it.content = nul()),
+            ("title", |it| it.title = Some(nul())),
+            ("collection", |it| it.location.collection = Some(nul())),
+            ("section", |it| it.location.section = nul()),
+            ("kind", |it| it.kind = nul()),
+            ("summary", |it| it.summary = Some(nul())),
+            ("tags", |it| it.tags = vec!["a".to_owned(), nul()]),
+            ("source", |it| it.source = Some(id())),
+            ("attributes", |it| {
+                it.attributes = [("a".to_owned(), nul())].into();
             }),
-            "section",
-        ),
-        (with(&|it| NUL.clone_into(&mut it.kind)), "kind"),
-        (with(&|it| it.summary = Some(nul())), "summary"),
-        (
-            with(&|it| it.tags = vec!["a".to_owned(), NUL.to_owned()]),
-            "tags",
-        ),
-        (
-            with(&|it| {
-                it.thread = Some(Thread {
-                    name: NUL.to_owned(),
-                    position: 0,
-                });
+            ("attributes", |it| {
+                it.attributes = [(nul(), "a".to_owned())].into();
             }),
-            "thread",
-        ),
-        (with(&|it| it.source = id()), "source"),
-        (
-            with(&|it| {
-                it.links = vec![Link {
-                    target: MemoryId::new(NUL),
-                    relation: Relation::RelatedTo,
-                    similarity: 0.5,
-                }];
+            ("origin", |it| it.origin = nul()),
+            ("owner", |it| it.owner = Some(nul())),
+            ("actor", |it| it.actor = Some(nul())),
+            ("updated_by", |it| it.updated_by = Some(nul())),
+            ("supersedes", |it| it.supersedes = Some(id())),
+            ("citations", |it| {
+                it.citations = vec![citation(CitationKind::File, NUL)];
             }),
-            "links",
-        ),
-        (with(&|it| it.citations = vec![cited(NUL)]), "citations"),
-        (
-            with(&|it| {
-                it.citations = vec![cited("a")];
+            ("citations", |it| {
+                it.citations = vec![citation(CitationKind::File, "a")];
                 it.citations[0].excerpt = Some(nul());
             }),
-            "citations",
-        ),
-        (
-            with(&|it| it.attributes = BTreeMap::from([("a".to_owned(), NUL.to_owned())])),
-            "attributes",
-        ),
-        (
-            with(&|it| it.attributes = BTreeMap::from([(NUL.to_owned(), "a".to_owned())])),
-            "attributes",
-        ),
-        (with(&|it| NUL.clone_into(&mut it.origin)), "origin"),
-        (with(&|it| it.owner = Some(nul())), "owner"),
-        (with(&|it| it.actor = Some(nul())), "actor"),
-        (with(&|it| it.updated_by = Some(nul())), "updated_by"),
-        (with(&|it| it.supersedes = id()), "supersedes"),
-    ]
+            ("thread", |it| {
+                let (name, position) = (nul(), 0);
+                it.thread = Some(Thread { name, position });
+            }),
+        ],
+    );
+    let links = vec![link()];
+    memories.push((
+        Memory {
+            links,
+            ..memory("m")
+        },
+        "links",
+    ));
+    memories
+}
+
+fn note_files() -> Vec<(NoteFile, &'static str)> {
+    spoiled(
+        &note_file("a.md", None),
+        &[
+            ("path", |it| it.path = nul()),
+            ("memory", |it| it.memory = Some(id())),
+            ("links", |it| it.links = vec![nul()]),
+            ("problem", |it| {
+                let (kind, message) = (FileProblemKind::NotText, nul());
+                it.problem = Some(FileProblem { kind, message });
+            }),
+        ],
+    )
+}
+
+fn facts() -> Vec<(Fact, &'static str)> {
+    spoiled(
+        &fact("f", ["a", "b", "c"]),
+        &[
+            ("id", |it| it.id = nul()),
+            ("source", |it| it.source = Some(nul())),
+            ("subject", |it| it.subject.key = nul()),
+            ("predicate", |it| it.predicate.spelling = nul()),
+            ("object", |it| it.object.key = nul()),
+        ],
+    )
+}
+
+fn tunnels() -> Vec<(Tunnel, &'static str)> {
+    spoiled(
+        &tunnel("t"),
+        &[
+            ("id", |it| it.id = nul()),
+            ("label", |it| it.label = nul()),
+            ("owner", |it| it.owner = Some(nul())),
+            ("source", |it| it.source.section = nul()),
+            ("target", |it| it.target.memory = Some(id())),
+        ],
+    )
+}
+
+fn replies() -> Vec<(IdempotentReply, &'static str)> {
+    spoiled(
+        &idempotent_reply(Some("ann"), "key"),
+        &[
+            ("answer", |it| it.answer = nul()),
+            ("key", |it| it.key = nul()),
+            ("owner", |it| it.owner = Some(nul())),
+            ("operation", |it| it.operation = nul()),
+        ],
+    )
+}
+
+fn source_files() -> Vec<(SourceFile, &'static str)> {
+    spoiled(
+        &source_file(None, "/a"),
+        &[
+            ("path", |it| it.path = nul()),
+            ("machine", |it| it.machine = nul()),
+            ("root", |it| it.root = nul()),
+            ("collection", |it| it.collection = Some(nul())),
+        ],
+    )
+}
+
+fn entries() -> Vec<(CacheEntry, &'static str)> {
+    spoiled(
+        &cache_entry("ann", "c"),
+        &[
+            ("id", |it| it.id = id()),
+            ("owner", |it| it.owner = nul()),
+            ("query", |it| it.query = nul()),
+            ("response", |it| it.response = nul()),
+            ("model", |it| it.vector = Some(vector(NUL, &[1]))),
+        ],
+    )
+}
+
+fn decisions() -> Vec<(Decision, &'static str)> {
+    spoiled(
+        &decision("ann", "key"),
+        &[
+            ("owner", |it| it.owner = nul()),
+            ("key", |it| it.key = nul()),
+            ("value", |it| it.value = nul()),
+        ],
+    )
 }
 
 /// Returns batches that write NUL in one text each, with the name of the text.
 fn batches() -> Vec<(Batch, &'static str)> {
-    let mut batches: Vec<(Batch, &str)> = memories()
-        .into_iter()
-        .map(|(memory, argument)| (put(&memory, vec![passage("word")]), argument))
-        .collect();
-    let foreign = vector(NUL, &[127]);
-    let mut with_foreign = with_vector(passage("word"), &[127]);
-    with_foreign.vector = Some(foreign.clone());
-    let problem = Some(FileProblem {
-        kind: FileProblemKind::NotText,
-        message: NUL.to_owned(),
-    });
-    let mut linked = note_file("a.md", None);
-    linked.links = vec![NUL.to_owned()];
-    let mut troubled = note_file("a.md", None);
-    troubled.problem = problem;
-    let mut sourced = fact("f", ["a", "b", "c"]);
-    sourced.source = Some(nul());
-    let mut misspelled = fact("f", ["a", "b", "c"]);
-    misspelled.predicate = name(NUL);
-    let far = TunnelEnd {
-        memory: Some(MemoryId::new(NUL)),
-        ..tunnel("t").target
-    };
-    let settle = |outcome| {
-        change(Change::Settle {
-            job: Job {
-                space: space("main"),
-                memory: MemoryId::new("m"),
-                attempts: 1,
-                lease: "lease".to_owned(),
-            },
-            outcome,
-        })
-    };
-    let (due_at, text) = (NOW, NUL.to_owned());
     let import = |record| {
         change(Change::Import {
             record: Box::new(record),
@@ -144,103 +190,65 @@ fn batches() -> Vec<(Batch, &'static str)> {
             now: NOW,
         })
     };
-    let reply = idempotent_reply(Some("ann"), "key");
-    batches.extend([
+    let settle = |outcome| {
+        let job = job("m");
+        change(Change::Settle { job, outcome })
+    };
+    let mut foreign = passage("word");
+    foreign.vector = Some(vector(NUL, &[127]));
+    let (due_at, problem, identity) = (NOW, nul(), nul());
+    let failed = JobOutcome::Failed {
+        problem: problem.clone(),
+    };
+    let former = |memory: Memory| change(Change::PutVersion(Box::new(Version::of(&memory))));
+    let mut all = vec![
         (put(&memory("m"), vec![passage(NUL)]), "passages"),
-        (put(&memory("m"), vec![with_foreign]), "model"),
-        (embed(&memory("m"), vec![foreign]), "model"),
-        (
-            settle(JobOutcome::Failed {
-                problem: text.clone(),
-            }),
-            "problem",
-        ),
-        (
-            settle(JobOutcome::Retry {
-                due_at,
-                problem: text.clone(),
-            }),
-            "problem",
-        ),
-        (put_note_file(&note_file(NUL, None)), "path"),
-        (put_note_file(&note_file("a.md", Some(NUL))), "memory"),
-        (put_note_file(&linked), "links"),
-        (put_note_file(&troubled), "problem"),
-        (
-            change(Change::PutNoteFolder {
-                identity: text.clone(),
-            }),
-            "identity",
-        ),
-        (
-            put_reply(&IdempotentReply {
-                answer: text.clone(),
-                ..reply.clone()
-            }),
-            "answer",
-        ),
-        (put_reply(&idempotent_reply(Some("ann"), NUL)), "key"),
-        (put_fact(&fact(NUL, ["a", "b", "c"])), "id"),
-        (put_fact(&sourced), "source"),
-        (put_fact(&misspelled), "predicate"),
-        (put_tunnel(&tunnel(NUL), None), "id"),
-        (
-            put_tunnel(
-                &Tunnel {
-                    label: text.clone(),
-                    ..tunnel("t")
-                },
-                None,
-            ),
-            "label",
-        ),
-        (
-            put_tunnel(
-                &Tunnel {
-                    target: far,
-                    ..tunnel("t")
-                },
-                None,
-            ),
-            "target",
-        ),
-        (
-            put_setting(Some(nul()).as_deref(), "name", "value"),
-            "owner",
-        ),
+        (put(&memory("m"), vec![foreign]), "model"),
+        (embed(&memory("m"), vec![vector(NUL, &[127])]), "model"),
+        (settle(failed), "problem"),
+        (settle(JobOutcome::Retry { due_at, problem }), "problem"),
+        (change(Change::PutNoteFolder { identity }), "identity"),
+        (put_setting(Some(NUL), "name", "value"), "owner"),
         (put_setting(None, NUL, "value"), "name"),
         (put_setting(None, "name", NUL), "value"),
-        (put_source_file(&source_file(None, NUL), None), "path"),
-        (
-            put_source_file(
-                &SourceFile {
-                    machine: nul(),
-                    ..source_file(None, "/a")
-                },
-                None,
-            ),
-            "machine",
-        ),
-        (
-            put_source_file(
-                &SourceFile {
-                    root: text,
-                    ..source_file(None, "/a")
-                },
-                None,
-            ),
-            "root",
-        ),
-        (
-            import(Record::Decision(Box::new(decision("ann", NUL)))),
-            "key",
-        ),
-        (
-            import(Record::CacheEntry(Box::new(cache_entry(NUL, "c")))),
-            "owner",
-        ),
-    ]);
-    batches
+        (former(memory(NUL)), "id"),
+    ];
+    for (memory, text) in memories() {
+        let record = Record::Memory(Box::new(memory.clone()));
+        all.extend([(put(&memory, Vec::new()), text), (import(record), text)]);
+    }
+    all.extend(
+        note_files()
+            .iter()
+            .map(|(file, text)| (put_note_file(file), *text)),
+    );
+    all.extend(facts().iter().map(|(fact, text)| (put_fact(fact), *text)));
+    all.extend(
+        tunnels()
+            .iter()
+            .map(|(tunnel, text)| (put_tunnel(tunnel, None), *text)),
+    );
+    all.extend(
+        replies()
+            .iter()
+            .map(|(reply, text)| (put_reply(reply), *text)),
+    );
+    let files = source_files();
+    all.extend(
+        files
+            .iter()
+            .map(|(file, text)| (put_source_file(file, None), *text)),
+    );
+    let records = entries().into_iter();
+    let records = records.map(|(entry, text)| (Record::CacheEntry(Box::new(entry)), text));
+    let decided = decisions().into_iter();
+    let decided = decided.map(|(it, text)| (Record::Decision(Box::new(it)), text));
+    all.extend(
+        records
+            .chain(decided)
+            .map(|(record, text)| (import(record), text)),
+    );
+    all
 }
 
 /// Asserts that a write was refused for the NUL in this text.
@@ -251,95 +259,64 @@ fn refuses<T: std::fmt::Debug>(outcome: Result<T>, argument: &str) {
     assert!(error.message.contains("NUL"), "{error}");
 }
 
-/// Returns the number of records in the archive of a store.
-fn records(store: &dyn StoreAndTokens) -> usize {
-    let mut count = 0;
-    let mut counting = |_| {
-        count += 1;
-        Ok(())
-    };
-    store
-        .archive(Timestamp::MIN, &mut counting)
-        .expect("the store can be read");
-    count
-}
-
-pub(super) fn a_text_with_nul_is_refused(make: MakeStore<'_>) {
-    let store = make();
+fn refuse_all(store: &dyn StoreAndTokens) {
     for (batch, argument) in batches() {
         refuses(store.commit(batch.clone()), argument);
         refuses(store.commit_rebuildable(batch), argument);
     }
-    let entry = |response: &str| CacheEntry {
-        response: response.to_owned(),
-        ..cache_entry("ann", "c")
-    };
-    refuses(store.put_cache_entry(&entry(NUL), 0), "response");
-    let valued = Decision {
-        value: NUL.to_owned(),
-        ..decision("ann", "key")
-    };
-    refuses(store.put_decision(&valued, 0), "value");
-    refuses(store.put_cache_entry(&cache_entry(NUL, "c"), 0), "owner");
-    refuses(store.put_decision(&decision(NUL, "key"), 0), "owner");
-    refuses(store.add_token(&token(NUL, 1)), "id");
-    assert_eq!(records(&*store), 0);
-    assert_eq!(store.tokens(), Ok(Vec::new()));
-}
-
-pub(super) fn an_audit_entry_with_nul_is_refused_with_those_beside_it(make: MakeStore<'_>) {
-    let store = make();
-    let mut asked = audit_entry("ann", "recall");
-    asked.query = Some(nul());
-    let mut named_so = audit_entry("ann", "recall");
-    named_so.client = Some(nul());
-    let mut in_session = audit_entry("ann", "recall");
-    in_session.session = Some(nul());
-    let mut failed = audit_entry("ann", "recall");
-    failed.failure = Some(AuditFailure {
-        code: ErrorCode::NotFound,
-        message: Some(nul()),
-    });
-    let mut named = audit_entry("ann", "recall");
-    named.records = vec![AuditRecord {
-        id: NUL.to_owned(),
-        verb: RecordVerb::Read,
-        is_own: true,
-    }];
-    for (entry, argument) in [
-        (asked, "query"),
-        (named_so, "client"),
-        (in_session, "session"),
-        (failed, "failure"),
-        (named, "records"),
-        (audit_entry(NUL, "recall"), "user"),
-    ] {
-        refuses(
-            store.append_audit(&[audit_entry("ann", "recall"), entry]),
-            argument,
-        );
+    for (entry, argument) in entries() {
+        refuses(store.put_cache_entry(&entry, 0), argument);
     }
-    let all = AuditQuery {
-        limit: 9,
-        ..AuditQuery::default()
-    };
-    assert_eq!(store.audit(&all), Ok(Vec::new()));
+    for (decision, argument) in decisions() {
+        refuses(store.put_decision(&decision, 0), argument);
+    }
+    let tokens: [(&str, Spoil<Token>); 2] = [
+        ("id", |it| it.id = nul()),
+        ("subject", |it| it.subject = nul()),
+    ];
+    for (token, argument) in spoiled(&token("t", 1), &tokens) {
+        refuses(store.add_token(&token), argument);
+    }
+    let calls: [(&str, Spoil<AuditEntry>); 6] = [
+        ("user", |it| it.user = Some(nul())),
+        ("query", |it| it.query = Some(nul())),
+        ("client", |it| it.client = Some(nul())),
+        ("session", |it| it.session = Some(nul())),
+        ("failure", |it| {
+            let (code, message) = (ErrorCode::NotFound, Some(nul()));
+            it.failure = Some(AuditFailure { code, message });
+        }),
+        ("records", |it| {
+            let (id, verb, is_own) = (nul(), RecordVerb::Read, true);
+            it.records = vec![AuditRecord { id, verb, is_own }];
+        }),
+    ];
+    let call = audit_entry("ann", "recall");
+    for (entry, argument) in spoiled(&call, &calls) {
+        refuses(store.append_audit(&[call.clone(), entry]), argument);
+    }
 }
 
-pub(super) fn a_wipe_and_a_lease_refuse_nul(make: MakeStore<'_>) {
-    let store = make();
-    let main = space("main");
-    for (owner, origin, pseudonym, argument) in [
-        (NUL, None, None, "owner"),
-        ("ann", Some(NUL), None, "origin"),
-        ("ann", None, Some(NUL), "pseudonym"),
+pub(super) fn a_text_with_nul_is_refused(make: MakeStore<'_>) {
+    let store = &*make();
+    refuse_all(store);
+    assert_eq!(archive(store, NOW), Ok(Vec::new()));
+    assert_eq!(store.tokens(), Ok(Vec::new()));
+    assert_eq!(store.audited_spaces(), Ok(Vec::new()));
+    let space = memory("").space;
+    for (names, argument) in [
+        ((NUL, None, None), "owner"),
+        (("ann", Some(NUL), None), "origin"),
+        (("ann", None, Some(NUL)), "pseudonym"),
     ] {
-        refuses(store.wipe(&main, owner, origin, pseudonym, NOW), argument);
+        let (owner, origin, pseudonym) = names;
+        refuses(store.wipe(&space, owner, origin, pseudonym, NOW), argument);
     }
     let until = NOW.plus_seconds(1);
-    refuses(store.lease(NUL, "holder", NOW, until), "name");
-    refuses(store.lease("name", NUL, NOW, until), "holder");
     // Also while another holder has it.
-    assert_eq!(store.lease("name", "holder", NOW, until), Ok(true));
-    refuses(store.lease("name", NUL, NOW, until), "holder");
+    for _ in 0..2 {
+        refuses(store.lease(NUL, "holder", NOW, until), "name");
+        refuses(store.lease("name", NUL, NOW, until), "holder");
+        assert_eq!(store.lease("name", "holder", NOW, until), Ok(true));
+    }
 }

@@ -4,15 +4,17 @@ use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut};
 
 use loci_core::{
-    Citation, CitationKind, CollectionFilter, ContentHash, Delivery, Direction, EnrichmentStatus,
+    Access, AuditEntry, AuditFailure, AuditRecord, CacheEntry, Citation, CitationKind,
+    CollectionFilter, ContentHash, Decision, Delivery, Direction, EnrichmentStatus, ErrorCode,
     Fact, FactQuery, FileProblem, FileProblemKind, FileStamp, Filter, Forgotten, IdempotentReply,
-    JobOutcome, Link, Location, Memory, MemoryId, ModelId, Name, NoteFile, OwnerFilter, Passage,
-    Period, Reader, Relation, SourceFile, Space, Superseded, Sweep, Term, Thread, Tier, Timestamp,
-    Tunnel, TunnelEnd, Vector, Visibility,
+    JobOutcome, KeyedHash, Link, Location, Memory, MemoryId, ModelId, Name, NoteFile, OwnerFilter,
+    Passage, Period, Reader, RecordVerb, Relation, Scope, Scopes, SourceFile, Space, Superseded,
+    Sweep, Term, Thread, Tier, Timestamp, Token, Tombstone, Tunnel, TunnelEnd, Vector, Visibility,
 };
 
-use super::examples::{
-    NOW, ODD_TEXTS, end, fact, idempotent_reply, memory, source_file, space, tunnel, words,
+use crate::contract::examples::{
+    NOW, ODD_TEXTS, audit_entry, cache_entry, decision, end, fact, idempotent_reply, memory,
+    source_file, space, tunnel, words,
 };
 use crate::{Random, quantise};
 
@@ -21,8 +23,10 @@ const OWNERS: [Option<&str>; 3] = [None, Some(OWNER_NAMES[0]), Some(OWNER_NAMES[
 const COLLECTIONS: [Option<&str>; 3] = [None, Some("a"), Some("b")];
 const SECTIONS: [&str; 3] = ["x", "y", "z"];
 const KINDS: [&str; 3] = ["fact", "drawer", "diary"];
+/// The number of ids of memories in a space.
+const IDS: usize = 12;
 /// The number of paths of notes; fewer than ids.
-const PATHS: usize = 20;
+const PATHS: usize = 10;
 const TAGS: [&str; 3] = ["one", "two", "three"];
 
 pub(super) const SPACES: [&str; 2] = ["main", "other"];
@@ -34,6 +38,11 @@ pub(super) const WORDS: [&str; 12] = [
 ];
 /// Marks; no word equals a mark.
 pub(super) const MARKS: [&str; 3] = ["@ant", "@day", "@猫"];
+/// The pseudonym of wiped users.
+pub(super) const PSEUDONYM: &str = "wiped-0123456789abcdef0123456789abcdef";
+pub(super) const QUERIES: [&str; 4] = ["what", "What", "when 日本", "why"];
+pub(super) const TOOLS: [&str; 2] = ["recall", "store"];
+pub(super) const CLIENTS: [&str; 2] = ["codex", "claude-code"];
 pub(super) const MODELS: [&str; 2] = ["first", "second"];
 
 pub(super) struct Generator {
@@ -62,7 +71,7 @@ impl Generator {
     }
 
     pub(super) fn space(&mut self) -> Space {
-        space(self.random.pick(&SPACES))
+        space_of(&mut self.random)
     }
 
     pub(super) fn memory(&mut self, space: &Space, id: MemoryId) -> Memory {
@@ -71,7 +80,7 @@ impl Generator {
         let has_thread = random.chance(40);
         Memory {
             space: space.clone(),
-            content: format!("content {}", random.below(1_000)),
+            content: text_of(random),
             title: random.chance(40).then(|| odd_text(random)),
             location: Location {
                 collection: random.pick(&COLLECTIONS).map(str::to_owned),
@@ -120,7 +129,7 @@ impl Generator {
                 .then(|| NOW.plus_seconds(random.below(6) as i64)),
             forgotten_at: random.chance(25).then(|| moment_of(random)),
             created_at: NOW.plus_seconds(random.below(5) as i64),
-            updated_at: NOW.plus_seconds(random.below(5) as i64),
+            updated_at: NOW.plus_seconds(random.below(3) as i64),
             id,
             ..memory("template")
         }
@@ -164,59 +173,166 @@ impl Generator {
         values.into_iter().map(|value| value / norm).collect()
     }
 
+    /// Creates a filter. Half of them restrict little, so that most memories match.
     pub(super) fn filter(&mut self) -> Filter {
         let random = &mut self.random;
+        let often = random.pick(&[4, 16]);
         let name = random.pick(&["a", "b", "unknown"]).to_owned();
-        let filter = Filter::of(
-            space(random.pick(&SPACES)),
-            reader(random),
-            moment_of(random),
-        );
+        let filter = Filter::of(space_of(random), reader(random, often), moment_of(random));
         Filter {
-            collections: match random.below(8) {
+            collections: match random.below(100) / often {
                 0 => CollectionFilter::Global,
                 1 => CollectionFilter::AnyNamed,
                 2 => CollectionFilter::Only(name),
                 3 => CollectionFilter::GlobalAnd(name),
                 _ => CollectionFilter::Any,
             },
-            sections: if random.chance(25) {
+            sections: if random.chance(often) {
                 words(&["x", "unknown", "z"])
             } else {
                 Vec::new()
             },
-            kinds: if random.chance(25) {
+            kinds: if random.chance(often) {
                 words(&["drawer", "unknown", "fact"])
             } else {
                 Vec::new()
             },
             tags: TAGS
                 .iter()
-                .filter(|_| random.chance(10))
+                .filter(|_| random.chance(often / 2))
                 .map(|tag| (*tag).to_owned())
                 .collect(),
             delivery: random
-                .chance(15)
+                .chance(often)
                 .then(|| random.pick(&[Delivery::OnDemand, Delivery::Bootstrap])),
             superseded: random.pick(&[Superseded::Hide, Superseded::Show]),
             forgotten: random.pick(&[Forgotten::Hide, Forgotten::Show, Forgotten::Only]),
-            owner: if random.chance(30) {
+            owner: if random.chance(often) {
                 OwnerFilter::of(random.pick(&OWNERS))
             } else {
                 OwnerFilter::Any
             },
-            origin: random.chance(20).then(|| random.pick(&ORIGINS).to_owned()),
+            origin: random
+                .chance(often)
+                .then(|| random.pick(&ORIGINS).to_owned()),
             // In any order, possibly repeated.
-            tiers: if random.chance(50) {
+            tiers: if random.chance(2 * often) {
                 (0..3).map(|_| random.pick(&Tier::ALL)).collect()
             } else {
                 Vec::new()
             },
             unlisted_origin: random.chance(30).then(|| random.pick(&ORIGINS).to_owned()),
-            thread: random.chance(10).then(|| random.pick(&THREADS).to_owned()),
-            created_from: random.chance(15).then(|| moment_of(random)),
-            created_until: random.chance(15).then(|| moment_of(random)),
+            thread: random
+                .chance(2 * often)
+                .then(|| random.pick(&THREADS).to_owned()),
+            created_from: random.chance(often).then(|| moment_of(random)),
+            created_until: random.chance(often).then(|| moment_of(random)),
             ..filter
+        }
+    }
+
+    /// Returns one of a few vectors that are far from each other.
+    pub(super) fn direction(&mut self) -> Vec<f32> {
+        let mut values = vec![0.0; 3];
+        values[self.random.below(2)] = 0.8;
+        values[2] = self.random.pick(&[0.6, -0.6]);
+        values
+    }
+
+    pub(super) fn access(&mut self) -> Access {
+        let count = self.random.below(4) as u64;
+        Access {
+            count,
+            last: (count > 0).then(|| self.moment()),
+        }
+    }
+
+    pub(super) fn cache_entry(&mut self, space: &Space) -> CacheEntry {
+        let vector = self.random.chance(80).then(|| {
+            let model = ModelId::new(self.random.pick(&MODELS));
+            quantise(&model, &self.direction())
+        });
+        let random = &mut self.random;
+        CacheEntry {
+            space: space.clone(),
+            query: random.pick(&QUERIES).to_owned(),
+            response: odd_text(random),
+            vector,
+            created_at: moment_of(random),
+            expires_at: moment_of(random),
+            ..cache_entry(random.pick(&OWNER_NAMES), id_of(random).as_str())
+        }
+    }
+
+    pub(super) fn decision(&mut self, space: &Space) -> Decision {
+        let random = &mut self.random;
+        Decision {
+            space: space.clone(),
+            value: odd_text(random),
+            created_at: moment_of(random),
+            updated_at: moment_of(random),
+            expires_at: random.chance(60).then(|| moment_of(random)),
+            ..decision(
+                random.pick(&OWNER_NAMES),
+                random.pick(&["key", "KEY", "other"]),
+            )
+        }
+    }
+
+    pub(super) fn audit_entry(&mut self) -> AuditEntry {
+        let random = &mut self.random;
+        let records = random.below(4);
+        let first = random.below(IDS);
+        let code = random.pick(&ErrorCode::ALL);
+        AuditEntry {
+            space: space_of(random),
+            at: moment_of(random),
+            user: random.pick(&OWNERS).map(str::to_owned),
+            caller: random.pick(&OWNERS).map(str::to_owned),
+            client: random.chance(60).then(|| random.pick(&CLIENTS).to_owned()),
+            session: random.chance(50).then(|| odd_text(random)),
+            dialect: random.pick(&ORIGINS).to_owned(),
+            operation: odd_text(random),
+            duration_microseconds: random.bits() >> 20,
+            query: random.chance(50).then(|| odd_text(random)),
+            results: random.chance(50).then(|| random.bits() >> 40),
+            reply_tokens: random.chance(50).then(|| random.bits() >> 20),
+            failure: random.chance(40).then(|| AuditFailure {
+                code,
+                message: random.chance(50).then(|| odd_text(random)),
+            }),
+            records: (0..records)
+                .map(|number| AuditRecord {
+                    id: ((first + number) % IDS).to_string(),
+                    verb: random.pick(&RecordVerb::ALL),
+                    is_own: random.chance(50),
+                })
+                .collect(),
+            // Only a call with records has further ones.
+            further_records: if records > 0 {
+                random.below(3) as u64
+            } else {
+                0
+            },
+            ..audit_entry("", random.pick(&TOOLS))
+        }
+    }
+
+    pub(super) fn token(&mut self) -> Token {
+        let random = &mut self.random;
+        let scopes: Vec<Scope> = Scope::ALL
+            .into_iter()
+            .filter(|_| random.chance(50))
+            .collect();
+        Token {
+            id: random.pick(&["a", "A", "b", "c", "d"]).to_owned(),
+            hash: [random.below(9) as u8; 32],
+            space: space_of(random),
+            subject: random.pick(&OWNER_NAMES).to_owned(),
+            scopes: Scopes::of(&scopes),
+            created_at: moment_of(random),
+            expires_at: random.chance(50).then(|| moment_of(random)),
+            revoked_at: random.chance(20).then(|| moment_of(random)),
         }
     }
 
@@ -328,6 +444,22 @@ impl Generator {
         }
     }
 
+    /// Returns the same period, mostly, or one that differs in one end.
+    pub(super) fn near(&mut self, period: Option<Period>) -> Option<Period> {
+        let Period { first, last } = period?;
+        Some(match self.random.below(8) {
+            0 => Period {
+                first: first.plus_seconds(-1),
+                last,
+            },
+            1 => Period {
+                first,
+                last: last.plus_seconds(1),
+            },
+            _ => Period { first, last },
+        })
+    }
+
     pub(super) fn period(&mut self) -> Period {
         period_of(&mut self.random)
     }
@@ -375,6 +507,36 @@ impl Generator {
         }
     }
 
+    pub(super) fn tombstone(&mut self) -> Tombstone {
+        let random = &mut self.random;
+        Tombstone {
+            salt: [random.pick(&[1, 9, 200]); 16],
+            text: hash_of(random),
+            memory: hash_of(random),
+            source: random.chance(50).then(|| hash_of(random)),
+            forgotten_at: moment_of(random),
+            is_removed: random.chance(50),
+        }
+    }
+
+    pub(super) fn hash(&mut self) -> KeyedHash {
+        hash_of(&mut self.random)
+    }
+
+    /// Returns the content of some memory.
+    pub(super) fn text(&mut self) -> String {
+        text_of(&mut self.random)
+    }
+
+    /// Returns a limit below this one, or seldom the highest that there is.
+    pub(super) fn limit(&mut self, end: usize) -> usize {
+        if self.random.chance(4) {
+            usize::MAX
+        } else {
+            self.random.below(end)
+        }
+    }
+
     /// Returns one tool set or none.
     pub(super) fn origin(&mut self) -> Option<&'static str> {
         self.random.chance(50).then(|| self.random.pick(&ORIGINS))
@@ -399,27 +561,24 @@ impl Generator {
     }
 
     pub(super) fn sweep(&mut self) -> Sweep {
-        let (expired_at, deleted_until, wiped_before) =
-            (self.moment(), self.moment(), self.moment());
+        let mut cutoff = || {
+            let moment = self.moment();
+            self.random.pick(&[moment, Timestamp::MIN])
+        };
         Sweep {
-            expired_at,
-            deleted_until,
-            audited_before: Timestamp::MIN,
-            wiped_before,
+            expired_at: cutoff(),
+            deleted_until: cutoff(),
+            audited_before: cutoff(),
+            wiped_before: cutoff(),
         }
     }
 
-    pub(super) fn outcome(&mut self) -> JobOutcome {
+    pub(super) fn outcome(&mut self, due_at: Timestamp) -> JobOutcome {
         let problem = format!("problem {}", self.random.below(9));
         match self.random.below(4) {
             0 => JobOutcome::Done,
-            1 => JobOutcome::Retry {
-                due_at: self.moment(),
-                problem,
-            },
-            2 => JobOutcome::Release {
-                due_at: self.moment(),
-            },
+            1 => JobOutcome::Retry { due_at, problem },
+            2 => JobOutcome::Release { due_at },
             _ => JobOutcome::Failed { problem },
         }
     }
@@ -430,8 +589,28 @@ fn path_of(number: usize) -> String {
     format!("{}/{number} é.md", number % 3)
 }
 
+/// Returns mostly the first space, so that it has much.
+fn space_of(random: &mut Random) -> Space {
+    space(SPACES[usize::from(random.chance(25))])
+}
+
 fn id_of(random: &mut Random) -> MemoryId {
-    MemoryId::new(random.below(24).to_string())
+    MemoryId::new(random.below(IDS).to_string())
+}
+
+/// Returns one of a few hashes, of which some have the highest bit.
+fn hash_of(random: &mut Random) -> KeyedHash {
+    let mut hash = [random.pick(&[0, 127, 128, 255]); 32];
+    hash[31] = random.below(2) as u8;
+    hash
+}
+
+fn text_of(random: &mut Random) -> String {
+    match random.below(4) {
+        0 => odd_text(random),
+        1 => format!("Content {}", random.below(9)),
+        _ => format!("content {}", random.below(9)),
+    }
 }
 
 fn moment_of(random: &mut Random) -> Timestamp {
@@ -491,10 +670,10 @@ fn odd_text(random: &mut Random) -> String {
     random.pick(&ODD_TEXTS).to_owned()
 }
 
-fn reader(random: &mut Random) -> Reader {
+fn reader(random: &mut Random, often: usize) -> Reader {
     Reader {
         subject: random.pick(&OWNERS).map(str::to_owned),
-        everything: random.chance(20),
+        everything: !random.chance(60 + often),
         shared: random.chance(70),
         own_origin: random.chance(30).then(|| random.pick(&ORIGINS).to_owned()),
     }
