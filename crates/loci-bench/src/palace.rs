@@ -365,8 +365,7 @@ fn mines(folder: &Path) -> Result<Vec<Figure>, Failure> {
     }
     let flush = flush_seconds(folder)?;
     let (embedded, of_model) = embedding_rates(&engine, model.as_ref(), Path::new(&root))?;
-    let megabytes = bytes as f64 / 1e6;
-    let drawers = report.drawers.added as f64;
+    let (megabytes, drawers) = (bytes as f64 / 1e6, report.drawers.added as f64);
     Ok(vec![
         Figure::one(
             format!("mining {FILES} files ({megabytes:.1} MB), no embedding"),

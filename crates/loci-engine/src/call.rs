@@ -73,7 +73,7 @@ pub struct CallInfo<'a> {
     effect: Effect,
     scopes: &'a [Scope],
     query: Option<&'a str>,
-    sender: Option<Option<&'a str>>,
+    sender: Option<&'a str>,
     client: Option<(Option<&'a str>, Option<&'a str>)>,
     knows_argument: &'a dyn Fn(&str) -> bool,
     logged: Logged,
@@ -119,10 +119,7 @@ impl<'a> CallInfo<'a> {
     /// the sender acts.
     #[must_use]
     pub fn sent_by(self, sender: Option<&'a str>) -> Self {
-        CallInfo {
-            sender: Some(sender),
-            ..self
-        }
+        CallInfo { sender, ..self }
     }
 
     /// Returns the call with a test of whether its tool has an argument of a name. The audit log
@@ -382,16 +379,14 @@ impl Engine {
 impl<'a> Call<'a> {
     fn start(engine: &'a Engine, caller: Caller, info: CallInfo<'a>) -> Self {
         let user = caller.principal.subject.clone();
-        let sender = info.sender.map(|sender| sender.map(str::to_owned));
+        let sender = info.sender.map(str::to_owned);
         let own = (caller.client.as_deref(), caller.session.as_deref());
         let (client, session) = info.client.unwrap_or(own);
         let redaction = engine.redaction();
         let entry = AuditEntry {
             space: caller.space.clone(),
             at: engine.now(),
-            caller: sender
-                .flatten()
-                .filter(|sender| user.as_ref() != Some(sender)),
+            caller: sender.filter(|sender| user.as_ref() != Some(sender)),
             user,
             client: client.map(str::to_owned),
             session: session.map(str::to_owned),

@@ -28,7 +28,7 @@ pub struct Record {
     /// The project, of a memory with scope `project`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// What it is: fact, rule, decision, feedback, call, bootstrap; other words for memories
+    /// What it is: fact, rule, decision, feedback, context, bootstrap; other words for memories
     /// that other tools filed.
     pub r#type: String,
     /// Its labels.

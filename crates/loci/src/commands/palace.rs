@@ -467,12 +467,8 @@ fn wake_up(
         .transpose()?;
     let parts = Parts::open_current(settings)?;
     let system = parts.engine.system(&loci_filing::caller());
-    let text = mempalace::wake_up(
-        &system,
-        wing.as_deref(),
-        &mempalace::DIALECT,
-        tokens as usize,
-    )?;
+    let (wing, tokens) = (wing.as_deref(), tokens as usize);
+    let text = mempalace::wake_up(&system, wing, &mempalace::DIALECT, tokens)?;
     Ok(output.either(&json!({"text": text}), &text)?)
 }
 

@@ -25,13 +25,13 @@ fn a_change_on_the_page_is_logged_when_it_is_acknowledged() {
             "move",
         ),
         ("/selected/tag", json!({"add": "new"}), "tag"),
-        ("/selected/share", json!({"shared": "true"}), "share"),
+        ("/selected/share", json!({"shared": true}), "share"),
         ("/selected/forget", json!({}), "forget"),
-        ("/selected/delete", json!({}), "delete"),
-        ("/memory/ID/pin", json!({"pinned": "true"}), "pin"),
+        ("/selected/delete", json!({"confirmed": true}), "delete"),
+        ("/memory/ID/pin", json!({"pinned": true}), "pin"),
         (
             "/memory/ID/edit",
-            json!({"content": "another text", "revision": "1"}),
+            json!({"content": "another text", "revision": 1}),
             "edit",
         ),
         (
@@ -69,7 +69,7 @@ fn a_change_by_a_command_is_logged_when_it_is_acknowledged() {
     let rows: [(&[&str], &str); 9] = [
         (&["add", "a text"], "remember"),
         (&["forget", "ID"], "forget"),
-        (&["forget", "--type", "fact", "--yes"], "forget"),
+        (&["forget", "--where", "--type", "fact", "--yes"], "forget"),
         (&["unforget", "ID"], "unforget"),
         (&["trust", "bob"], "trust"),
         (
