@@ -460,7 +460,10 @@ pub fn logged_in_store<T>(
         Arc::new(SystemClock),
         SearchMode::Words,
     );
-    logged(&engine, Caller::command_line(), info, |_| run(&**store))
+    let outcome = logged(&engine, Caller::command_line(), info, |_| run(&**store));
+    // A failed attempt waits in the engine, which ends here.
+    engine.audit().flush()?;
+    outcome
 }
 
 impl Drop for Parts {

@@ -6,7 +6,7 @@ use loci_core::{
     AuditEntry, Citation, Delivery, Error, ErrorCode, Forgotten, Link, Memory, MemoryId,
     RecordVerb, Result, Tier, Version,
 };
-use loci_engine::{Effect, Refile, writer_of};
+use loci_engine::{Effect, Parts, Refile, writer_of};
 use serde::{Deserialize, Serialize};
 use similar::{ChangeTag, TextDiff};
 use utoipa::ToSchema;
@@ -144,8 +144,8 @@ pub(crate) fn diff(before: &str, after: &str) -> Vec<DiffLine> {
 }
 
 /// Finds a memory by its id or a part of the id, also a forgotten one.
-fn named(asked: &Asked<'_>, id: &str) -> Result<Memory> {
-    let memories = asked.call().memories();
+fn named(parts: &Parts<'_>, id: &str) -> Result<Memory> {
+    let memories = parts.memories();
     let id = memories.memory_id("id", id)?;
     memories.show_of(&id, &Tier::ALL, Forgotten::Show)
 }
@@ -154,8 +154,8 @@ fn named(asked: &Asked<'_>, id: &str) -> Result<Memory> {
 #[utoipa::path(get, path = "/memory/{id}", operation_id = "memory", params(("id" = String, Path, description = "The id of the memory, or 8 or more characters of it")), responses((status = OK, body = MemoryView, description = "The content of the view")))]
 pub(crate) fn view(asked: &Asked<'_>, query: MemoryQuery) -> Result<MemoryView> {
     let caller = asked.caller();
-    let memory = asked.logged(("memory", "memory:read", Effect::Read), None, |_| {
-        named(asked, &query.id)
+    let memory = asked.logged(("memory", "memory:read", Effect::Read), None, |call| {
+        named(call, &query.id)
     })?;
     let calls = entries(asked, CALLS_SHOWN, Some(memory.id.as_str()))?;
     let stores = |entry: &&AuditEntry| {
@@ -277,7 +277,7 @@ pub(crate) struct Edit {
 /// Replaces the text of a memory.
 #[utoipa::path(post, path = "/memory/{id}/edit", operation_id = "memory_edit", params(("id" = String, Path, description = "The id of the memory, or 8 or more characters of it")), request_body = Edit, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn edit(asked: &Asked<'_>, edit: Edit) -> Result<Change> {
-    let before = named(asked, &edit.id)?;
+    let before = named(asked.call(), &edit.id)?;
     if before.revision != edit.revision {
         return Err(Error::new(
             ErrorCode::Conflict,
@@ -309,7 +309,7 @@ pub(crate) struct Pin {
 /// Begins every session with a memory, or no longer.
 #[utoipa::path(post, path = "/memory/{id}/pin", operation_id = "memory_pin", params(("id" = String, Path, description = "The id of the memory, or 8 or more characters of it")), request_body = Pin, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn pin(asked: &Asked<'_>, pin: Pin) -> Result<Change> {
-    let before = named(asked, &pin.id)?;
+    let before = named(asked.call(), &pin.id)?;
     let (delivery, message) = if pin.pinned {
         (Delivery::Bootstrap, "done-pinned")
     } else {

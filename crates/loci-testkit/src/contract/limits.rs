@@ -4,8 +4,8 @@ use std::iter::repeat_with;
 
 use loci_core::limits::{KEYED_ANSWERS_BYTES_MAX, KEYED_ANSWERS_MAX};
 use loci_core::{
-    AuditEntry, AuditQuery, Batch, CacheEntry, Change, Decision, ErrorCode, Filter,
-    IdempotentReply, JobCounts, Memory, MemoryId, Space, Sweep, Timestamp, Wiped,
+    AuditEntry, AuditQuery, AuditRecord, Batch, CacheEntry, Change, Decision, ErrorCode, Filter,
+    IdempotentReply, JobCounts, Memory, MemoryId, RecordVerb, Space, Sweep, Timestamp, Wiped,
 };
 
 use super::calls::{
@@ -300,6 +300,11 @@ fn add_due(store: &dyn StoreAndTokens, seconds: i64) {
     assert_eq!(
         store.append_audit(&[AuditEntry {
             at,
+            records: vec![AuditRecord {
+                id: key.to_owned(),
+                verb: RecordVerb::Read,
+                is_own: true,
+            }],
             ..audit_entry(owner, key)
         }]),
         Ok(())

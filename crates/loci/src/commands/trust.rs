@@ -19,10 +19,11 @@ pub fn run(settings: &Settings, arguments: &Trust, output: Output) -> Result<(),
     } = arguments;
     check::name("--reader", reader)?;
     let scopes = Scopes::of(&[Scope::Read, Scope::Write]);
-    let caller = Caller::new(
-        Space::parse("--space", space)?,
-        Principal::new(reader.as_str(), scopes),
-    );
+    let caller = Caller {
+        space: Space::parse("--space", space)?,
+        principal: Principal::new(reader.as_str(), scopes),
+        ..Caller::command_line()
+    };
     let parts = Parts::open(settings)?;
     let info = ("trust", "memory:write", Effect::Write);
     for author in authors {

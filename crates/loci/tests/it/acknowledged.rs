@@ -112,3 +112,14 @@ fn a_change_by_a_command_is_logged_when_it_is_acknowledged() {
         );
     }
 }
+
+#[test]
+fn a_command_that_fails_is_logged_as_well() {
+    let place = Place::new();
+    place
+        .run(&["token", "revoke", "nothing"])
+        .failed(3, "no token named");
+    let entries = place.json(&["audit"]);
+    assert_eq!(entries[0]["tool_name"], "token revoke");
+    assert_eq!(entries[0]["metadata"]["error_code"], "not_found");
+}
