@@ -22,7 +22,7 @@
 //!
 //! To load a million memories from tables takes seconds, and each process would hold a copy. So
 //! the index of one moment may lie in a segment: a file that is never changed and that all processes
-//! map ([`loci_search::index::segment`]). Each part of the index has two halves. The *base* is the
+//! map ([`structures::segment`]). Each part of the index has two halves. The *base* is the
 //! segment's, read-only and sorted, found by binary search. The *own* half is in memory and has all
 //! later changes. The segment's numbers come first, the own ones after them, so that one comparison
 //! tells which half has a number:

@@ -51,11 +51,11 @@ pub struct FusionInput {
     pub identifiers: Vec<usize>,
     /// The threads of the memories.
     pub threads: Vec<fusion::Thread>,
-    /// As in [`fusion::Input`].
+    /// As in `fusion::Input`.
     pub bm25_bound: f32,
-    /// As in [`fusion::Input`].
+    /// As in `fusion::Input`.
     pub terms: usize,
-    /// As in [`fusion::Input`].
+    /// As in `fusion::Input`.
     pub is_foreign: bool,
 }
 

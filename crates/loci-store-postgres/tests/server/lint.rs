@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use loci_core::Store;
+use loci_core::{Batch, Change, ContentHash, IdempotentReply, ModelId, Store, Vector};
 use loci_store_postgres::{Options, PostgresStore};
-use loci_testkit::contract::{memory, put};
+use loci_testkit::contract::{memory, passage, put};
 use loci_testkit::postgres::{PLAIN_ROLE, has_row_security, server_url};
 use tokio_postgres::{Client, SimpleQueryMessage};
 
@@ -138,6 +138,42 @@ fn every_key_begins_with_the_space() {
     });
 }
 
+/// Embeds a memory by two models and keeps a reply with its text, because the few steps of the model
+/// check leave no rows of these.
+fn leave_rows(store: &PostgresStore) {
+    let memory = memory("embedded");
+    store.commit(put(&memory, vec![passage("a word")])).unwrap();
+    let embed = |model| Change::Embed {
+        id: memory.id.clone(),
+        revision: memory.revision,
+        vectors: vec![Vector {
+            model: ModelId::new(model),
+            scale: 1.0,
+            values: vec![1, 2, 3],
+        }],
+    };
+    let reply = IdempotentReply {
+        space: memory.space.clone(),
+        owner: None,
+        origin: "vault".to_owned(),
+        operation: "append".to_owned(),
+        key: "key".to_owned(),
+        request: ContentHash([1; 32]),
+        answer: "an answer".to_owned(),
+        memories: vec![memory.id.clone()],
+        created_at: memory.created_at,
+        expires_at: memory.created_at.plus_seconds(60),
+    };
+    let reply = Change::PutIdempotentReply(Box::new(reply));
+    for change in [embed("one"), embed("another"), reply] {
+        let batch = Batch {
+            space: memory.space.clone(),
+            changes: vec![change],
+        };
+        store.commit(batch).unwrap();
+    }
+}
+
 /// Lets the store send its statements.
 fn collect(schemas: &Schemas) -> Statements {
     let sent: Arc<Mutex<Statements>> = Arc::default();
@@ -156,6 +192,7 @@ fn collect(schemas: &Schemas) -> Statements {
     let (options, name) = named(schemas.options());
     let store = open(options);
     store.commit(put(&memory("first"), Vec::new())).unwrap();
+    leave_rows(&store);
     while_connections_are_cut(&name, |steps| {
         let looks = || {
             sent.lock()
@@ -462,11 +499,14 @@ async fn richest(client: &Client, schemas: &Schemas) -> Vec<(String, String)> {
             }
         }
     }
+    let empty: Vec<&str> = best
+        .iter()
+        .filter(|(_, (rows, _))| *rows == 0)
+        .map(|(table, _)| table.as_str())
+        .collect();
+    assert_eq!(empty, [""; 0], "tables that no promise leaves rows in");
     best.into_iter()
-        .map(|(table, (rows, schema))| {
-            assert!(rows > 0, "no promise leaves rows in {table}");
-            (table, schema)
-        })
+        .map(|(table, (_, schema))| (table, schema))
         .collect()
 }
 

@@ -57,8 +57,8 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// Applies the rules: computes [`importance`](signals::importance), [`summary`](summary::summary)
-/// and [`kind`](kind::kind) from the [`worth`](signals::worth) of the sentences.
+/// Applies the rules: computes the importance, the summary and the kind from the worth of the
+/// sentences.
 pub fn judge(text: &str) -> Enrichment {
     let sentences = sentences(text, READ_BYTES_MAX);
     Enrichment {

@@ -1,7 +1,7 @@
 //! The model check: a store and the naive one do the same random operations and must give the same
 //! answers.
 //!
-//! A [seed](SEEDS) is a [subject](Subject) and a number. In each step, [`Comparison`] does one
+//! A [seed](SEEDS) is a [subject](Subject) and a number. In each step, `Comparison` does one
 //! operation on both stores (`operations.rs`, `changes.rs`), compares the results, errors included,
 //! then compares the reads of the subject and the whole archive (`reads.rs`). The values come from
 //! small ranges (`generator.rs`), so that they collide.
