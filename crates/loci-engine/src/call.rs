@@ -1,4 +1,4 @@
-//! Calls: the only door into the engine for whoever has a person behind them.
+//! Calls: the only door into the engine for a request of a person or an agent.
 //!
 //! A call is one request of a caller: a tool of a dialect, a view or a change of the page, a
 //! command, a hook. Its envelope is here once, because each entrance that wrote its own forgot
@@ -133,8 +133,8 @@ impl<'a> CallInfo<'a> {
         }
     }
 
-    /// Returns the call as one of another program than the caller names, in this session of it, e.g.
-    /// of the host whose hook calls.
+    /// Returns the call as one of another program than the caller names, and of its session, e.g. of
+    /// the host whose hook calls.
     #[must_use]
     pub fn of_client(self, client: Option<&'a str>, session: Option<&'a str>) -> Self {
         CallInfo {
@@ -350,7 +350,7 @@ impl Engine {
     ///
     /// # Errors
     /// `forbidden` if the caller lacks a scope that the call needs; then nothing is run. Otherwise
-    /// those of `run`.
+    /// the errors of `run`.
     pub fn call<T>(
         &self,
         caller: Caller,

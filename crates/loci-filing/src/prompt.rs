@@ -142,7 +142,7 @@ pub struct Surfaced {
 /// `unavailable` if the store cannot be read.
 pub fn surfaced(engine: &Engine, prompt: &Prompt) -> Result<Option<Surfaced>, Error> {
     let started = Instant::now();
-    // What is looked at is more than what is shown, which `note_shown` logs.
+    // Looks beside the log, because it reads more than the agent is shown; `note_shown` logs that.
     let parts = &engine.system(&crate::caller());
     let hits = candidates(parts, prompt)?;
     if !hits.iter().any(|hit| is_best(&hit.signals)) {

@@ -87,7 +87,7 @@ impl Asked<'_> {
     /// returns.
     ///
     /// # Errors
-    /// Those of the action.
+    /// The errors of the action.
     pub(crate) fn logged<T>(
         &self,
         (tool, operation, effect): Action<'_>,

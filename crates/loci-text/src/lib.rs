@@ -1,4 +1,4 @@
-//! What a text says: its terms, passages, dates, statements, kind and instructions. Pure functions
+//! The content of a text: its terms, passages, dates, statements, kind and instructions. Pure functions
 //! over strings, without a clock, a disk or a runtime, because every store and the engine must read
 //! a text in the same way.
 //!

@@ -173,7 +173,7 @@ pub(super) fn one_of_concurrent_records_is_kept(make: MakeStore<'_>) {
     );
 }
 
-/// What is replaced only if it is as it was read loses no change.
+/// A record that is replaced only if it is as it was read loses no change.
 pub(super) fn concurrent_changes_of_a_record_lose_nothing(make: MakeStore<'_>) {
     let store = &*make();
     let space = Space::default();

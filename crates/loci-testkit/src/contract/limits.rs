@@ -69,7 +69,7 @@ pub(super) fn many_large_answers_are_deleted(make: MakeStore<'_>) {
     assert_eq!(left.map(|left| left.len()), Ok(1));
 }
 
-/// Adds these answers to an empty store, and returns how many of them are kept.
+/// Adds these answers to an empty store, and returns the number that is kept.
 fn number_kept(store: &dyn StoreAndTokens, answers: &[IdempotentReply]) -> usize {
     answers.iter().filter(|answer| has(store, answer)).count()
 }
@@ -135,7 +135,7 @@ pub(super) fn the_oldest_of_too_many_answers_make_room(make: MakeStore<'_>) {
     keep(store, &late);
     let kept = [&late, &early, &many[3]].map(|answer| has(store, answer));
     assert_eq!(kept, [true, false, true]);
-    // What makes room stays if its batch is refused.
+    // An answer that would make room stays if its batch is refused.
     let mut last = put_reply(&at("last", 2));
     last.changes.extend(put(&memory("new"), Vec::new()).changes);
     let mut twice = last.clone();

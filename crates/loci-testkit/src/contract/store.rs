@@ -1,4 +1,4 @@
-//! What the contract needs of a store.
+//! The traits that the contract needs from a store.
 
 use loci_core::{Store, TokenStore};
 

@@ -1,4 +1,4 @@
-//! What was acknowledged to a person is in the audit log, even if loci is killed at once.
+//! Changes that a person was told of are in the audit log, even if loci is killed at once.
 
 use std::io::Read;
 

@@ -183,7 +183,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Keeps a former version of the memory, or removes those that are kept.
+    /// Keeps a former version of the memory, or removes the kept versions.
     fn change_of_versions(&mut self, memory: Memory) -> Change {
         if self.random.chance(10) {
             return Change::DeleteVersions { id: memory.id };

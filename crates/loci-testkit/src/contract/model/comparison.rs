@@ -14,7 +14,7 @@ use crate::contract::calls::archive;
 use crate::contract::examples::space;
 use crate::contract::store::StoreAndTokens;
 
-/// What most operations of a seed are about.
+/// The subject of most operations of a seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     /// Memories, their versions and the search for them.
@@ -91,7 +91,7 @@ pub fn give_the_same_candidates(
         let filter = comparison.random.filter();
         let question = comparison.question(filter);
         let candidates = |store: &dyn StoreAndTokens| {
-            // Half of them come with their texts, of these half after a write.
+            // Half come with their texts, and half of these after a write.
             let found = if number % 4 < 2 {
                 store.candidates(&question.query())
             } else {

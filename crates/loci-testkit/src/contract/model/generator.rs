@@ -173,7 +173,7 @@ impl Generator {
         values.into_iter().map(|value| value / norm).collect()
     }
 
-    /// Creates a filter. Half of them restrict little, so that most memories match.
+    /// Creates a filter. Half of the filters restrict little, so that most memories match.
     pub(super) fn filter(&mut self) -> Filter {
         let random = &mut self.random;
         let often = random.pick(&[4, 16]);
