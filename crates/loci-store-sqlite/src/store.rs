@@ -465,7 +465,6 @@ impl Store for SqliteStore {
         opened.cache.remove_segment();
         let wiped = opened.writer.run(wipe)?;
         opened.segment_has_remains.store(true, Ordering::Relaxed);
-        opened.log_has_remains.store(true, Ordering::Relaxed);
         opened.remove_remains();
         Ok(wiped)
     }
@@ -500,16 +499,9 @@ impl Store for SqliteStore {
             .writer
             .run(move |connection| remove::sweep(connection, &due, limit))?;
         // It wrote much, unless it was the last. That is moved out of the log here, before the log
-        // is so long that a commit does it and its caller waits. If it fails, a commit will try
-        // again.
+        // is so long that a commit does it and its caller waits.
         if steps > 0 && steps < limit {
-            let opened = self.opened()?;
-            if let Ok(Err(failure)) = opened
-                .readers
-                .read(|connection| Ok(connection::checkpoint(connection)))
-            {
-                opened.writer.learn_of(failure);
-            }
+            self.opened()?.remove_remains();
         }
         Ok(steps)
     }

@@ -25,8 +25,6 @@ pub(crate) struct Opened {
     pub(crate) readers: Readers,
     pub(crate) writer: Writer,
     pub(crate) database: Database,
-    /// True if pages from before a wipe may still lie in the write-ahead log.
-    pub(crate) log_has_remains: AtomicBool,
     /// True if the segment of the index may still hold what was wiped.
     pub(crate) segment_has_remains: AtomicBool,
     /// Says that the store is open: the last to go. None for what cannot be written.
@@ -63,27 +61,26 @@ impl Opened {
             readers: Readers::new(database.clone()),
             writer,
             database,
-            log_has_remains: AtomicBool::new(false),
             segment_has_remains: AtomicBool::new(false),
             _presence: presence,
         })
     }
 
-    /// Removes what a wipe left in the segment of the index and in the log, now or at a later
-    /// sweep. Until then the data is gone for every reader of the database, if not for one of the
-    /// file.
+    /// Removes what deletions left in the log, and a wipe in the segment of the index; what cannot
+    /// be removed now is removed at a later sweep. Until then the data is gone for every reader of
+    /// the database, if not for one of the file.
+    ///
+    /// The log is emptied whatever it holds, because the deletion may be of another process, or of
+    /// one that was killed.
     pub(crate) fn remove_remains(&self) {
         if self.segment_has_remains.load(Ordering::Relaxed) {
             self.segment_has_remains
                 .store(!self.cache.remove_segment(), Ordering::Relaxed);
         }
-        if self.log_has_remains.load(Ordering::Relaxed) {
-            let emptied = connection::empty_log(&self.database);
-            self.log_has_remains
-                .store(!matches!(emptied, Ok(true)), Ordering::Relaxed);
-            if let Err(Failure::Database(failure)) = emptied {
-                self.writer.learn_of(failure);
-            }
+        if has_bytes(&log_of(&self.database.path))
+            && let Err(Failure::Database(failure)) = connection::empty_log(&self.database)
+        {
+            self.writer.learn_of(failure);
         }
     }
 

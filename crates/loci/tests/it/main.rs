@@ -22,6 +22,7 @@ mod prompts;
 #[cfg(target_os = "linux")]
 mod read_only;
 mod reference;
+mod remains;
 mod scratch;
 mod secrets;
 mod servers;

@@ -54,6 +54,22 @@ impl Server {
         }
     }
 
+    /// Calls a tool of a set with the owner's token; returns the result.
+    pub fn call_in(&self, set: &str, place: &Place, tool: &str, arguments: &Value) -> Value {
+        let secret = fs::read_to_string(place.data().join("token")).unwrap();
+        let (head, body) = self.request(Some(secret.trim()), tool, arguments);
+        let head = head.replacen("/mcp/mememory", &format!("/mcp/{set}"), 1);
+        let (status, reply) = self.sent(&head, &body);
+        let json = reply.split("\r\n\r\n").nth(1).unwrap_or_default();
+        let reply: Value = serde_json::from_str(json).unwrap_or_default();
+        assert_eq!(
+            (status, &reply["result"]["isError"]),
+            (200, &json!(false)),
+            "{tool}: {reply}"
+        );
+        reply["result"]["structuredContent"].clone()
+    }
+
     /// Calls a tool; returns status and body.
     pub fn call(&self, token: Option<&str>, tool: &str, arguments: &Value) -> (u16, String) {
         let (head, body) = self.request(token, tool, arguments);

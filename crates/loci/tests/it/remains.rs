@@ -1,0 +1,138 @@
+//! Deleted text leaves the files, whatever deletes it: a reader of the disk finds it no longer than
+//! until the next round of background work, or until the last process ends.
+
+use std::fs;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::program::Place;
+use crate::servers::Server;
+
+/// Returns whether a file of the data folder, in any folder of it, holds the text.
+fn is_on_disk(folder: &Path, text: &str) -> bool {
+    fs::read_dir(folder).unwrap().any(|entry| {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            return is_on_disk(&path, text);
+        }
+        // A file may go while it is looked for.
+        let bytes = fs::read(&path).unwrap_or_default();
+        bytes
+            .windows(text.len())
+            .any(|part| part == text.as_bytes())
+    })
+}
+
+/// Waits until the files hold none of the texts; returns the ones that stay.
+fn left(place: &Place, texts: &[&str]) -> Vec<String> {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let left: Vec<_> = texts
+            .iter()
+            .filter(|text| is_on_disk(&place.data(), text))
+            .map(|text| (*text).to_owned())
+            .collect();
+        if left.is_empty() || Instant::now() > deadline {
+            return left;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+fn text<'a>(result: &'a Value, field: &str) -> &'a str {
+    result[field].as_str().unwrap()
+}
+
+#[test]
+fn deleted_text_leaves_the_files_with_the_next_round() {
+    let place = Place::new().with("LOCI_MAINTENANCE_SECONDS", "1");
+    // The server holds the files open all the while, so that no end of a process empties the log.
+    let server = Server::start(&place, &[]);
+    let call =
+        |set: &str, tool: &str, arguments: Value| server.call_in(set, &place, tool, &arguments);
+    let run = |words: &[&str]| place.run(words).succeeded();
+    let secret = fs::read_to_string(place.data().join("token")).unwrap();
+
+    let ibex = call(
+        "mememory",
+        "remember",
+        json!({"content": "the ibexword climbs"}),
+    );
+    call("mememory", "forget", json!({"id": text(&ibex, "id")}));
+
+    let record = |content: &str, scope: &str| {
+        let record = json!({"content": content, "scope": scope, "source": "user-said",
+            "category": "decision"});
+        call("engram", "store_memory", record)
+    };
+    let newt = record("the newtword swims", "pond");
+    call("engram", "delete_memory", json!({"id": text(&newt, "id")}));
+
+    record("the skinkword basks", "trial");
+    call("engram", "delete_all", json!({"scope": "trial"}));
+
+    let large = format!("the gnuword runs {}", "far and wide ".repeat(60_000));
+    let drawer = json!({"wing": "herds", "room": "plains", "content": large});
+    let gnu = call("mempalace", "mempalace_add_drawer", drawer);
+    call(
+        "mempalace",
+        "mempalace_delete_drawer",
+        json!({"drawer_id": text(&gnu, "drawer_id")}),
+    );
+
+    let entry = json!({"user_id": "local", "query": "when?", "response": "the zorilword"});
+    call("memory-mcp", "store_cache", entry);
+    call(
+        "memory-mcp",
+        "cache_invalidate",
+        json!({"user_id": "local", "invalidate_all": true}),
+    );
+
+    for room in ["plains", "hills"] {
+        let drawer = json!({"wing": "herds", "room": room, "content": format!("the {room}")});
+        call("mempalace", "mempalace_add_drawer", drawer);
+    }
+    let tunnel = json!({"source_wing": "herds", "source_room": "plains",
+        "target_wing": "herds", "target_room": "hills", "label": "the zebuword"});
+    let tunnel = call("mempalace", "mempalace_create_tunnel", tunnel);
+    call(
+        "mempalace",
+        "mempalace_delete_tunnel",
+        json!({"tunnel_id": text(&tunnel, "tunnel_id")}),
+    );
+
+    let dik = place.add(&["the dikdikword hides"]);
+    run(&["forget", &dik]);
+
+    let eland = place.add(&["the elandword leaps"]);
+    let fields = json!({"id": [eland], "confirmed": true});
+    let (status, reply) = server.change(secret.trim(), "/selected/delete", &fields);
+    assert_eq!(status, 200, "{reply}");
+
+    let file = place.write("project/notes.md", "# Coat\n\nThe serowword is grey.\n");
+    place.write("project/other.md", "# Horns\n\nThey are short.\n");
+    let folder = place.path("project").to_str().unwrap().to_owned();
+    run(&["palace", "mine", &folder]);
+    fs::remove_file(file).unwrap();
+    run(&["palace", "sync", &folder, "--apply"]);
+
+    let soon = json!({"content": "the takinword passes", "ttl": "1s"});
+    call("mememory", "remember", soon);
+
+    let words = [
+        "ibexword",
+        "newtword",
+        "skinkword",
+        "gnuword",
+        "zorilword",
+        "zebuword",
+        "dikdikword",
+        "elandword",
+        "serowword",
+        "takinword",
+    ];
+    assert_eq!(left(&place, &words), Vec::<String>::new());
+}
