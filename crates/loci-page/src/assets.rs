@@ -56,22 +56,23 @@ const ASSETS: [Asset; 5] = [
 ];
 
 /// An asset as it is sent.
-struct Prepared {
+struct PreparedAsset {
     /// The path, with the hash.
     path: String,
     asset: &'static Asset,
     gzip: Vec<u8>,
 }
 
-static PREPARED: LazyLock<Vec<Prepared>> = LazyLock::new(|| ASSETS.iter().map(prepared).collect());
+static PREPARED: LazyLock<Vec<PreparedAsset>> =
+    LazyLock::new(|| ASSETS.iter().map(prepare).collect());
 
-fn prepared(asset: &'static Asset) -> Prepared {
+fn prepare(asset: &'static Asset) -> PreparedAsset {
     let mut hash = HEXLOWER.encode(&Sha256::digest(asset.content));
     hash.truncate(HASH_DIGITS);
     let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
     // Writing into memory does not fail; without the bytes the plain ones are sent.
     let _ = gzip.write_all(asset.content.as_bytes());
-    Prepared {
+    PreparedAsset {
         path: format!("/assets/{hash}/{}", asset.name),
         asset,
         gzip: gzip.finish().unwrap_or_default(),

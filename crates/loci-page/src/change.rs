@@ -15,7 +15,7 @@ pub(crate) struct Change {
     /// The number of records that changed.
     pub(crate) changed: u64,
     /// The records that did not change, and why.
-    pub(crate) refused: Vec<Refused>,
+    pub(crate) refused: Vec<Refusal>,
     /// The way back, if there is one.
     pub(crate) undo: Option<Undo>,
     /// The path of the view that shows the result.
@@ -37,7 +37,8 @@ impl Change {
 
 /// A record that a change did not reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub(crate) struct Refused {
+#[schema(as = Refused)]
+pub(crate) struct Refusal {
     /// Its id.
     pub(crate) id: String,
     /// The reason, in a sentence.
@@ -53,7 +54,7 @@ pub(crate) struct Outcome {
     /// The number of records that changed.
     pub(crate) changed: u64,
     /// The records that did not change, and why.
-    pub(crate) refused: Vec<Refused>,
+    pub(crate) refused: Vec<Refusal>,
     /// The number by which the session can take it back.
     pub(crate) undo: Option<u64>,
 }

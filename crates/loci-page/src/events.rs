@@ -19,7 +19,9 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::form::Form;
 use crate::guard::BaseUrl;
 use crate::page::Page;
-use crate::request::{admit, failure, headers_of, language_of, session_of, work};
+use crate::request::{
+    authenticate_session, failure, headers_of, language_of, run_blocking, session_of,
+};
 
 /// The time between two looks at the version of a space.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -44,12 +46,15 @@ async fn listen(
 ) -> Response {
     let session = session_of(&page, request.headers(), &base_url);
     let (admitted, credential) = if let Some(session) = session {
-        let admitted = admit(&page, &session, &base_url, "/events").await;
+        let admitted = authenticate_session(&page, &session, &base_url, "/events").await;
         (admitted, session.credential())
     } else {
         let credential = request.headers().get(AUTHORIZATION).cloned().into();
         let headers = headers_of(&credential);
-        let admitted = page.gate().caller(&headers, &base_url, "/events").await;
+        let admitted = page
+            .authenticator()
+            .caller(&headers, &base_url, "/events")
+            .await;
         (admitted, credential)
     };
     let caller = match admitted {
@@ -84,7 +89,7 @@ fn changes(listener: Listener) -> impl Stream<Item = Result<Event, Infallible>> 
                 () = tokio::time::sleep(INTERVAL) => {}
             }
             let space = listener.space.clone();
-            let read = work(&listener.page, move |page| {
+            let read = run_blocking(&listener.page, move |page| {
                 let engine = page.engine();
                 Ok((engine.version(&space)?, engine.audit().buffered()))
             });
@@ -93,10 +98,11 @@ fn changes(listener: Listener) -> impl Stream<Item = Result<Event, Infallible>> 
                 continue;
             }
             let path = "/events";
-            let admitted = listener
-                .page
-                .gate()
-                .caller(&listener.headers, &listener.base_url, path);
+            let admitted =
+                listener
+                    .page
+                    .authenticator()
+                    .caller(&listener.headers, &listener.base_url, path);
             if admitted.await.is_err() {
                 return None;
             }

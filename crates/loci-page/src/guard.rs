@@ -37,7 +37,7 @@ pub(crate) async fn guard(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let Some(base_url) = page.gate().base_url(request.extensions()) else {
+    let Some(base_url) = page.authenticator().base_url(request.extensions()) else {
         let text = "this server is not known under that name; see the settings `public_url` and `allowed_hosts`\n";
         return protected((StatusCode::MISDIRECTED_REQUEST, text).into_response());
     };

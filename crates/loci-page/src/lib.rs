@@ -3,33 +3,33 @@
 //!
 //! [`Page::router`] has a route for each view and each change. A view is a type that is shown as
 //! HTML or as JSON; a change calls an operation of the engine, records it in the audit log, and can
-//! be undone. The page knows no transport: a [`Gate`] tells who sends a request, and a [`Keeper`]
-//! what the installation keeps outside of the store.
+//! be undone. The page knows no transport: an [`Authenticator`] tells who sends a
+//! request, and an [`Installation`] has what is kept outside of the store.
 //!
 //! HTML works without scripts; the scripts in `assets` add to it.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 
 mod assets;
+mod authenticator;
 mod change;
 mod encoding;
-mod entrance;
 mod events;
 mod form;
-mod gate;
 mod guard;
-mod keeper;
+mod installation;
 mod markdown;
 mod metrics;
-mod moment;
 mod page;
 mod parameters;
 mod request;
 mod router;
 mod session;
+mod sign_in;
 mod size;
 mod text;
 mod transfer;
+mod utc_timestamp;
 mod view;
 #[allow(
     unused_qualifications,
@@ -38,11 +38,11 @@ mod view;
 mod views;
 mod visitor;
 
-pub use gate::Gate;
-pub use keeper::{
-    BackupKept, ClientSeen, HostFound, ImportCounts, ImportSaid, ImportWork, Keeper, Restored,
-    Said, SettingShown, Task, TokenShown, Upload,
+pub use authenticator::Authenticator;
+pub use installation::{
+    BackupFile, ClientActivity, CommandOutput, HostStatus, ImportCounts, ImportReport, ImportWork,
+    Installation, RestoreReport, SettingValue, Task, TokenDetails, Upload,
 };
 pub use metrics::Metrics;
-pub use moment::Moment;
 pub use page::Page;
+pub use utc_timestamp::UtcTimestamp;

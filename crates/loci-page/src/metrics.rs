@@ -58,9 +58,9 @@ struct Counters {
 }
 
 /// Makes figures and registers them.
-struct Maker<'a>(&'a Registry);
+struct MetricBuilder<'a>(&'a Registry);
 
-impl Maker<'_> {
+impl MetricBuilder<'_> {
     fn register<T: Collector + Clone + 'static>(&self, made: prometheus::Result<T>) -> Result<T> {
         let made = made.map_err(faulty)?;
         self.0.register(Box::new(made.clone())).map_err(faulty)?;
@@ -82,28 +82,28 @@ impl Maker<'_> {
 }
 
 impl Gauges {
-    fn new(make: &Maker<'_>) -> Result<Self> {
+    fn new(metrics: &MetricBuilder<'_>) -> Result<Self> {
         Ok(Gauges {
-            memories: make.gauge("loci_memories", "Memories in all spaces.")?,
-            passages: make.gauge("loci_passages", "Passages of memories in all spaces.")?,
-            disk_bytes: make.gauge("loci_store_disk_bytes", "Bytes of the store on the disk.")?,
-            index_bytes: make.gauge(
+            memories: metrics.gauge("loci_memories", "Memories in all spaces.")?,
+            passages: metrics.gauge("loci_passages", "Passages of memories in all spaces.")?,
+            disk_bytes: metrics.gauge("loci_store_disk_bytes", "Bytes of the store on the disk.")?,
+            index_bytes: metrics.gauge(
                 "loci_index_memory_bytes",
                 "Bytes of memory of the search index in this process; 0 while it is not loaded.",
             )?,
-            waiting: make.gauge(
+            waiting: metrics.gauge(
                 "loci_embedding_queue_length",
                 "Texts that wait for a vector of the current model.",
             )?,
-            buffered: make.gauge(
+            buffered: metrics.gauge(
                 "loci_audit_buffer_length",
                 "Audit entries and access counts that wait to be written.",
             )?,
-            up: make.gauge(
+            up: metrics.gauge(
                 "loci_store_up",
                 "1 if the store answered when these figures were read, else 0.",
             )?,
-            index_loads: make.counters(
+            index_loads: metrics.counters(
                 "loci_index_loads_total",
                 "Loads of the search index into this process by outcome: file (its file was mapped), \
                  tables (it was read from the tables), or failed.",
@@ -141,40 +141,40 @@ impl Gauges {
 }
 
 impl Counters {
-    fn new(make: &Maker<'_>) -> Result<Self> {
+    fn new(metrics: &MetricBuilder<'_>) -> Result<Self> {
         Ok(Counters {
-            calls: make.durations(
+            calls: metrics.durations(
                 "loci_call_duration_seconds",
                 "Duration of calls by dialect, tool and outcome (ok, or the code of the error).",
                 &["dialect", "tool", "outcome"],
             )?,
-            store_operations: make.durations(
+            store_operations: metrics.durations(
                 "loci_store_operation_duration_seconds",
                 "Duration of operations of the store by operation and outcome.",
                 &["operation", "outcome"],
             )?,
-            embeddings: make.durations(
+            embeddings: metrics.durations(
                 "loci_embedding_duration_seconds",
                 "Duration of embedding some texts together, by their kind (passages, or questions, of \
                  which repeated ones are in memory) and outcome.",
                 &["texts", "outcome"],
             )?,
-            embedded_texts: make.counters(
+            embedded_texts: metrics.counters(
                 "loci_embedded_texts_total",
                 "Texts that a model embedded, by their kind.",
                 &["texts"],
             )?,
-            sweep_steps: make.register(IntCounter::new(
+            sweep_steps: metrics.register(IntCounter::new(
                 "loci_sweep_steps_total",
                 "Steps of the removal of expired data: each is one record, or a part of a large memory.",
             ))?,
-            leases: make.counters(
+            leases: metrics.counters(
                 "loci_leases_total",
                 "Requests for leases on background work by work and outcome: taken (or extended), \
                  refused (another process has it), lost (the same, and this process had it), released.",
                 &["work", "outcome"],
             )?,
-            redacted: make.counters(
+            redacted: metrics.counters(
                 "loci_redacted_secrets_total",
                 "Secrets that were removed from texts before they were stored, by kind.",
                 &["kind"],
@@ -233,8 +233,8 @@ impl Metrics {
     /// `internal` if two metrics have one name.
     pub fn new() -> Result<Arc<Self>> {
         let registry = Registry::new();
-        let make = Maker(&registry);
-        let (gauges, counters) = (Gauges::new(&make)?, Arc::new(Counters::new(&make)?));
+        let metrics = MetricBuilder(&registry);
+        let (gauges, counters) = (Gauges::new(&metrics)?, Arc::new(Counters::new(&metrics)?));
         Ok(Arc::new(Metrics {
             registry,
             gauges,

@@ -9,7 +9,7 @@ use loci_engine::Engine;
 use tokio::sync::{Semaphore, watch};
 
 use crate::session::Sessions;
-use crate::{Gate, Keeper};
+use crate::{Authenticator, Installation};
 
 /// The most requests of browsers that work at a time, so that agents' calls are not delayed.
 const REQUESTS_MAX: usize = 4;
@@ -23,8 +23,8 @@ const LISTENERS_MAX: usize = 16;
 /// The page of one server.
 pub struct Page {
     engine: Arc<Engine>,
-    gate: Arc<dyn Gate>,
-    keeper: Arc<dyn Keeper>,
+    authenticator: Arc<dyn Authenticator>,
+    installation: Arc<dyn Installation>,
     sessions: Sessions,
     requests: Arc<Semaphore>,
     sign_ins: Arc<Semaphore>,
@@ -37,11 +37,15 @@ pub struct Page {
 
 impl Page {
     /// Returns a page of this engine. Starts nothing, and reads nothing.
-    pub fn new(engine: Arc<Engine>, gate: Arc<dyn Gate>, keeper: Arc<dyn Keeper>) -> Arc<Self> {
+    pub fn new(
+        engine: Arc<Engine>,
+        authenticator: Arc<dyn Authenticator>,
+        installation: Arc<dyn Installation>,
+    ) -> Arc<Self> {
         Arc::new(Page {
             engine,
-            gate,
-            keeper,
+            authenticator,
+            installation,
             sessions: Sessions::default(),
             requests: Arc::new(Semaphore::new(REQUESTS_MAX)),
             sign_ins: Arc::new(Semaphore::new(SIGN_INS_MAX)),
@@ -57,7 +61,7 @@ impl Page {
     ///
     /// # Errors
     /// `unavailable` if the system gives no randomness.
-    pub fn entrance_path(&self, credential: Option<HeaderValue>) -> Result<String> {
+    pub fn sign_in_path(&self, credential: Option<HeaderValue>) -> Result<String> {
         Ok(format!("/enter?code={}", self.sessions.code(credential)?))
     }
 
@@ -70,12 +74,12 @@ impl Page {
         &self.engine
     }
 
-    pub(crate) fn gate(&self) -> &dyn Gate {
-        &*self.gate
+    pub(crate) fn authenticator(&self) -> &dyn Authenticator {
+        &*self.authenticator
     }
 
-    pub(crate) fn keeper(&self) -> &dyn Keeper {
-        &*self.keeper
+    pub(crate) fn installation(&self) -> &dyn Installation {
+        &*self.installation
     }
 
     pub(crate) fn sessions(&self) -> &Sessions {

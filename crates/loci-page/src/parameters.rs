@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[derive(Deserialize, Debug, PartialEq)]
-    struct Asked {
+    struct ListQuery {
         #[serde(default)]
         kind: Vec<u8>,
         offset: usize,
@@ -159,11 +159,11 @@ mod tests {
             ),
         ];
         for (parameters, expected) in rows {
-            let error = parameters.of::<Asked>(&[]).unwrap_err();
+            let error = parameters.of::<ListQuery>(&[]).unwrap_err();
             assert!(error.message.starts_with(expected), "{error}");
         }
         let read = pairs(&[("kind", "1"), ("kind", "2"), ("offset", "3")]).of(&[]);
-        let expected = Asked {
+        let expected = ListQuery {
             kind: vec![1, 2],
             offset: 3,
             deep: BTreeMap::new(),

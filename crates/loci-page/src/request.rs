@@ -34,8 +34,8 @@ pub(crate) const CLIENT: &str = "loci page";
 /// The header in which a script sends the secret of its session.
 const CSRF_HEADER: &str = "x-csrf-token";
 
-/// A request with what a view or a change needs from it.
-pub(crate) struct Asked<'a> {
+/// The parts of a request that a view or a change needs.
+pub(crate) struct RequestContext<'a> {
     pub(crate) page: &'a Page,
     pub(crate) visitor: &'a Visitor,
     /// The form of the answer.
@@ -48,20 +48,20 @@ pub(crate) struct Asked<'a> {
 /// effect.
 pub(crate) type Action<'a> = (&'a str, &'static str, Effect);
 
-impl Asked<'_> {
+impl RequestContext<'_> {
     /// Answers a request in a call in which it reads. That call is not logged, unless it changes
     /// something: people look at views again and again.
-    pub(crate) fn enter<T>(
+    pub(crate) fn run<T>(
         page: &Page,
         visitor: &Visitor,
         form: Form,
-        run: impl FnOnce(&Asked<'_>) -> Result<T>,
+        run: impl FnOnce(&RequestContext<'_>) -> Result<T>,
     ) -> Result<T> {
         let info = CallInfo::new(ORIGIN_NAME, "view", "memory:read", Effect::Read, &[])
             .logged_with_changes()
             .by_a_person();
         page.engine().call(visitor.caller.clone(), info, |call| {
-            run(&Asked {
+            run(&RequestContext {
                 page,
                 visitor,
                 form,
@@ -101,35 +101,35 @@ impl Asked<'_> {
     }
 }
 
-/// The answer to a request whose sender is known: the request, its parameters, and the path asked for.
+/// Answers a request whose sender is known: from its context, its parameters, and its path.
 ///
 /// It is one type for all views and changes, because the way to it would be compiled for each type.
-pub(crate) type Answer =
-    Arc<dyn Fn(&Asked<'_>, Parameters, String) -> Result<Response> + Send + Sync>;
+pub(crate) type Handler =
+    Arc<dyn Fn(&RequestContext<'_>, Parameters, String) -> Result<Response> + Send + Sync>;
 
 /// Answers a request for which its sender needs a scope.
 pub(crate) async fn respond(
     page: Arc<Page>,
     request: Request,
     scope: Scope,
-    answer: Answer,
+    handler: Handler,
 ) -> Response {
-    let path = asked_path(&request);
-    let received = match Received::of(&page, request).await {
+    let path = requested_path(&request);
+    let received = match ParsedRequest::of(&page, request).await {
         Ok(received) => received,
         Err(refused) => return refused,
     };
-    let Received {
+    let ParsedRequest {
         visitor,
         parameters,
         form,
         cookie,
     } = received;
     let language = visitor.language;
-    let answer = work(&page, move |page| {
+    let answer = run_blocking(&page, move |page| {
         require(&visitor.caller, scope)?;
-        Asked::enter(page, &visitor, form, |asked| {
-            answer(asked, parameters, path)
+        RequestContext::run(page, &visitor, form, |context| {
+            handler(context, parameters, path)
         })
     })
     .await;
@@ -139,20 +139,20 @@ pub(crate) async fn respond(
     )
 }
 
-/// Returns the answer of a view.
-pub(crate) fn show<Q, V>(view: fn(&Asked<'_>, Q) -> Result<V>) -> Answer
+/// Returns the handler of a view.
+pub(crate) fn handle_view<Q, V>(view: fn(&RequestContext<'_>, Q) -> Result<V>) -> Handler
 where
     Q: DeserializeOwned + 'static,
     V: View,
 {
-    Arc::new(move |asked, parameters, path| {
-        let view = view(asked, parameters.of(V::KEPT)?)?;
-        answer(asked.visitor, asked.form, path, view)
+    Arc::new(move |context, parameters, path| {
+        let view = view(context, parameters.of(V::KEPT)?)?;
+        render_view(context.visitor, context.form, path, view)
     })
 }
 
 /// Returns a view in the form in which it was asked for.
-pub(crate) fn answer<V: View>(
+pub(crate) fn render_view<V: View>(
     visitor: &Visitor,
     form: Form,
     path: String,
@@ -169,20 +169,20 @@ pub(crate) fn answer<V: View>(
     }
 }
 
-/// Returns the answer of a change.
-pub(crate) fn act<Q>(change: fn(&Asked<'_>, Q) -> Result<Change>) -> Answer
+/// Returns the handler of a change.
+pub(crate) fn handle_action<Q>(change: fn(&RequestContext<'_>, Q) -> Result<Change>) -> Handler
 where
     Q: DeserializeOwned + 'static,
 {
-    Arc::new(move |asked, parameters, _| {
-        let change = change(asked, parameters.of(&["content"])?)?;
-        Ok(done(asked, change))
+    Arc::new(move |context, parameters, _| {
+        let change = change(context, parameters.of(&["content"])?)?;
+        Ok(respond_to_change(context, change))
     })
 }
 
 /// Tells the sender of a change its outcome.
-fn done(asked: &Asked<'_>, change: Change) -> Response {
-    let session = asked.visitor.session.as_ref();
+fn respond_to_change(context: &RequestContext<'_>, change: Change) -> Response {
+    let session = context.visitor.session.as_ref();
     let outcome = Outcome {
         message: change.message,
         changed: change.changed,
@@ -191,9 +191,9 @@ fn done(asked: &Asked<'_>, change: Change) -> Response {
             .zip(change.undo)
             .map(|(session, undo)| session.keep_undo(undo)),
     };
-    match (asked.form, session) {
+    match (context.form, session) {
         (Form::Html, Some(session)) => {
-            session.tell(outcome);
+            session.put_outcome(outcome);
             see_other(&change.next)
         }
         _ => axum::Json(outcome).into_response(),
@@ -201,7 +201,7 @@ fn done(asked: &Asked<'_>, change: Change) -> Response {
 }
 
 /// A request after the checks of who sent it.
-struct Received {
+struct ParsedRequest {
     visitor: Visitor,
     parameters: Parameters,
     form: Form,
@@ -209,18 +209,18 @@ struct Received {
     cookie: Option<HeaderValue>,
 }
 
-impl Received {
+impl ParsedRequest {
     /// Reads a request, or returns the answer that refuses it.
     async fn of(page: &Arc<Page>, request: Request) -> Result<Self, Response> {
         let (mut parts, body) = request.into_parts();
-        let Entered {
+        let AuthenticatedRequest {
             visitor,
             form,
             base_url,
             cookie,
-        } = Entered::of(page, &parts).await?;
+        } = AuthenticatedRequest::of(page, &parts).await?;
         let refuse = |error: &Error| failure(error, form, visitor.language);
-        let body = read(body).await.map_err(|error| refuse(&error))?;
+        let body = read_body(body).await.map_err(|error| refuse(&error))?;
         let path = RawPathParams::from_request_parts(&mut parts, &())
             .await
             .map_err(IntoResponse::into_response)?;
@@ -235,7 +235,7 @@ impl Received {
             check_origin(&visitor, &parts.headers, &base_url, parameters.text("csrf"))
                 .map_err(|error| refuse(&error))?;
         }
-        Ok(Received {
+        Ok(ParsedRequest {
             visitor,
             parameters,
             form,
@@ -245,7 +245,7 @@ impl Received {
 }
 
 /// The sender of a request, before its body is read.
-pub(crate) struct Entered {
+pub(crate) struct AuthenticatedRequest {
     pub(crate) visitor: Visitor,
     pub(crate) form: Form,
     pub(crate) base_url: String,
@@ -253,7 +253,7 @@ pub(crate) struct Entered {
     cookie: Option<HeaderValue>,
 }
 
-impl Entered {
+impl AuthenticatedRequest {
     /// Finds out who sends a request, or returns the answer that refuses it.
     pub(crate) async fn of(page: &Arc<Page>, parts: &Parts) -> Result<Self, Response> {
         let form = parts.extensions.get().copied().unwrap_or(Form::Html);
@@ -262,11 +262,11 @@ impl Entered {
         let base_url = parts.extensions.get::<BaseUrl>().cloned();
         let BaseUrl(base_url) =
             base_url.ok_or_else(|| refuse(&Error::internal("the page has no address")))?;
-        let entered = enter(page, &parts.headers, &base_url, parts.uri.path()).await;
-        let (caller, session, cookie) = entered.map_err(|error| {
+        let authenticated = authenticate(page, &parts.headers, &base_url, parts.uri.path()).await;
+        let (caller, session, cookie) = authenticated.map_err(|error| {
             if error.code == ErrorCode::Unauthorized && form == Form::Html {
-                let asked = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-                let next = encoded(asked);
+                let requested = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+                let next = encoded(requested);
                 see_other(&format!("/sign-in?next={next}"))
             } else {
                 refuse(&error)
@@ -281,7 +281,7 @@ impl Entered {
             session,
             language,
         };
-        Ok(Entered {
+        Ok(AuthenticatedRequest {
             visitor,
             form,
             base_url,
@@ -315,19 +315,19 @@ pub(crate) fn check_origin(
 }
 
 /// Returns the caller of a request, with the session of a browser and the cookie of a new one.
-async fn enter(
+async fn authenticate(
     page: &Page,
     headers: &HeaderMap,
     base_url: &str,
     path: &str,
 ) -> Result<(Caller, Option<Arc<Session>>, Option<HeaderValue>)> {
     if headers.contains_key(AUTHORIZATION) {
-        let caller = page.gate().caller(headers, base_url, path).await?;
+        let caller = page.authenticator().caller(headers, base_url, path).await?;
         return Ok((caller, None, None));
     }
     let (session, cookie) = match session_of(page, headers, base_url) {
         Some(session) => (session, None),
-        None if page.gate().is_open() => {
+        None if page.authenticator().is_open() => {
             let (secret, session) = page.sessions().begin(Credential::default())?;
             (session, Some(cookie(base_url, &secret)?))
         }
@@ -338,7 +338,7 @@ async fn enter(
             ));
         }
     };
-    let caller = admit(page, &session, base_url, path).await?;
+    let caller = authenticate_session(page, &session, base_url, path).await?;
     Ok((caller, Some(session), cookie))
 }
 
@@ -347,7 +347,7 @@ async fn enter(
 /// # Errors
 /// `unauthorized` if the token is not valid and cannot be renewed; `unavailable` if that cannot be
 /// told now.
-pub(crate) async fn admit(
+pub(crate) async fn authenticate_session(
     page: &Page,
     session: &Session,
     base_url: &str,
@@ -355,11 +355,11 @@ pub(crate) async fn admit(
 ) -> Result<Caller> {
     let credential = session.credential();
     let headers = headers_of(&credential);
-    let refused = match page.gate().caller(&headers, base_url, path).await {
+    let refused = match page.authenticator().caller(&headers, base_url, path).await {
         Err(error) if error.code == ErrorCode::Unauthorized => error,
         admitted => return admitted,
     };
-    let Some(provider) = page.gate().provider() else {
+    let Some(provider) = page.authenticator().provider() else {
         return Err(refused);
     };
     let _renewing = session.renewing.lock().await;
@@ -373,7 +373,7 @@ pub(crate) async fn admit(
         let renewed = ask_provider(page, move || provider.renew(&token)).await;
         match renewed {
             Ok(grant) => {
-                let mut renewed = granted(grant)?;
+                let mut renewed = credential_of(grant)?;
                 // A provider that gives no new refresh token goes on with the old one (RFC 6749,
                 // section 6).
                 renewed.refresh_token.get_or_insert(refresh_token);
@@ -387,7 +387,7 @@ pub(crate) async fn admit(
         }
     }
     let headers = headers_of(&session.credential());
-    page.gate().caller(&headers, base_url, path).await
+    page.authenticator().caller(&headers, base_url, path).await
 }
 
 /// Returns the headers that a request with this credential has.
@@ -403,7 +403,7 @@ pub(crate) fn headers_of(credential: &Credential) -> HeaderMap {
 ///
 /// # Errors
 /// `unavailable` if the token cannot be sent in a header.
-pub(crate) fn granted(grant: SignInGrant) -> Result<Credential> {
+pub(crate) fn credential_of(grant: SignInGrant) -> Result<Credential> {
     let no_text = || Error::unavailable("the identity provider gave a token that is no text");
     let credential = Credential::bearer(&grant.access_token).ok_or_else(no_text)?;
     Ok(Credential {
@@ -417,7 +417,7 @@ pub(crate) async fn ask_provider<T: Send + 'static>(
     page: &Page,
     ask: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    blocking(page.sign_ins(), ask).await
+    run_with_permit(page.sign_ins(), ask).await
 }
 
 /// Returns the session that a cookie of the request names.
@@ -487,7 +487,7 @@ pub(crate) fn see_other(path: &str) -> Response {
 ///
 /// # Errors
 /// `too_large` beyond [`REQUEST_BYTES_MAX`], `invalid_argument` if it breaks off.
-pub(crate) async fn read(body: Body) -> Result<Vec<u8>> {
+pub(crate) async fn read_body(body: Body) -> Result<Vec<u8>> {
     let collected = Limited::new(body, REQUEST_BYTES_MAX).collect().await;
     let bytes = collected.map_err(|error| {
         if error.is::<http_body_util::LengthLimitError>() {
@@ -500,7 +500,7 @@ pub(crate) async fn read(body: Body) -> Result<Vec<u8>> {
     Ok(bytes.to_bytes().to_vec())
 }
 
-pub(crate) fn asked_path(request: &Request) -> String {
+pub(crate) fn requested_path(request: &Request) -> String {
     let path = request.uri().path_and_query();
     path.map_or("/", |path| path.as_str()).to_owned()
 }
@@ -524,16 +524,16 @@ fn require(caller: &Caller, scope: Scope) -> Result<()> {
 }
 
 /// Runs blocking work, a few at a time.
-pub(crate) async fn work<T: Send + 'static>(
+pub(crate) async fn run_blocking<T: Send + 'static>(
     page: &Arc<Page>,
     work: impl FnOnce(&Page) -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    let asked = Arc::clone(page);
-    blocking(page.requests(), move || work(&asked)).await
+    let shared = Arc::clone(page);
+    run_with_permit(page.requests(), move || work(&shared)).await
 }
 
 /// Runs blocking work on a thread of its own when there is a permit.
-async fn blocking<T: Send + 'static>(
+async fn run_with_permit<T: Send + 'static>(
     permits: &Arc<Semaphore>,
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {

@@ -120,12 +120,12 @@ impl Session {
     }
 
     /// Keeps what a change did, to show it on the next page.
-    pub(crate) fn tell(&self, outcome: Outcome) {
+    pub(crate) fn put_outcome(&self, outcome: Outcome) {
         lock(&self.state).outcome = Some(outcome);
     }
 
     /// Takes what the last change did.
-    pub(crate) fn told(&self) -> Option<Outcome> {
+    pub(crate) fn take_outcome(&self) -> Option<Outcome> {
         lock(&self.state).outcome.take()
     }
 

@@ -21,9 +21,12 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::time::timeout;
 
-use crate::keeper::Upload;
+use crate::installation::Upload;
 use crate::page::Page;
-use crate::request::{Asked, Entered, answer, asked_path, check_origin, failure, work};
+use crate::request::{
+    AuthenticatedRequest, RequestContext, check_origin, failure, render_view, requested_path,
+    run_blocking,
+};
 use crate::view::View;
 
 /// The bytes that are read of a file at once.
@@ -37,62 +40,62 @@ const SILENCE_MAX: Duration = Duration::from_mins(1);
 
 /// Takes a file out of a form, and answers with its view. `admit` checks the sender before the file
 /// is read.
-pub(crate) async fn take<V: View>(
+pub(crate) async fn receive_upload<V: View>(
     page: Arc<Page>,
     request: Request,
     admit: fn(&Caller) -> Result<()>,
-    view: fn(&Asked<'_>, String) -> Result<V>,
+    view: fn(&RequestContext<'_>, String) -> Result<V>,
 ) -> Response {
-    let path = asked_path(&request);
+    let path = requested_path(&request);
     let (parts, body) = request.into_parts();
-    let entered = match Entered::of(&page, &parts).await {
-        Ok(entered) => entered,
+    let authenticated = match AuthenticatedRequest::of(&page, &parts).await {
+        Ok(authenticated) => authenticated,
         Err(refused) => return refused,
     };
-    let (form, language) = (entered.form, entered.visitor.language);
-    let taken = async {
-        admit(&entered.visitor.caller)?;
+    let (form, language) = (authenticated.form, authenticated.visitor.language);
+    let received = async {
+        admit(&authenticated.visitor.caller)?;
         let _permit = permit(&page)?;
-        let name = stored(&page, &parts, body, &entered).await?;
-        let visitor = entered.visitor;
-        work(&page, move |page| {
-            let view = Asked::enter(page, &visitor, form, |asked| view(asked, name))?;
-            answer(&visitor, form, path, view)
+        let name = save_upload(&page, &parts, body, &authenticated).await?;
+        let visitor = authenticated.visitor;
+        run_blocking(&page, move |page| {
+            let view = RequestContext::run(page, &visitor, form, |context| view(context, name))?;
+            render_view(&visitor, form, path, view)
         })
         .await
     };
-    let taken = taken.await;
-    taken.unwrap_or_else(|error| failure(&error, form, language))
+    let received = received.await;
+    received.unwrap_or_else(|error| failure(&error, form, language))
 }
 
 /// Sends a file to be kept, and not to be shown. `open` checks the sender, and returns the bytes.
-pub(crate) async fn give(
+pub(crate) async fn send_download(
     page: Arc<Page>,
     request: Request,
     name: &'static str,
-    open: fn(&Asked<'_>) -> Result<Box<dyn Read + Send>>,
+    open: fn(&RequestContext<'_>) -> Result<Box<dyn Read + Send>>,
 ) -> Response {
     let (parts, _) = request.into_parts();
-    let entered = match Entered::of(&page, &parts).await {
-        Ok(entered) => entered,
+    let authenticated = match AuthenticatedRequest::of(&page, &parts).await {
+        Ok(authenticated) => authenticated,
         Err(refused) => return refused,
     };
-    let (form, language) = (entered.form, entered.visitor.language);
-    let given = async {
-        let visitor = entered.visitor;
-        let begun = work(&page, move |page| {
+    let (form, language) = (authenticated.form, authenticated.visitor.language);
+    let sent = async {
+        let visitor = authenticated.visitor;
+        let begun = run_blocking(&page, move |page| {
             // The permit comes after the check of the sender.
-            let mut bytes = Asked::enter(page, &visitor, form, open)?;
+            let mut bytes = RequestContext::run(page, &visitor, form, open)?;
             let permit = permit(page)?;
             let first = piece(&mut *bytes)
                 .map_err(|error| Error::unavailable(format!("there is no export: {error}")))?;
             Ok((first, bytes, permit))
         });
         let (first, bytes, permit) = begun.await?;
-        Ok(sent(name, first, bytes, permit))
+        Ok(stream_body(name, first, bytes, permit))
     };
-    let given: Result<Response> = given.await;
-    given.unwrap_or_else(|error| failure(&error, form, language))
+    let sent: Result<Response> = sent.await;
+    sent.unwrap_or_else(|error| failure(&error, form, language))
 }
 
 fn permit(page: &Page) -> Result<OwnedSemaphorePermit> {
@@ -110,7 +113,7 @@ fn piece(bytes: &mut dyn Read) -> io::Result<Bytes> {
 }
 
 /// Returns the answer with a file, of which the first bytes were read.
-fn sent(
+fn stream_body(
     name: &str,
     first: Bytes,
     mut bytes: Box<dyn Read + Send>,
@@ -154,29 +157,38 @@ fn sent(
 
 /// Keeps the file of a form, and returns its name. A file that could not be kept as a whole is
 /// removed.
-async fn stored(page: &Arc<Page>, parts: &Parts, body: Body, entered: &Entered) -> Result<String> {
-    let announced = announced(&parts.headers);
+async fn save_upload(
+    page: &Arc<Page>,
+    parts: &Parts,
+    body: Body,
+    authenticated: &AuthenticatedRequest,
+) -> Result<String> {
+    let announced = announced_length(&parts.headers);
     if announced > UPLOAD_BYTES_MAX {
         return Err(too_large());
     }
     let mut fields = fields_of(&parts.headers, body)?;
     let mut csrf = None;
-    while let Some(mut field) = heard(fields.next_field()).await? {
+    while let Some(mut field) = with_timeout(fields.next_field()).await? {
         match field.name() {
-            Some("csrf") => csrf = Some(heard(field.text()).await?),
+            Some("csrf") => csrf = Some(with_timeout(field.text()).await?),
             Some("file") => {
                 check_origin(
-                    &entered.visitor,
+                    &authenticated.visitor,
                     &parts.headers,
-                    &entered.base_url,
+                    &authenticated.base_url,
                     csrf.as_deref(),
                 )?;
-                let Upload { name, file } =
-                    work(page, move |page| page.keeper().begin_upload(announced)).await?;
+                let Upload { name, file } = run_blocking(page, move |page| {
+                    page.installation().begin_upload(announced)
+                })
+                .await?;
                 let outcome = write(&mut field, file).await;
                 if outcome.is_err() {
                     let name = name.clone();
-                    let _ = work(page, move |page| page.keeper().discard_upload(&name)).await;
+                    let _ =
+                        run_blocking(page, move |page| page.installation().discard_upload(&name))
+                            .await;
                 }
                 return outcome.map(|()| name);
             }
@@ -203,7 +215,7 @@ fn fields_of(headers: &HeaderMap, body: Body) -> Result<Multipart<'static>> {
 }
 
 /// Returns the length of a request that its sender announces.
-fn announced(headers: &HeaderMap) -> u64 {
+fn announced_length(headers: &HeaderMap) -> u64 {
     let length = headers.get(CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
     length.unwrap_or_default()
@@ -216,7 +228,7 @@ fn too_large() -> Error {
 }
 
 /// Waits for a part of a form.
-async fn heard<T>(part: impl Future<Output = multer::Result<T>>) -> Result<T> {
+async fn with_timeout<T>(part: impl Future<Output = multer::Result<T>>) -> Result<T> {
     match timeout(SILENCE_MAX, part).await {
         Ok(Ok(part)) => Ok(part),
         Ok(Err(multer::Error::FieldSizeExceeded { .. })) => Err(too_large()),
@@ -233,7 +245,7 @@ async fn write(field: &mut Field<'_>, mut file: std::fs::File) -> Result<()> {
         }
         file.flush()
     });
-    let read = pass(field, sender).await;
+    let read = forward_chunks(field, sender).await;
     let written = writer
         .await
         .map_err(|_| Error::internal("loci failed while it kept a file"))?;
@@ -242,8 +254,8 @@ async fn write(field: &mut Field<'_>, mut file: std::fs::File) -> Result<()> {
 }
 
 /// Passes the pieces of a file on, until they end or their writer fails.
-async fn pass(field: &mut Field<'_>, sender: Sender<Bytes>) -> Result<()> {
-    while let Some(piece) = heard(field.chunk()).await? {
+async fn forward_chunks(field: &mut Field<'_>, sender: Sender<Bytes>) -> Result<()> {
+    while let Some(piece) = with_timeout(field.chunk()).await? {
         if sender.send(piece).await.is_err() {
             break;
         }
@@ -274,12 +286,12 @@ mod tests {
     async fn an_export_that_is_cut_off_does_not_look_whole() {
         let transfers = Arc::new(Semaphore::new(1));
         let permit = || Arc::clone(&transfers).try_acquire_owned().unwrap();
-        let whole = sent("a", Bytes::from("one"), Box::new(&b"two"[..]), permit());
+        let whole = stream_body("a", Bytes::from("one"), Box::new(&b"two"[..]), permit());
         let whole = whole.into_body().collect().await.unwrap().to_bytes();
         assert_eq!(whole, "onetwo");
         // The permit is back once the writer has ended.
         let permit = Arc::clone(&transfers).acquire_owned().await.unwrap();
-        let cut_off = sent("a", Bytes::from("one"), Box::new(CutOff(b"two")), permit);
+        let cut_off = stream_body("a", Bytes::from("one"), Box::new(CutOff(b"two")), permit);
         assert!(cut_off.into_body().collect().await.is_err());
     }
 }

@@ -153,7 +153,7 @@ impl Ui {
             language: visitor.language,
             tab: Some(tab),
             csrf: session.map_or_else(String::new, |session| session.csrf().to_owned()),
-            outcome: session.and_then(|session| session.told()),
+            outcome: session.and_then(|session| session.take_outcome()),
             user: principal.subject.clone().unwrap_or_default(),
             has_session: session.is_some_and(|session| session.credential().header.is_some()),
             path,

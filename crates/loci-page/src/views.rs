@@ -1,18 +1,18 @@
 //! The views, each in its file, with the changes that are made from it.
 
+mod activity;
+mod admin;
 mod as_agent;
 mod card;
-mod keep;
 mod map;
 mod memory;
-mod now;
 mod openapi;
 mod palace;
 mod recalls;
 mod review;
 mod search;
 mod selected;
-mod time;
+mod timeline;
 mod undo;
 
 use std::io::Read;
@@ -26,7 +26,7 @@ use serde::de::DeserializeOwned;
 
 use crate::change::Change;
 use crate::page::Page;
-use crate::request::{self, Answer, Asked};
+use crate::request::{self, Handler, RequestContext};
 use crate::transfer;
 use crate::view::View;
 
@@ -38,92 +38,99 @@ pub(crate) fn description() -> Router<Arc<Page>> {
 /// Returns the routes of all views and changes. They are the same for HTML and for JSON.
 pub(crate) fn routes() -> Router<Arc<Page>> {
     Router::new()
-        .route("/", show(now::view))
-        .route("/now", show(now::view))
-        .route("/search", show(search::view))
-        .route("/search/agent", show(as_agent::view))
-        .route("/palace", show(palace::view))
-        .route("/palace/room", show(palace::room))
-        .route("/palace/map", show(map::view))
-        .route("/time", show(time::view))
-        .route("/time/entities", show(time::entities))
-        .route("/time/add", act(time::add))
-        .route("/time/end", act(time::end))
-        .route("/time/correct", act(time::correct))
-        .route("/review", show(review::view))
-        .route("/review/keep", act(review::keep))
-        .route("/review/redact", act(review::redact))
-        .route("/review/trust", act(review::trust))
-        .route("/review/dismiss", act(review::dismiss))
-        .route("/memory/{id}", show(memory::view))
-        .route("/memory/{id}/edit", act(memory::edit))
-        .route("/memory/{id}/pin", act(memory::pin))
-        .route("/selected/move", act(selected::move_to))
-        .route("/selected/tag", act(selected::tag))
-        .route("/selected/share", act(selected::share))
-        .route("/selected/forget", act(selected::forget))
-        .route("/selected/unforget", act(selected::unforget))
-        .route("/selected/delete", act(selected::delete))
-        .route("/undo", act(undo::undo))
-        .route("/recalls", show(recalls::view))
-        .route("/keep", show(keep::view))
-        .route("/keep/run", run(keep::run))
-        .route("/keep/import", take(keep::admit, keep::import))
-        .route("/keep/import/run", run(keep::import_run))
-        .route("/keep/import/discard", act(keep::import_discard))
-        .route("/keep/restore", run(keep::restore))
-        .route("/keep/export", give(keep::EXPORT_NAME, keep::export))
+        .route("/", view_route(activity::view))
+        .route("/now", view_route(activity::view))
+        .route("/search", view_route(search::view))
+        .route("/search/agent", view_route(as_agent::view))
+        .route("/palace", view_route(palace::view))
+        .route("/palace/room", view_route(palace::room))
+        .route("/palace/map", view_route(map::view))
+        .route("/time", view_route(timeline::view))
+        .route("/time/entities", view_route(timeline::entities))
+        .route("/time/add", action_route(timeline::add))
+        .route("/time/end", action_route(timeline::end))
+        .route("/time/correct", action_route(timeline::correct))
+        .route("/review", view_route(review::view))
+        .route("/review/keep", action_route(review::keep))
+        .route("/review/redact", action_route(review::redact))
+        .route("/review/trust", action_route(review::trust))
+        .route("/review/dismiss", action_route(review::dismiss))
+        .route("/memory/{id}", view_route(memory::view))
+        .route("/memory/{id}/edit", action_route(memory::edit))
+        .route("/memory/{id}/pin", action_route(memory::pin))
+        .route("/selected/move", action_route(selected::move_to))
+        .route("/selected/tag", action_route(selected::tag))
+        .route("/selected/share", action_route(selected::share))
+        .route("/selected/forget", action_route(selected::forget))
+        .route("/selected/unforget", action_route(selected::unforget))
+        .route("/selected/delete", action_route(selected::delete))
+        .route("/undo", action_route(undo::undo))
+        .route("/recalls", view_route(recalls::view))
+        .route("/keep", view_route(admin::view))
+        .route("/keep/run", command_route(admin::run))
+        .route("/keep/import", upload_route(admin::admit, admin::import))
+        .route("/keep/import/run", command_route(admin::import_run))
+        .route("/keep/import/discard", action_route(admin::import_discard))
+        .route("/keep/restore", command_route(admin::restore))
+        .route(
+            "/keep/export",
+            download_route(admin::EXPORT_NAME, admin::export),
+        )
 }
 
-fn show<Q, V>(view: fn(&Asked<'_>, Q) -> Result<V>) -> MethodRouter<Arc<Page>>
+fn view_route<Q, V>(view: fn(&RequestContext<'_>, Q) -> Result<V>) -> MethodRouter<Arc<Page>>
 where
     Q: DeserializeOwned + 'static,
     V: View,
 {
-    answered(MethodFilter::GET, Scope::Read, request::show(view))
+    route(MethodFilter::GET, Scope::Read, request::handle_view(view))
 }
 
 /// A change that is answered with a view.
-fn run<Q, V>(view: fn(&Asked<'_>, Q) -> Result<V>) -> MethodRouter<Arc<Page>>
+fn command_route<Q, V>(view: fn(&RequestContext<'_>, Q) -> Result<V>) -> MethodRouter<Arc<Page>>
 where
     Q: DeserializeOwned + 'static,
     V: View,
 {
-    answered(MethodFilter::POST, Scope::Read, request::show(view))
+    route(MethodFilter::POST, Scope::Read, request::handle_view(view))
 }
 
-fn act<Q>(change: fn(&Asked<'_>, Q) -> Result<Change>) -> MethodRouter<Arc<Page>>
+fn action_route<Q>(change: fn(&RequestContext<'_>, Q) -> Result<Change>) -> MethodRouter<Arc<Page>>
 where
     Q: DeserializeOwned + 'static,
 {
-    answered(MethodFilter::POST, Scope::Write, request::act(change))
+    route(
+        MethodFilter::POST,
+        Scope::Write,
+        request::handle_action(change),
+    )
 }
 
-fn answered(methods: MethodFilter, scope: Scope, answer: Answer) -> MethodRouter<Arc<Page>> {
+fn route(methods: MethodFilter, scope: Scope, handler: Handler) -> MethodRouter<Arc<Page>> {
     on(
         methods,
         move |State(page): State<Arc<Page>>, request: Request| {
-            request::respond(page, request, scope, answer)
+            request::respond(page, request, scope, handler)
         },
     )
 }
 
 /// A file that a person sends, answered with a view.
-fn take<V: View>(
+fn upload_route<V: View>(
     admit: fn(&Caller) -> Result<()>,
-    view: fn(&Asked<'_>, String) -> Result<V>,
+    view: fn(&RequestContext<'_>, String) -> Result<V>,
 ) -> MethodRouter<Arc<Page>> {
     post(move |State(page): State<Arc<Page>>, request: Request| {
-        transfer::take(page, request, admit, view)
+        transfer::receive_upload(page, request, admit, view)
     })
 }
 
 /// A file that a person takes.
-fn give(
+fn download_route(
     name: &'static str,
-    open: fn(&Asked<'_>) -> Result<Box<dyn Read + Send>>,
+    open: fn(&RequestContext<'_>) -> Result<Box<dyn Read + Send>>,
 ) -> MethodRouter<Arc<Page>> {
     get(move |State(page): State<Arc<Page>>, request: Request| {
-        transfer::give(page, request, name, open)
+        transfer::send_download(page, request, name, open)
     })
 }

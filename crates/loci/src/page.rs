@@ -14,8 +14,8 @@ use std::sync::Arc;
 use loci_archive::files::create_private_folder;
 use loci_core::{Caller, Clock, Error, Result, Scope, SignInProvider, Token, TokenStore};
 use loci_page::{
-    BackupKept, ClientSeen, Gate, HostFound, ImportSaid, ImportWork, Keeper, Moment, Page,
-    Restored, Said, SettingShown, Task, TokenShown, Upload,
+    Authenticator, BackupFile, ClientActivity, CommandOutput, HostStatus, ImportReport, ImportWork,
+    Installation, Page, RestoreReport, SettingValue, Task, TokenDetails, Upload, UtcTimestamp,
 };
 use loci_server::{Authentication, Extensions, HeaderMap, base_url};
 
@@ -29,12 +29,12 @@ use crate::settings::{Row, Settings};
 use crate::wiring::{Parts, SystemClock};
 
 /// Lets callers in by the tokens of the server.
-struct TokenGate {
+struct TokenAuthenticator {
     authentication: Authentication,
     provider: Option<Arc<dyn SignInProvider>>,
 }
 
-impl Gate for TokenGate {
+impl Authenticator for TokenAuthenticator {
     fn base_url(&self, extensions: &Extensions) -> Option<String> {
         base_url(extensions).map(str::to_owned)
     }
@@ -58,13 +58,13 @@ impl Gate for TokenGate {
 }
 
 /// Tells what this installation keeps.
-struct Installation {
+struct LocalInstallation {
     settings: Settings,
     tokens: Arc<dyn TokenStore>,
 }
 
-impl Keeper for Installation {
-    fn hosts(&self) -> Vec<HostFound> {
+impl Installation for LocalInstallation {
+    fn hosts(&self) -> Vec<HostStatus> {
         let found = |here: HostHere| {
             let (dialect, problem) = match here.connection {
                 Ok(HostConnection::Stdio(dialect) | HostConnection::Http(dialect)) => {
@@ -74,20 +74,20 @@ impl Keeper for Installation {
                 Ok(HostConnection::None) => (None, None),
                 Err(problem) => (None, Some(problem)),
             };
-            HostFound {
+            HostStatus {
                 name: here.host.name,
                 title: here.host.title,
                 dialect,
                 problem,
                 has_hooks: here.has_hooks,
-                called_at: here.called_at.map(Moment),
+                called_at: here.called_at.map(UtcTimestamp),
             }
         };
         hosts_here(&self.settings).into_iter().map(found).collect()
     }
 
-    fn settings(&self) -> Vec<SettingShown> {
-        let shown = |row: &Row| SettingShown {
+    fn settings(&self) -> Vec<SettingValue> {
+        let shown = |row: &Row| SettingValue {
             key: row.setting.key,
             value: row.value.clone().filter(|value| !value.is_empty()),
             origin: row.origin.to_string(),
@@ -95,22 +95,22 @@ impl Keeper for Installation {
         self.settings.rows.iter().map(shown).collect()
     }
 
-    fn tokens(&self) -> Result<Vec<TokenShown>> {
+    fn tokens(&self) -> Result<Vec<TokenDetails>> {
         let now = SystemClock.now();
-        let shown = |token: Token| TokenShown {
+        let shown = |token: Token| TokenDetails {
             is_over: !token.is_valid(now),
             scopes: token.scopes.iter().map(Scope::name).collect(),
             id: token.id,
             subject: token.subject,
             space: token.space.as_str().to_owned(),
-            created_at: Moment(token.created_at),
-            expires_at: token.expires_at.map(Moment),
+            created_at: UtcTimestamp(token.created_at),
+            expires_at: token.expires_at.map(UtcTimestamp),
         };
         Ok(self.tokens.tokens()?.into_iter().map(shown).collect())
     }
 
     /// Runs this program once more, so that the page does what the command does.
-    fn run(&self, task: &Task) -> Result<Said> {
+    fn run(&self, task: &Task) -> Result<CommandOutput> {
         let backups = self.settings.data.join(BACKUPS);
         create_private_folder(&backups).map_err(|error| {
             Error::unavailable(format!("{} cannot be made: {error}", backups.display()))
@@ -118,7 +118,7 @@ impl Keeper for Installation {
         let output = self.command(self.words(task))?.output();
         let output = output.map_err(not_started)?;
         let text = [output.stdout, output.stderr].concat();
-        Ok(Said {
+        Ok(CommandOutput {
             succeeded: output.status.success(),
             text: String::from_utf8_lossy(&text).into_owned(),
         })
@@ -138,7 +138,7 @@ impl Keeper for Installation {
         }
     }
 
-    fn import(&self, name: &str, work: ImportWork) -> Result<ImportSaid> {
+    fn import(&self, name: &str, work: ImportWork) -> Result<ImportReport> {
         let file = files::upload_path(&self.settings.data, name)?;
         if !file.is_file() {
             let message = "the uploaded file was removed; choose it once more";
@@ -158,9 +158,9 @@ impl Keeper for Installation {
             self.discard_upload(name)?;
         }
         let text = String::from_utf8_lossy(&output.stderr);
-        Ok(ImportSaid {
+        Ok(ImportReport {
             counts,
-            said: Said {
+            said: CommandOutput {
                 succeeded: output.status.success(),
                 text: text.replace(&*file.to_string_lossy(), "the file"),
             },
@@ -172,10 +172,10 @@ impl Keeper for Installation {
         Ok(Box::new(files::Printed::of(command).map_err(not_started)?))
     }
 
-    fn clients(&self) -> Vec<ClientSeen> {
+    fn clients(&self) -> Vec<ClientActivity> {
         let seen = |call: LastCall| {
             let called_at = call.called_at();
-            ClientSeen::new(call.client, call.dialect, call.transport, called_at)
+            ClientActivity::new(call.client, call.dialect, call.transport, called_at)
         };
         last_calls(&self.settings.data)
             .into_iter()
@@ -187,11 +187,11 @@ impl Keeper for Installation {
         self.settings.store_for(&self.settings.data).shown()
     }
 
-    fn backups(&self) -> Vec<BackupKept> {
+    fn backups(&self) -> Vec<BackupFile> {
         backups::kept(&self.settings)
     }
 
-    fn restore(&self, name: &str) -> Result<Restored> {
+    fn restore(&self, name: &str) -> Result<RestoreReport> {
         backups::restore(&self.settings, name)
     }
 }
@@ -200,7 +200,7 @@ fn not_started(error: io::Error) -> Error {
     Error::unavailable(format!("loci cannot be started: {error}"))
 }
 
-impl Installation {
+impl LocalInstallation {
     /// Returns this program with these words, on this installation.
     fn command(&self, words: Vec<OsString>) -> Result<Command> {
         let failed = |failure: Failure| Error::unavailable(failure.message);
@@ -248,16 +248,16 @@ pub fn page(
     provider: Option<Arc<dyn SignInProvider>>,
 ) -> Arc<Page> {
     files::remove_uploads(&settings.data);
-    let keeper = Installation {
+    let installation = LocalInstallation {
         settings: settings.clone(),
         tokens: parts.store.clone(),
     };
     Page::new(
         Arc::clone(&parts.engine),
-        Arc::new(TokenGate {
+        Arc::new(TokenAuthenticator {
             authentication,
             provider,
         }),
-        Arc::new(keeper),
+        Arc::new(installation),
     )
 }

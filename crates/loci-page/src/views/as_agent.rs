@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::request::Asked;
+use crate::request::RequestContext;
 use crate::view::{Tab, view};
 
 /// The dialect that is shown first.
@@ -72,7 +72,7 @@ fn tool_of(dialect: &'static Dialect, name: Option<&str>) -> Result<&'static Too
 
 /// Calls a tool that reads, as an agent does.
 #[utoipa::path(get, path = "/search/agent", operation_id = "search_agent", params(AgentQuery), responses((status = OK, body = AsAgent, description = "The content of the view")))]
-pub(crate) fn view(asked: &Asked<'_>, query: AgentQuery) -> Result<AsAgent> {
+pub(crate) fn view(context: &RequestContext<'_>, query: AgentQuery) -> Result<AsAgent> {
     let name = query.dialect.as_deref().unwrap_or(DIALECT_DEFAULT);
     let dialect =
         dialect(name).ok_or_else(|| Error::invalid("dialect", "is not one of the five"))?;
@@ -100,7 +100,7 @@ pub(crate) fn view(asked: &Asked<'_>, query: AgentQuery) -> Result<AsAgent> {
     }
     let shown = Value::Object(arguments.clone()).to_string();
     let is_asked = !query.q.is_empty() || query.arguments.is_some();
-    let reply = is_asked.then(|| reply(asked, dialect, tool, arguments));
+    let reply = is_asked.then(|| reply(context, dialect, tool, arguments));
     Ok(AsAgent {
         q: query.q,
         dialect: dialect.name.to_owned(),
@@ -121,21 +121,21 @@ pub(crate) fn view(asked: &Asked<'_>, query: AgentQuery) -> Result<AsAgent> {
 }
 
 fn reply(
-    asked: &Asked<'_>,
+    context: &RequestContext<'_>,
     dialect: &'static Dialect,
     tool: &Tool,
     arguments: Map<String, Value>,
 ) -> AgentReply {
-    let context = Context {
-        engine: asked.engine(),
-        caller: asked.caller(),
+    let call_context = Context {
+        engine: context.engine(),
+        caller: context.caller(),
     };
-    let (text, notice, failed) = match dialect.call(tool, context, arguments) {
+    let (text, notice, failed) = match dialect.call(tool, call_context, arguments) {
         Ok(reply) => (reply.text, reply.notice, false),
         Err(error) => (error.message, None, true),
     };
     AgentReply {
-        tokens: asked.engine().budgets().count_tokens(&text),
+        tokens: context.engine().budgets().count_tokens(&text),
         text,
         failed,
         notice,

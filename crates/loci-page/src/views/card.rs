@@ -7,7 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::encoding::encoded;
-use crate::moment::Moment;
+use crate::utc_timestamp::UtcTimestamp;
 
 /// The characters of a text that are read for a list.
 pub(crate) const CHARACTERS_READ: usize = 2_000;
@@ -58,8 +58,8 @@ pub(crate) struct Card {
     pub(crate) pinned: bool,
     pub(crate) forgotten: bool,
     pub(crate) superseded_by: Option<String>,
-    pub(crate) created_at: Moment,
-    pub(crate) updated_at: Moment,
+    pub(crate) created_at: UtcTimestamp,
+    pub(crate) updated_at: UtcTimestamp,
 }
 
 impl Card {
@@ -81,8 +81,8 @@ impl Card {
                 .superseded_by
                 .as_ref()
                 .map(|id| id.as_str().to_owned()),
-            created_at: Moment(memory.created_at),
-            updated_at: Moment(memory.updated_at),
+            created_at: UtcTimestamp(memory.created_at),
+            updated_at: UtcTimestamp(memory.updated_at),
         }
     }
 

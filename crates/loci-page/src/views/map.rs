@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::palace::wings;
-use crate::request::Asked;
+use crate::request::RequestContext;
 use crate::view::{Tab, view};
 
 /// The distance of neighbouring rooms.
@@ -79,8 +79,8 @@ fn seed(number: usize, step: f64) -> [f64; 2] {
 
 /// Places wings, rooms and tunnels on a plane.
 #[utoipa::path(get, path = "/palace/map", operation_id = "palace_map", responses((status = OK, body = Map, description = "The content of the view")))]
-pub(crate) fn view(asked: &Asked<'_>, _: MapQuery) -> Result<Map> {
-    let wings = wings(asked)?;
+pub(crate) fn view(context: &RequestContext<'_>, _: MapQuery) -> Result<Map> {
+    let wings = wings(context)?;
     let radius = |rooms: usize| rounded(STEP * (rooms as f64).sqrt() + MARGIN);
     let largest = wings
         .iter()
@@ -119,7 +119,7 @@ pub(crate) fn view(asked: &Asked<'_>, _: MapQuery) -> Result<Map> {
         offset: 0,
         limit: limits::TUNNELS_MAX,
     };
-    let (tunnels, _) = asked.call().graph().tunnels(None, all)?;
+    let (tunnels, _) = context.call().graph().tunnels(None, all)?;
     let tunnels = tunnels
         .into_iter()
         .filter_map(|tunnel| {

@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use similar::{ChangeTag, TextDiff};
 use utoipa::ToSchema;
 
+use super::activity::{Call, entries};
 use super::card::{Card, memory_path};
-use super::now::{Call, entries};
 use crate::change::{Change, Outcome};
 use crate::markdown::rendered;
-use crate::moment::Moment;
-use crate::request::Asked;
+use crate::request::RequestContext;
+use crate::utc_timestamp::UtcTimestamp;
 use crate::view::{Tab, view};
 
 /// The audit entries of a memory that are shown.
@@ -46,10 +46,10 @@ pub(crate) struct MemoryView {
     pub(crate) revision: u64,
     /// How often it was returned to an agent.
     pub(crate) recalled: u64,
-    pub(crate) last_recalled_at: Option<Moment>,
-    pub(crate) expires_at: Option<Moment>,
-    pub(crate) forgotten_at: Option<Moment>,
-    pub(crate) citations: Vec<Cited>,
+    pub(crate) last_recalled_at: Option<UtcTimestamp>,
+    pub(crate) expires_at: Option<UtcTimestamp>,
+    pub(crate) forgotten_at: Option<UtcTimestamp>,
+    pub(crate) citations: Vec<CitationRow>,
     pub(crate) attributes: BTreeMap<String, String>,
     /// The conversation or file that it belongs to.
     pub(crate) thread: Option<String>,
@@ -58,7 +58,7 @@ pub(crate) struct MemoryView {
     /// Its former texts, the latest first, each with what changed after it.
     pub(crate) versions: Vec<FormerText>,
     /// The memories that it replaces, the latest first, each with what changed after it.
-    pub(crate) replaces: Vec<Replaced>,
+    pub(crate) replaces: Vec<ReplacedMemory>,
     /// The memory that replaces it.
     pub(crate) replaced_by: Option<Card>,
     /// The call that stored it.
@@ -71,7 +71,8 @@ pub(crate) struct MemoryView {
 
 /// A source that a memory is based on.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct Cited {
+#[schema(as = Cited)]
+pub(crate) struct CitationRow {
     pub(crate) kind: &'static str,
     pub(crate) reference: String,
     pub(crate) locator: Option<String>,
@@ -94,14 +95,15 @@ pub(crate) struct FormerText {
     pub(crate) revision: u64,
     pub(crate) content: String,
     pub(crate) title: Option<String>,
-    pub(crate) written_at: Moment,
+    pub(crate) written_at: UtcTimestamp,
     /// The lines of it and of the next text, in order.
     pub(crate) diff: Vec<DiffLine>,
 }
 
 /// A memory that was replaced, and what the next one changed.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct Replaced {
+#[schema(as = Replaced)]
+pub(crate) struct ReplacedMemory {
     pub(crate) memory: Card,
     /// The lines of both, in order.
     pub(crate) diff: Vec<DiffLine>,
@@ -152,12 +154,12 @@ fn named(parts: &Parts<'_>, id: &str) -> Result<Memory> {
 
 /// Returns a memory with all that is known of it.
 #[utoipa::path(get, path = "/memory/{id}", operation_id = "memory", params(("id" = String, Path, description = "The id of the memory, or 8 or more characters of it")), responses((status = OK, body = MemoryView, description = "The content of the view")))]
-pub(crate) fn view(asked: &Asked<'_>, query: MemoryQuery) -> Result<MemoryView> {
-    let caller = asked.caller();
-    let memory = asked.logged(("memory", "memory:read", Effect::Read), None, |call| {
+pub(crate) fn view(context: &RequestContext<'_>, query: MemoryQuery) -> Result<MemoryView> {
+    let caller = context.caller();
+    let memory = context.logged(("memory", "memory:read", Effect::Read), None, |call| {
         named(call, &query.id)
     })?;
-    let calls = entries(asked, CALLS_SHOWN, Some(memory.id.as_str()))?;
+    let calls = entries(context, CALLS_SHOWN, Some(memory.id.as_str()))?;
     let stores = |entry: &&AuditEntry| {
         entry
             .records
@@ -168,14 +170,14 @@ pub(crate) fn view(asked: &Asked<'_>, query: MemoryQuery) -> Result<MemoryView> 
     let replaced_by = memory
         .superseded_by
         .as_ref()
-        .and_then(|id| other(asked, id));
+        .and_then(|id| other(context, id));
     Ok(MemoryView {
         rendered: rendered(&memory.content),
         replaced_by: replaced_by.map(|memory| Card::of(caller, &memory)),
-        links: links(asked, &memory),
-        versions: former_texts(asked, &memory)?,
-        replaces: replaced(asked, &memory),
-        citations: memory.citations.iter().map(Cited::of).collect(),
+        links: links(context, &memory),
+        versions: former_texts(context, &memory)?,
+        replaces: replaced(context, &memory),
+        citations: memory.citations.iter().map(CitationRow::of).collect(),
         filed_by,
         calls: calls.into_iter().map(Call::of).collect(),
         may_write: caller.may_write(&memory),
@@ -186,18 +188,18 @@ pub(crate) fn view(asked: &Asked<'_>, query: MemoryQuery) -> Result<MemoryView> 
         tier: memory.tier.name(),
         revision: memory.revision,
         recalled: memory.access.count,
-        last_recalled_at: memory.access.last.map(Moment),
-        expires_at: memory.expires_at.map(Moment),
-        forgotten_at: memory.forgotten_at.map(Moment),
+        last_recalled_at: memory.access.last.map(UtcTimestamp),
+        expires_at: memory.expires_at.map(UtcTimestamp),
+        forgotten_at: memory.forgotten_at.map(UtcTimestamp),
         attributes: memory.attributes,
         thread: memory.thread.map(|thread| thread.name),
         content: memory.content,
     })
 }
 
-impl Cited {
+impl CitationRow {
     fn of(citation: &Citation) -> Self {
-        Cited {
+        CitationRow {
             kind: citation.kind.name(),
             reference: citation.reference.clone(),
             locator: citation.locator.clone(),
@@ -208,15 +210,15 @@ impl Cited {
 }
 
 /// Returns another memory that the visitor may read, a forgotten one, too.
-fn other(asked: &Asked<'_>, id: &MemoryId) -> Option<Memory> {
-    let memories = asked.call().memories();
+fn other(context: &RequestContext<'_>, id: &MemoryId) -> Option<Memory> {
+    let memories = context.call().memories();
     memories.show_of(id, &Tier::ALL, Forgotten::Show).ok()
 }
 
-fn links(asked: &Asked<'_>, memory: &Memory) -> Vec<LinkTo> {
+fn links(context: &RequestContext<'_>, memory: &Memory) -> Vec<LinkTo> {
     let link = |link: &Link| {
         Some(LinkTo {
-            memory: Card::of(asked.caller(), &other(asked, &link.target)?),
+            memory: Card::of(context.caller(), &other(context, &link.target)?),
             relation: link.relation.name(),
             similarity: link.similarity,
         })
@@ -225,16 +227,16 @@ fn links(asked: &Asked<'_>, memory: &Memory) -> Vec<LinkTo> {
 }
 
 /// Returns the memories that this one replaces, directly or by another one, the latest first.
-fn replaced(asked: &Asked<'_>, memory: &Memory) -> Vec<Replaced> {
+fn replaced(context: &RequestContext<'_>, memory: &Memory) -> Vec<ReplacedMemory> {
     let mut replaced = Vec::new();
     let mut next = memory.clone();
     while replaced.len() < CHAIN_MAX {
         let former = next.supersedes.as_ref();
-        let Some(former) = former.and_then(|id| other(asked, id)) else {
+        let Some(former) = former.and_then(|id| other(context, id)) else {
             break;
         };
-        replaced.push(Replaced {
-            memory: Card::of(asked.caller(), &former),
+        replaced.push(ReplacedMemory {
+            memory: Card::of(context.caller(), &former),
             diff: diff(&former.content, &next.content),
         });
         next = former;
@@ -243,11 +245,11 @@ fn replaced(asked: &Asked<'_>, memory: &Memory) -> Vec<Replaced> {
 }
 
 /// Returns the former texts that are kept, the latest first; none of a forgotten memory.
-fn former_texts(asked: &Asked<'_>, memory: &Memory) -> Result<Vec<FormerText>> {
+fn former_texts(context: &RequestContext<'_>, memory: &Memory) -> Result<Vec<FormerText>> {
     if memory.forgotten_at.is_some() || memory.tier == Tier::ShortTerm {
         return Ok(Vec::new());
     }
-    let versions = asked.call().memories().versions(&memory.id)?;
+    let versions = context.call().memories().versions(&memory.id)?;
     let later: Vec<String> = [&memory.content]
         .into_iter()
         .chain(versions.iter().map(|version| &version.content))
@@ -258,7 +260,7 @@ fn former_texts(asked: &Asked<'_>, memory: &Memory) -> Result<Vec<FormerText>> {
         revision: version.revision,
         content: version.content,
         title: version.title,
-        written_at: Moment(version.updated_at),
+        written_at: UtcTimestamp(version.updated_at),
     };
     Ok(versions.into_iter().zip(later).map(shown).collect())
 }
@@ -276,8 +278,8 @@ pub(crate) struct Edit {
 
 /// Replaces the text of a memory.
 #[utoipa::path(post, path = "/memory/{id}/edit", operation_id = "memory_edit", params(("id" = String, Path, description = "The id of the memory, or 8 or more characters of it")), request_body = Edit, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn edit(asked: &Asked<'_>, edit: Edit) -> Result<Change> {
-    let before = named(asked.call(), &edit.id)?;
+pub(crate) fn edit(context: &RequestContext<'_>, edit: Edit) -> Result<Change> {
+    let before = named(context.call(), &edit.id)?;
     if before.revision != edit.revision {
         return Err(Error::new(
             ErrorCode::Conflict,
@@ -291,7 +293,7 @@ pub(crate) fn edit(asked: &Asked<'_>, edit: Edit) -> Result<Change> {
         edit.content.replace("\r\n", "\n")
     };
     let next = memory_path(before.id.as_str());
-    refile(asked, "edit", "done-edited", &before, next, |_| Refile {
+    refile(context, "edit", "done-edited", &before, next, |_| Refile {
         content: Some(content),
         ..Refile::default()
     })
@@ -308,15 +310,15 @@ pub(crate) struct Pin {
 
 /// Begins every session with a memory, or no longer.
 #[utoipa::path(post, path = "/memory/{id}/pin", operation_id = "memory_pin", params(("id" = String, Path, description = "The id of the memory, or 8 or more characters of it")), request_body = Pin, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn pin(asked: &Asked<'_>, pin: Pin) -> Result<Change> {
-    let before = named(asked.call(), &pin.id)?;
+pub(crate) fn pin(context: &RequestContext<'_>, pin: Pin) -> Result<Change> {
+    let before = named(context.call(), &pin.id)?;
     let (delivery, message) = if pin.pinned {
         (Delivery::Bootstrap, "done-pinned")
     } else {
         (Delivery::OnDemand, "done-unpinned")
     };
     let next = memory_path(before.id.as_str());
-    refile(asked, "pin", message, &before, next, |_| Refile {
+    refile(context, "pin", message, &before, next, |_| Refile {
         delivery: Some(delivery),
         ..Refile::default()
     })
@@ -324,7 +326,7 @@ pub(crate) fn pin(asked: &Asked<'_>, pin: Pin) -> Result<Change> {
 
 /// Changes one memory, and returns the change with the way back.
 fn refile(
-    asked: &Asked<'_>,
+    context: &RequestContext<'_>,
     tool: &str,
     message: &'static str,
     before: &Memory,
@@ -334,7 +336,7 @@ fn refile(
     let change = change(before);
     let undo = reverse(&change, before);
     let id = before.id.clone();
-    asked.logged((tool, "memory:write", Effect::Write), None, |call| {
+    context.logged((tool, "memory:write", Effect::Write), None, |call| {
         call.memories().refile(&id, change)
     })?;
     let id = before.id.clone();

@@ -6,7 +6,9 @@ use utoipa::openapi::OpenApi as Document;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
-use super::{as_agent, keep, map, memory, now, palace, recalls, review, search, selected, time};
+use super::{
+    activity, admin, as_agent, map, memory, palace, recalls, review, search, selected, timeline,
+};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -19,7 +21,7 @@ use super::{as_agent, keep, map, memory, now, palace, recalls, review, search, s
     security(("token" = [])),
     modifiers(&Token),
     paths(
-        now::view,
+        activity::view,
         search::view,
         as_agent::view,
         palace::view,
@@ -34,24 +36,24 @@ use super::{as_agent, keep, map, memory, now, palace, recalls, review, search, s
         selected::forget,
         selected::unforget,
         selected::delete,
-        time::view,
-        time::entities::entities,
-        time::change::add,
-        time::change::end,
-        time::change::correct,
+        timeline::view,
+        timeline::entities::entities,
+        timeline::change::add,
+        timeline::change::end,
+        timeline::change::correct,
         review::view,
         review::change::keep,
         review::change::redact,
         review::change::trust,
         review::change::dismiss,
         recalls::view,
-        keep::view,
-        keep::run,
-        keep::import,
-        keep::import_run,
-        keep::import_discard,
-        keep::restore,
-        keep::export,
+        admin::view,
+        admin::run,
+        admin::import,
+        admin::import_run,
+        admin::import_discard,
+        admin::restore,
+        admin::export,
     )
 )]
 struct Interface;

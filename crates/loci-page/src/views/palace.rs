@@ -9,7 +9,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::card::{CHARACTERS_READ, Card, collections_of, room_path};
 use crate::encoding::encoded;
-use crate::request::Asked;
+use crate::request::RequestContext;
 use crate::view::{Tab, view};
 
 /// The memories of one page.
@@ -49,9 +49,9 @@ pub(crate) struct Room {
 view!(Palace, Tab::Palace, "palace.html");
 
 /// Returns the wings that a caller may read something in, by name, the global one first.
-pub(crate) fn wings(asked: &Asked<'_>) -> Result<Vec<Wing>> {
+pub(crate) fn wings(context: &RequestContext<'_>) -> Result<Vec<Wing>> {
     let mut wings: BTreeMap<Option<String>, BTreeMap<String, Room>> = BTreeMap::new();
-    for count in asked.call().listings().count_by_location()? {
+    for count in context.call().listings().count_by_location()? {
         let rooms = wings.entry(count.collection.clone()).or_default();
         let room = rooms.entry(count.section.clone()).or_insert_with(|| Room {
             path: room_path(count.collection.as_deref(), &count.section),
@@ -72,8 +72,8 @@ pub(crate) fn wings(asked: &Asked<'_>) -> Result<Vec<Wing>> {
 
 /// Lists wings and their rooms.
 #[utoipa::path(get, path = "/palace", operation_id = "palace", responses((status = OK, body = Palace, description = "The content of the view")))]
-pub(crate) fn view(asked: &Asked<'_>, _: PalaceQuery) -> Result<Palace> {
-    let wings = wings(asked)?;
+pub(crate) fn view(context: &RequestContext<'_>, _: PalaceQuery) -> Result<Palace> {
+    let wings = wings(context)?;
     Ok(Palace {
         memories: wings.iter().map(|wing| wing.memories).sum(),
         wings,
@@ -113,8 +113,8 @@ view!(RoomView, Tab::Palace, "room.html", ["wing"]);
 
 /// Lists the memories of a room.
 #[utoipa::path(get, path = "/palace/room", operation_id = "palace_room", params(RoomQuery), responses((status = OK, body = RoomView, description = "The content of the view")))]
-pub(crate) fn room(asked: &Asked<'_>, query: RoomQuery) -> Result<RoomView> {
-    let (listings, caller) = (asked.call().listings(), asked.caller());
+pub(crate) fn room(context: &RequestContext<'_>, query: RoomQuery) -> Result<RoomView> {
+    let (listings, caller) = (context.call().listings(), context.caller());
     let collections: CollectionFilter = collections_of(query.wing.as_deref());
     let browsed = listings.browse(Browse {
         collections,

@@ -8,9 +8,9 @@ use loci_engine::shown_title;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::activity::{Call, numbered};
 use super::card::memory_path;
-use super::now::{Call, numbered};
-use crate::request::{Asked, CLIENT};
+use crate::request::{CLIENT, RequestContext};
 use crate::view::{Tab, view};
 
 /// The audit entries that one request looks at.
@@ -37,31 +37,33 @@ pub(crate) struct Recalls {
     /// The tokens of the other replies.
     pub(crate) reply_tokens: u64,
     /// Those that brought nothing back first, then the last ones first.
-    pub(crate) calls: Vec<RecallShown>,
+    pub(crate) calls: Vec<RecallRow>,
     /// The number before which there are more calls.
     pub(crate) before: Option<u64>,
 }
 
 /// A question, or what a hook put before an agent.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct RecallShown {
+#[schema(as = RecallShown)]
+pub(crate) struct RecallRow {
     pub(crate) call: Call,
     pub(crate) is_empty: bool,
     /// The memories that came back, best first.
-    pub(crate) returned: Vec<Returned>,
+    pub(crate) returned: Vec<RecalledMemory>,
     /// How many more came back.
     pub(crate) more: u64,
 }
 
 /// A memory that came back.
 #[derive(Serialize, ToSchema, Clone)]
-pub(crate) struct Returned {
+#[schema(as = Returned)]
+pub(crate) struct RecalledMemory {
     pub(crate) id: String,
     /// Its title; `None` if it is gone, or the reader may not read it.
     pub(crate) title: Option<String>,
 }
 
-impl Returned {
+impl RecalledMemory {
     pub(crate) fn path(&self) -> String {
         memory_path(&self.id)
     }
@@ -84,9 +86,9 @@ fn is_recall(entry: &AuditEntry) -> bool {
 
 /// Lists what agents asked and were told.
 #[utoipa::path(get, path = "/recalls", operation_id = "recalls", params(RecallsQuery), responses((status = OK, body = Recalls, description = "The content of the view")))]
-pub(crate) fn view(asked: &Asked<'_>, query: RecallsQuery) -> Result<Recalls> {
+pub(crate) fn view(context: &RequestContext<'_>, query: RecallsQuery) -> Result<Recalls> {
     let entries = numbered(
-        asked,
+        context,
         AuditQuery {
             before: query.before,
             limit: LOOKED_AT,
@@ -98,10 +100,10 @@ pub(crate) fn view(asked: &Asked<'_>, query: RecallsQuery) -> Result<Recalls> {
         .flatten();
     let entries = entries.into_iter().map(|(_, entry)| entry);
     let entries: Vec<AuditEntry> = entries.filter(is_recall).collect();
-    let titles = titles(asked, &entries)?;
-    let mut recalls: Vec<RecallShown> = entries
+    let titles = titles(context, &entries)?;
+    let mut recalls: Vec<RecallRow> = entries
         .into_iter()
-        .map(|entry| shown(entry, &titles))
+        .map(|entry| recall_row(entry, &titles))
         .collect();
     // A stable sort keeps the order of time.
     recalls.sort_by_key(|recall| !recall.is_empty);
@@ -122,18 +124,18 @@ pub(crate) fn view(asked: &Asked<'_>, query: RecallsQuery) -> Result<Recalls> {
     })
 }
 
-fn shown(entry: AuditEntry, titles: &HashMap<String, String>) -> RecallShown {
+fn recall_row(entry: AuditEntry, titles: &HashMap<String, String>) -> RecallRow {
     let ids: Vec<&String> = returned(&entry).collect();
-    let returned: Vec<Returned> = ids
+    let returned: Vec<RecalledMemory> = ids
         .iter()
         .take(NAMED)
-        .map(|id| Returned {
+        .map(|id| RecalledMemory {
             id: (*id).clone(),
             title: titles.get(*id).cloned(),
         })
         .collect();
     let more = (ids.len() - returned.len()) as u64 + entry.further_records;
-    RecallShown {
+    RecallRow {
         is_empty: entry.results.map_or(ids.is_empty(), |results| results == 0),
         returned,
         more,
@@ -150,11 +152,11 @@ fn returned(entry: &AuditEntry) -> impl Iterator<Item = &String> {
 }
 
 /// Returns the titles of the memories that are named, by their ids.
-fn titles(asked: &Asked<'_>, entries: &[AuditEntry]) -> Result<HashMap<String, String>> {
+fn titles(context: &RequestContext<'_>, entries: &[AuditEntry]) -> Result<HashMap<String, String>> {
     let named = entries.iter().flat_map(|entry| returned(entry).take(NAMED));
     let named: BTreeSet<MemoryId> = named.map(MemoryId::new).collect();
     let named: Vec<MemoryId> = named.into_iter().collect();
-    let memories = asked.call().memories();
+    let memories = context.call().memories();
     let found = memories.show_all(&named, Forgotten::Show)?;
     let title = |memory: &Memory| {
         let title = shown_title(memory).into_owned();

@@ -17,7 +17,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::card::Card;
 use super::memory::DiffLine;
 use crate::form::Form;
-use crate::request::Asked;
+use crate::request::RequestContext;
 use crate::view::{Tab, view};
 
 pub(crate) use change::{dismiss, keep, redact, trust};
@@ -197,7 +197,7 @@ pub(crate) struct Item {
 view!(Review, Tab::Review, "review.html");
 
 /// Items with their places among what was looked at, in order.
-struct Found {
+struct ReviewCandidates {
     kind: Kind,
     items: Vec<(usize, Item)>,
     looked_at: usize,
@@ -216,24 +216,24 @@ fn kind_path(kind: Kind, offset: usize) -> String {
 
 /// Returns what people should decide.
 #[utoipa::path(get, path = "/review", operation_id = "review", params(ReviewQuery), responses((status = OK, body = Review, description = "The content of the view")))]
-pub(crate) fn view(asked: &Asked<'_>, query: ReviewQuery) -> Result<Review> {
+pub(crate) fn view(context: &RequestContext<'_>, query: ReviewQuery) -> Result<Review> {
     let mut review = Review {
         asked: query.kind,
         groups: Vec::new(),
         kinds: Kind::ALL,
         parts: &[],
     };
-    if review.asked.is_empty() && asked.form == Form::Html {
+    if review.asked.is_empty() && context.form == Form::Html {
         review.parts = &PARTS;
         return Ok(review);
     }
-    let dismissed = dismissed::read(asked.call())?;
+    let dismissed = dismissed::read(context.call())?;
     let offset = match review.asked.as_slice() {
         [_] => query.offset,
         _ => 0,
     };
     let is_asked = |kind| review.asked.is_empty() || review.asked.contains(&kind);
-    review.groups = items::find(asked, offset, is_asked)?
+    review.groups = items::find(context, offset, is_asked)?
         .into_iter()
         .map(|found| group(found, offset, &dismissed))
         .collect();
@@ -241,7 +241,7 @@ pub(crate) fn view(asked: &Asked<'_>, query: ReviewQuery) -> Result<Review> {
 }
 
 /// Returns the first items that were not dismissed, and where to go on.
-fn group(found: Found, offset: usize, dismissed: &HashSet<String>) -> Group {
+fn group(found: ReviewCandidates, offset: usize, dismissed: &HashSet<String>) -> Group {
     let mut open: Vec<_> = found
         .items
         .into_iter()
@@ -302,12 +302,12 @@ mod tests {
 
     use super::*;
 
-    fn found(indexes: &[usize], is_cut: bool) -> Found {
+    fn found(indexes: &[usize], is_cut: bool) -> ReviewCandidates {
         let item = |index: &usize| {
             let item = items::item(Kind::Secret, &[&index.to_string()]);
             (*index, item)
         };
-        Found {
+        ReviewCandidates {
             kind: Kind::Secret,
             items: indexes.iter().map(item).collect(),
             looked_at: 200,

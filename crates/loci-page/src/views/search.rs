@@ -8,10 +8,10 @@ use loci_engine::{Browse, Effect, Facets, Hit, Recall};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::activity::numbered;
 use super::card::{CHARACTERS_READ, Card, collections_of};
-use super::now::numbered;
-use crate::moment::Moment;
-use crate::request::Asked;
+use crate::request::RequestContext;
+use crate::utc_timestamp::UtcTimestamp;
 use crate::view::{Tab, view};
 
 /// The results of one page.
@@ -47,7 +47,8 @@ pub(crate) struct SearchQuery {
 
 /// The results of a search.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct Found {
+#[schema(as = Found)]
+pub(crate) struct SearchResults {
     pub(crate) q: String,
     pub(crate) wing: String,
     pub(crate) room: String,
@@ -59,7 +60,7 @@ pub(crate) struct Found {
     pub(crate) program: String,
     pub(crate) from: String,
     pub(crate) until: String,
-    pub(crate) hits: Vec<FoundHit>,
+    pub(crate) hits: Vec<SearchHit>,
     /// Why the search may be incomplete.
     pub(crate) degraded: Option<String>,
     /// Where the filter by a program ends; `None` without one.
@@ -84,15 +85,17 @@ pub(crate) struct ProgramBound {
 
 /// A result.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct FoundHit {
+#[schema(as = FoundHit)]
+pub(crate) struct SearchHit {
     pub(crate) memory: Card,
     /// Why it stands where it does; `None` in a list without a question.
-    pub(crate) why: Option<Why>,
+    pub(crate) why: Option<Explanation>,
 }
 
 /// Why a result stands where it does.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct Why {
+#[schema(as = Why)]
+pub(crate) struct Explanation {
     /// The fused relevance, 0 to 1.
     pub(crate) relevance: f64,
     /// The rank by words, from 1.
@@ -113,10 +116,10 @@ pub(crate) struct Why {
     pub(crate) times_said: usize,
 }
 
-impl Why {
+impl Explanation {
     fn of(hit: &Hit) -> Self {
         let signals = &hit.signals;
-        Why {
+        Explanation {
             relevance: signals.relevance,
             rank_by_words: signals.rank_by_words,
             rank_by_meaning: signals.rank_by_meaning,
@@ -149,12 +152,12 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-view!(Found, Tab::Search, "search.html", ["wing"]);
+view!(SearchResults, Tab::Search, "search.html", ["wing"]);
 
 /// Finds memories by a question and by filters.
-#[utoipa::path(get, path = "/search", operation_id = "search", params(SearchQuery), responses((status = OK, body = Found, description = "The content of the view")))]
-pub(crate) fn view(asked: &Asked<'_>, query: SearchQuery) -> Result<Found> {
-    let call = asked.call();
+#[utoipa::path(get, path = "/search", operation_id = "search", params(SearchQuery), responses((status = OK, body = SearchResults, description = "The content of the view")))]
+pub(crate) fn view(context: &RequestContext<'_>, query: SearchQuery) -> Result<SearchResults> {
+    let call = context.call();
     // The form sends `*` for all wings.
     let wing = query.wing.clone().filter(|wing| wing != "*");
     let facets = Facets {
@@ -163,8 +166,8 @@ pub(crate) fn view(asked: &Asked<'_>, query: SearchQuery) -> Result<Found> {
             None => OwnerFilter::Any,
         },
         origin: query.via.clone(),
-        created_from: moment("from", query.from.as_deref(), false)?,
-        created_until: moment("until", query.until.as_deref(), true)?,
+        created_from: parse_time("from", query.from.as_deref(), false)?,
+        created_until: parse_time("until", query.until.as_deref(), true)?,
     };
     let (collections, sections, kinds, tags) = (
         collections_of(wing.as_deref()),
@@ -173,7 +176,7 @@ pub(crate) fn view(asked: &Asked<'_>, query: SearchQuery) -> Result<Found> {
         query.tag.iter().cloned().collect(),
     );
     let filed = match &query.program {
-        Some(program) => Some(filed_by(asked, program)?),
+        Some(program) => Some(memories_of_program(context, program)?),
         None => None,
     };
     let is_question = !query.q.trim().is_empty();
@@ -193,15 +196,15 @@ pub(crate) fn view(asked: &Asked<'_>, query: SearchQuery) -> Result<Found> {
         ..Browse::default()
     };
     let (mut hits, degraded) = if is_question {
-        found(asked, &query.q, browse)?
+        search(context, &query.q, browse)?
     } else {
-        (listed(asked, &browse)?, None)
+        (list(context, &browse)?, None)
     };
     let bound = filed.map(|filed| filed.narrow(&mut hits, limit));
     hits.truncate(LIMIT);
-    let clients = asked.page.keeper().clients();
+    let clients = context.page.installation().clients();
     let programs: BTreeSet<String> = clients.into_iter().filter_map(|seen| seen.client).collect();
-    Ok(Found {
+    Ok(SearchResults {
         hits,
         degraded,
         bound,
@@ -221,15 +224,15 @@ pub(crate) fn view(asked: &Asked<'_>, query: SearchQuery) -> Result<Found> {
 }
 
 /// The memories that a program filed.
-struct FiledBy {
+struct ProgramMemories {
     ids: HashSet<String>,
     calls: usize,
     is_cut: bool,
 }
 
-impl FiledBy {
+impl ProgramMemories {
     /// Leaves the memories of the program, of at most `limit` results.
-    fn narrow(&self, hits: &mut Vec<FoundHit>, limit: usize) -> ProgramBound {
+    fn narrow(&self, hits: &mut Vec<SearchHit>, limit: usize) -> ProgramBound {
         let looked_at = hits.len();
         hits.retain(|hit| self.ids.contains(&hit.memory.id));
         ProgramBound {
@@ -242,9 +245,9 @@ impl FiledBy {
 
 /// Returns the memories that the last calls of a program stored, of the calls that the visitor may
 /// see.
-fn filed_by(asked: &Asked<'_>, program: &str) -> Result<FiledBy> {
+fn memories_of_program(context: &RequestContext<'_>, program: &str) -> Result<ProgramMemories> {
     let calls = numbered(
-        asked,
+        context,
         AuditQuery {
             client: Some(program.to_owned()),
             limit: CALLS_MAX,
@@ -253,7 +256,7 @@ fn filed_by(asked: &Asked<'_>, program: &str) -> Result<FiledBy> {
     )?;
     let records = calls.iter().flat_map(|(_, call)| &call.records);
     let stored = records.filter(|record| record.verb == RecordVerb::Stored);
-    Ok(FiledBy {
+    Ok(ProgramMemories {
         ids: stored.map(|record| record.id.clone()).collect(),
         calls: calls.len(),
         is_cut: calls.len() == CALLS_MAX || calls.iter().any(|(_, call)| call.further_records > 0),
@@ -261,24 +264,24 @@ fn filed_by(asked: &Asked<'_>, program: &str) -> Result<FiledBy> {
 }
 
 /// Returns the last memories that the filters admit.
-fn listed(asked: &Asked<'_>, browse: &Browse) -> Result<Vec<FoundHit>> {
-    let listings = asked.call().listings();
+fn list(context: &RequestContext<'_>, browse: &Browse) -> Result<Vec<SearchHit>> {
+    let listings = context.call().listings();
     let memories = listings.list_by_insertion(browse)?;
-    let hit = |memory| FoundHit {
-        memory: Card::of(asked.caller(), &memory),
+    let hit = |memory| SearchHit {
+        memory: Card::of(context.caller(), &memory),
         why: None,
     };
     Ok(memories.into_iter().map(hit).collect())
 }
 
 /// Returns what a question finds among what the filters admit, and why that may be incomplete.
-fn found(
-    asked: &Asked<'_>,
+fn search(
+    context: &RequestContext<'_>,
     question: &str,
     filters: Browse,
-) -> Result<(Vec<FoundHit>, Option<String>)> {
+) -> Result<(Vec<SearchHit>, Option<String>)> {
     let limit = filters.limit;
-    let recalled = asked.logged(
+    let recalled = context.logged(
         ("search", "memory:read", Effect::Read),
         Some(question),
         |call| {
@@ -294,23 +297,23 @@ fn found(
             call.search().recall_within(&recall, None)
         },
     )?;
-    let hit = |hit: &Hit| FoundHit {
-        memory: Card::of(asked.caller(), &hit.memory),
-        why: Some(Why::of(hit)),
+    let hit = |hit: &Hit| SearchHit {
+        memory: Card::of(context.caller(), &hit.memory),
+        why: Some(Explanation::of(hit)),
     };
     Ok((recalled.hits.iter().map(hit).collect(), recalled.degraded))
 }
 
-fn moment(
+fn parse_time(
     argument: &str,
     text: Option<&str>,
     is_end: bool,
 ) -> Result<Option<loci_core::Timestamp>> {
-    text.map(|text| Moment::parse(argument, text, is_end))
+    text.map(|text| UtcTimestamp::parse(argument, text, is_end))
         .transpose()
 }
 
-impl Found {
+impl SearchResults {
     /// Returns the moments for the search as an agent sends it.
     pub(crate) fn agent_path(&self) -> String {
         format!("/search/agent?q={}", crate::encoding::encoded(&self.q))

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::memory::reverse;
-use crate::change::{Change, Outcome, Refused, Undo, own_path};
-use crate::request::Asked;
+use crate::change::{Change, Outcome, Refusal, Undo, own_path};
+use crate::request::RequestContext;
 
 /// The memories that one change can name.
 const SELECTED_MAX: usize = 1_000;
@@ -20,7 +20,7 @@ fn next_path(next: Option<String>) -> String {
 /// Makes a change of each memory, and gathers the ways back; what fails for one does not keep the
 /// others from it.
 fn each(
-    asked: &Asked<'_>,
+    context: &RequestContext<'_>,
     (tool, effect, message): (&str, Effect, &'static str),
     ids: Vec<String>,
     next: Option<String>,
@@ -32,7 +32,7 @@ fn each(
     }
     let (mut undos, mut refused, mut changed) = (Vec::new(), Vec::new(), 0);
     for id in ids {
-        let outcome = asked.logged((tool, "memory:write", effect), None, |call| {
+        let outcome = context.logged((tool, "memory:write", effect), None, |call| {
             let known = MemoryId::parse("id", &id)?;
             let memory = call
                 .memories()
@@ -44,7 +44,7 @@ fn each(
                 changed += 1;
                 undos.extend(undo);
             }
-            Err(error) => refused.push(Refused {
+            Err(error) => refused.push(Refusal {
                 id,
                 reason: error.message,
             }),
@@ -91,7 +91,7 @@ pub(crate) struct Move {
 
 /// Moves memories to another wing or room.
 #[utoipa::path(post, path = "/selected/move", operation_id = "selected_move", request_body = Move, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn move_to(asked: &Asked<'_>, to: Move) -> Result<Change> {
+pub(crate) fn move_to(context: &RequestContext<'_>, to: Move) -> Result<Change> {
     let Move {
         id,
         wing,
@@ -109,7 +109,7 @@ pub(crate) fn move_to(asked: &Asked<'_>, to: Move) -> Result<Change> {
         ..Refile::default()
     };
     each(
-        asked,
+        context,
         ("move", Effect::Write, "done-moved"),
         id,
         next,
@@ -133,7 +133,7 @@ pub(crate) struct Tags {
 
 /// Adds tags to memories and removes others.
 #[utoipa::path(post, path = "/selected/tag", operation_id = "selected_tag", request_body = Tags, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn tag(asked: &Asked<'_>, tags: Tags) -> Result<Change> {
+pub(crate) fn tag(context: &RequestContext<'_>, tags: Tags) -> Result<Change> {
     let listed = |text: &str| -> Vec<String> {
         text.split(',')
             .map(|tag| tag.trim().to_owned())
@@ -142,7 +142,7 @@ pub(crate) fn tag(asked: &Asked<'_>, tags: Tags) -> Result<Change> {
     };
     let (add, remove) = (listed(&tags.add), listed(&tags.remove));
     each(
-        asked,
+        context,
         ("tag", Effect::Write, "done-tagged"),
         tags.id,
         tags.next,
@@ -169,7 +169,7 @@ pub(crate) struct Share {
 
 /// Shares memories with the others in the space, or no longer.
 #[utoipa::path(post, path = "/selected/share", operation_id = "selected_share", request_body = Share, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn share(asked: &Asked<'_>, share: Share) -> Result<Change> {
+pub(crate) fn share(context: &RequestContext<'_>, share: Share) -> Result<Change> {
     let Share { id, shared, next } = share;
     let message = if shared {
         "done-shared"
@@ -177,7 +177,7 @@ pub(crate) fn share(asked: &Asked<'_>, share: Share) -> Result<Change> {
         "done-unshared"
     };
     each(
-        asked,
+        context,
         ("share", Effect::Write, message),
         id,
         next,
@@ -194,18 +194,19 @@ pub(crate) fn share(asked: &Asked<'_>, share: Share) -> Result<Change> {
 
 /// Memories to forget, to bring back, or to delete.
 #[derive(Deserialize, ToSchema)]
-pub(crate) struct Selected {
+#[schema(as = Selected)]
+pub(crate) struct Selection {
     #[serde(default)]
     id: Vec<String>,
     next: Option<String>,
 }
 
 /// Forgets memories, which can be brought back.
-#[utoipa::path(post, path = "/selected/forget", operation_id = "selected_forget", request_body = Selected, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn forget(asked: &Asked<'_>, selected: Selected) -> Result<Change> {
-    let Selected { id, next } = selected;
+#[utoipa::path(post, path = "/selected/forget", operation_id = "selected_forget", request_body = Selection, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn forget(context: &RequestContext<'_>, selection: Selection) -> Result<Change> {
+    let Selection { id, next } = selection;
     each(
-        asked,
+        context,
         ("forget", Effect::Write, "done-forgotten"),
         id,
         next,
@@ -221,11 +222,11 @@ pub(crate) fn forget(asked: &Asked<'_>, selected: Selected) -> Result<Change> {
 }
 
 /// Brings forgotten memories back.
-#[utoipa::path(post, path = "/selected/unforget", operation_id = "selected_unforget", request_body = Selected, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn unforget(asked: &Asked<'_>, selected: Selected) -> Result<Change> {
-    let Selected { id, next } = selected;
+#[utoipa::path(post, path = "/selected/unforget", operation_id = "selected_unforget", request_body = Selection, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn unforget(context: &RequestContext<'_>, selection: Selection) -> Result<Change> {
+    let Selection { id, next } = selection;
     each(
-        asked,
+        context,
         ("unforget", Effect::Write, "done-unforgotten"),
         id,
         next,
@@ -253,7 +254,7 @@ pub(crate) struct Delete {
 
 /// Deletes memories for good.
 #[utoipa::path(post, path = "/selected/delete", operation_id = "selected_delete", request_body = Delete, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn delete(asked: &Asked<'_>, delete: Delete) -> Result<Change> {
+pub(crate) fn delete(context: &RequestContext<'_>, delete: Delete) -> Result<Change> {
     let Delete {
         id,
         confirmed,
@@ -264,7 +265,7 @@ pub(crate) fn delete(asked: &Asked<'_>, delete: Delete) -> Result<Change> {
         return Err(loci_core::Error::invalid("confirmed", problem));
     }
     each(
-        asked,
+        context,
         ("delete", Effect::Destroy, "done-deleted"),
         id,
         next,

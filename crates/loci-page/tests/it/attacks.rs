@@ -2,7 +2,7 @@
 
 use loci_engine::{NewFact, Remember};
 
-use crate::support::{Installation, caller};
+use crate::support::{TestPage, caller};
 
 const ATTACKS: [&str; 30] = [
     "<script>alert(1)</script>",
@@ -82,7 +82,7 @@ fn without_values(tag: &str) -> String {
 
 #[tokio::test]
 async fn no_stored_text_is_markup() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let mut ids = Vec::new();
     for (number, attack) in ATTACKS.iter().enumerate() {
         let place: String = attack.chars().filter(|one| !one.is_control()).collect();

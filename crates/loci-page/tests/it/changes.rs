@@ -4,9 +4,9 @@ use http::StatusCode;
 use loci_core::{AuditQuery, Forgotten, MemoryId, Space};
 use loci_engine::Remember;
 
-use crate::support::{Installation, Reply, caller};
+use crate::support::{Reply, TestPage, caller};
 
-fn memory(installation: &Installation, id: &str) -> Option<loci_core::Memory> {
+fn memory(installation: &TestPage, id: &str) -> Option<loci_core::Memory> {
     let ann = installation.engine.system(&caller("ann"));
     ann.memories()
         .show_among(&MemoryId::new(id), Forgotten::Show)
@@ -14,7 +14,7 @@ fn memory(installation: &Installation, id: &str) -> Option<loci_core::Memory> {
 }
 
 /// The fields of a memory that the changes below affect.
-fn state(installation: &Installation, id: &str) -> Option<String> {
+fn state(installation: &TestPage, id: &str) -> Option<String> {
     let memory = memory(installation, id)?;
     Some(format!(
         "{:?} {:?} {:?} {:?} {:?} {:?}",
@@ -27,7 +27,7 @@ fn state(installation: &Installation, id: &str) -> Option<String> {
     ))
 }
 
-fn two(installation: &Installation) -> [String; 2] {
+fn two(installation: &TestPage) -> [String; 2] {
     ["one", "two"].map(|text| {
         let request = Remember {
             collection: Some("pottery".to_owned()),
@@ -53,7 +53,7 @@ async fn each_change_of_many_is_taken_back() {
         ),
     ];
     for (path, fields) in rows {
-        let installation = Installation::new();
+        let installation = TestPage::new();
         let ids = two(&installation);
         let of_one = path.contains("ID");
         let path = path.replace("ID", &ids[0]);
@@ -77,7 +77,7 @@ async fn each_change_of_many_is_taken_back() {
 
 #[tokio::test]
 async fn tags_change_what_searches_find() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let [id, _] = two(&installation);
     let mut browser = installation.browser("ann").await;
     let fields = [("id", id.as_str()), ("add", "celadon")];
@@ -89,7 +89,7 @@ async fn tags_change_what_searches_find() {
 
 #[tokio::test]
 async fn what_was_deleted_for_good_was_confirmed() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let ids = two(&installation);
     let mut browser = installation.browser("ann").await;
     let refused = browser.post("/selected/delete", &[("id", &ids[0])]).await;
@@ -109,7 +109,7 @@ async fn what_was_deleted_for_good_was_confirmed() {
 
 #[tokio::test]
 async fn what_is_forgotten_is_listed_and_brought_back() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let ids = two(&installation);
     let mut browser = installation.browser("ann").await;
     browser.post("/selected/forget", &[("id", &ids[0])]).await;
@@ -123,7 +123,7 @@ async fn what_is_forgotten_is_listed_and_brought_back() {
 
 #[tokio::test]
 async fn an_edit_of_an_old_version_is_refused() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let [id, _] = two(&installation);
     let mut browser = installation.browser("ann").await;
     let path = format!("/memory/{id}/edit");
@@ -140,7 +140,7 @@ async fn an_edit_of_an_old_version_is_refused() {
 
 #[tokio::test]
 async fn what_cannot_change_does_not_keep_the_rest_from_it() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let [own, _] = two(&installation);
     let foreign = installation.remember("bob", "of Bob");
     let mut browser = installation.browser("ann").await;
@@ -153,7 +153,7 @@ async fn what_cannot_change_does_not_keep_the_rest_from_it() {
 
 #[tokio::test]
 async fn a_change_is_taken_back_once_and_by_its_own_session() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let [id, _] = two(&installation);
     let mut browser = installation.browser("ann").await;
     browser.post("/selected/forget", &[("id", &id)]).await;
@@ -168,7 +168,7 @@ async fn a_change_is_taken_back_once_and_by_its_own_session() {
 
 #[tokio::test]
 async fn the_audit_log_names_every_change() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let [id, _] = two(&installation);
     let mut browser = installation.browser("ann").await;
     browser.post("/selected/forget", &[("id", &id)]).await;

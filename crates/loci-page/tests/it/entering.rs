@@ -4,13 +4,13 @@ use axum::body::Body;
 use http::header::{AUTHORIZATION, CONTENT_SECURITY_POLICY, ORIGIN, SET_COOKIE};
 use http::{Request, StatusCode};
 
-use crate::support::{BASE, Installation, OtherHost, form, with_fields};
+use crate::support::{BASE, OtherHost, TestPage, form, with_fields};
 
 #[tokio::test]
 async fn a_code_lets_one_browser_in_once() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let credential = "Bearer ann".parse().unwrap();
-    let path = installation.page.entrance_path(Some(credential)).unwrap();
+    let path = installation.page.sign_in_path(Some(credential)).unwrap();
     let mut first = installation.stranger();
     let entered = first.get(&path).await;
     assert_eq!(entered.status, StatusCode::SEE_OTHER);
@@ -28,7 +28,7 @@ async fn a_code_lets_one_browser_in_once() {
 
 #[tokio::test]
 async fn a_token_lets_a_person_in_from_this_page_alone() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let sign_in = |token: &str, origin: &str| {
         let fields = [("token", token), ("next", "/palace")];
         with_fields(form("/sign-in", &fields).header(ORIGIN, origin), &fields)
@@ -50,7 +50,7 @@ async fn a_token_lets_a_person_in_from_this_page_alone() {
 
 #[tokio::test]
 async fn a_session_ends_when_it_is_left() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let mut browser = installation.browser("ann").await;
     let cookie = browser.cookie.clone();
     let left = browser.post("/sign-out", &[]).await;
@@ -61,10 +61,10 @@ async fn a_session_ends_when_it_is_left() {
 
 #[tokio::test]
 async fn programs_send_a_token_and_get_json() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let id = installation.remember("ann", "The kiln fires at 1240 degrees.");
     let mut program = installation.stranger();
-    let asked = |token: Option<&str>, path: &str| {
+    let context = |token: Option<&str>, path: &str| {
         let mut request = Request::get(path);
         if let Some(token) = token {
             request = request.header(AUTHORIZATION, format!("Bearer {token}"));
@@ -72,14 +72,14 @@ async fn programs_send_a_token_and_get_json() {
         request.body(Body::empty()).unwrap()
     };
     let path = format!("/api/v1/memory/{id}");
-    let shown = program.send(asked(Some("ann"), &path)).await;
+    let shown = program.send(context(Some("ann"), &path)).await;
     assert_eq!(shown.json()["content"], "The kiln fires at 1240 degrees.");
     for (token, status, code) in [
         (None, StatusCode::UNAUTHORIZED, "unauthorized"),
         (Some("revoked"), StatusCode::UNAUTHORIZED, "unauthorized"),
         (Some("bob"), StatusCode::NOT_FOUND, "not_found"),
     ] {
-        let reply = program.send(asked(token, &path)).await;
+        let reply = program.send(context(token, &path)).await;
         assert_eq!(reply.status, status);
         assert_eq!(reply.json()["error"]["code"], code);
     }
@@ -87,7 +87,7 @@ async fn programs_send_a_token_and_get_json() {
 
 #[tokio::test]
 async fn a_name_that_is_not_served_opens_nothing() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let mut browser = installation.browser("ann").await;
     for path in ["/", "/sign-in", "/api/v1/search", "/events"] {
         let request = Request::get(path).extension(OtherHost);
@@ -98,7 +98,7 @@ async fn a_name_that_is_not_served_opens_nothing() {
 
 #[tokio::test]
 async fn every_reply_has_the_headers_that_protect_it() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let mut browser = installation.browser("ann").await;
     for path in [
         "/",
@@ -119,7 +119,7 @@ async fn every_reply_has_the_headers_that_protect_it() {
 
 #[tokio::test]
 async fn a_change_comes_from_a_page_of_this_session() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let id = installation.remember("ann", "Stays as it is.");
     let mut browser = installation.browser("ann").await;
     let csrf = browser.get("/palace").await.csrf();
@@ -150,7 +150,7 @@ async fn a_change_comes_from_a_page_of_this_session() {
 
 #[tokio::test]
 async fn a_reader_changes_nothing() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let mut browser = installation.browser("reader").await;
     assert_eq!(browser.get("/").await.status, StatusCode::OK);
     let refused = browser.post("/selected/forget", &[("id", "x")]).await;

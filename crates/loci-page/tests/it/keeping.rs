@@ -6,7 +6,7 @@ use http::{Request, StatusCode};
 use loci_core::limits::UPLOAD_BYTES_MAX;
 use loci_core::{AuditQuery, Space};
 
-use crate::support::{Browser, Installation, Reply};
+use crate::support::{Browser, Reply, TestPage};
 
 /// Returns the form of an upload with these fields in their order, as a browser sends it.
 fn form(path: &str, fields: &[(&str, &str)]) -> Request<Body> {
@@ -37,7 +37,7 @@ async fn upload(browser: &mut Browser, text: &str) -> Reply {
 
 #[tokio::test]
 async fn an_import_is_tried_confirmed_and_run_once() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let mut browser = installation.browser("admin").await;
     // Larger than other requests may be.
     let large = "a line\n".repeat(2_000_000);
@@ -65,7 +65,7 @@ async fn an_import_is_tried_confirmed_and_run_once() {
 
 #[tokio::test]
 async fn what_was_forgotten_is_imported_again_if_a_person_wants_it() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let mut browser = installation.browser("admin").await;
     let none = upload(&mut browser, "one").await;
     assert!(!none.text.contains("name=\"again\""), "{}", none.text);
@@ -89,7 +89,7 @@ async fn what_was_forgotten_is_imported_again_if_a_person_wants_it() {
 
 #[tokio::test]
 async fn a_file_that_is_not_wanted_is_removed() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let mut browser = installation.browser("admin").await;
     upload(&mut browser, "one").await;
     let fields = [("upload", "upload")];
@@ -104,7 +104,7 @@ async fn a_file_that_is_not_wanted_is_removed() {
 
 #[tokio::test]
 async fn an_upload_comes_from_a_page_of_an_owner() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let mut browser = installation.browser("admin").await;
     let csrf = browser.get("/palace").await.csrf();
     let csrf = ("csrf", csrf.as_str());
@@ -144,7 +144,7 @@ async fn an_upload_comes_from_a_page_of_an_owner() {
 
 #[tokio::test]
 async fn a_program_imports_with_a_token() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let mut program = installation.stranger();
     let mut request = form("/api/v1/keep/import", &[("file", "one\ntwo\n")]);
     let headers = request.headers_mut();
@@ -158,7 +158,7 @@ async fn a_program_imports_with_a_token() {
 
 #[tokio::test]
 async fn an_export_is_a_file_to_keep() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let mut browser = installation.browser("admin").await;
     let export = browser.get("/keep/export").await;
     assert_eq!(export.text, "one\ntwo\n");
@@ -174,7 +174,7 @@ async fn an_export_is_a_file_to_keep() {
 
 #[tokio::test]
 async fn a_backup_is_restored_into_a_new_folder() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let mut browser = installation.browser("admin").await;
     let shown = browser.get("/keep").await.text;
     assert!(

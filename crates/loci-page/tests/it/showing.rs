@@ -6,11 +6,11 @@ use http::header::ACCEPT_LANGUAGE;
 use http::{Request, header};
 use loci_engine::Remember;
 
-use crate::support::{Installation, caller};
+use crate::support::{TestPage, caller};
 
 #[tokio::test]
 async fn a_user_sees_what_that_user_may_read() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let secret = installation.remember("ann", "Only Ann knows the word marigold.");
     let mut bob = installation.browser("bob").await;
     for path in [
@@ -32,7 +32,7 @@ async fn a_user_sees_what_that_user_may_read() {
 
 #[tokio::test]
 async fn a_search_takes_filters_and_says_why() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let kept = |text: &str, wing: &str, kind: &str| Remember {
         collection: Some(wing.to_owned()),
         tags: vec![format!("tag-{wing}")],
@@ -76,7 +76,7 @@ async fn a_search_takes_filters_and_says_why() {
 
 #[tokio::test]
 async fn an_agent_sees_the_same_reply() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     installation.remember("ann", "The kiln fires at 1240 degrees.");
     let mut browser = installation.browser("ann").await;
     for dialect in loci_dialects::DIALECTS {
@@ -105,7 +105,7 @@ async fn an_agent_sees_the_same_reply() {
 
 #[tokio::test]
 async fn a_memory_is_shown_byte_for_byte() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let text = "  two lines\r\n\twith tabs \u{202e}and signs <b>&amp;</b>\n";
     let id = installation.remember("ann", text);
     let mut browser = installation.browser("ann").await;
@@ -121,7 +121,7 @@ async fn a_memory_is_shown_byte_for_byte() {
 
 #[tokio::test]
 async fn a_room_has_pages() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     for number in 0..60 {
         installation.remember("ann", &format!("Memory number {number}."));
     }
@@ -143,7 +143,7 @@ async fn a_room_has_pages() {
 
 #[tokio::test]
 async fn the_page_speaks_the_language_of_the_browser() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let mut browser = installation.browser("ann").await;
     let request = Request::get("/palace").header(ACCEPT_LANGUAGE, "de");
     let german = browser.send(request.body(Body::empty()).unwrap()).await;
@@ -153,7 +153,7 @@ async fn the_page_speaks_the_language_of_the_browser() {
 
 #[tokio::test]
 async fn what_is_new_is_what_was_filed_since_the_last_look() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     installation.remember("ann", "Filed before.");
     let mut browser = installation.browser("ann").await;
     let first = browser.get("/api/v1/now").await.json();
@@ -182,11 +182,11 @@ async fn what_is_new_is_what_was_filed_since_the_last_look() {
 
 #[tokio::test]
 async fn a_failed_view_speaks_the_language_of_the_visitor() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let mut browser = installation.browser("ann").await;
     for (language, title) in [("de", "Das ging nicht"), ("en", "That did not work")] {
-        let asked = Request::get("/memory/unknown").header(ACCEPT_LANGUAGE, language);
-        let failed = browser.send(asked.body(Body::empty()).unwrap()).await;
+        let context = Request::get("/memory/unknown").header(ACCEPT_LANGUAGE, language);
+        let failed = browser.send(context.body(Body::empty()).unwrap()).await;
         assert_eq!(failed.status, StatusCode::NOT_FOUND);
         let tag = format!("<html lang=\"{language}\">");
         assert!(failed.text.contains(&tag), "{}", failed.text);
@@ -196,7 +196,7 @@ async fn a_failed_view_speaks_the_language_of_the_visitor() {
 
 #[tokio::test]
 async fn an_installation_is_kept_by_its_owner() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     for (user, expected) in [
         ("ann", StatusCode::FORBIDDEN),
         ("local", StatusCode::OK),
@@ -213,7 +213,7 @@ async fn an_installation_is_kept_by_its_owner() {
 
 #[tokio::test]
 async fn recalls_name_what_came_back_and_the_empty_ones_first() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let id = installation.remember("ann", "The kiln fires at 1240 degrees.");
     let dialect = &loci_dialects::mememory::DIALECT;
     let recall = dialect.tool("recall").unwrap();
@@ -236,9 +236,12 @@ async fn recalls_name_what_came_back_and_the_empty_ones_first() {
     browser.get("/search?q=on+the+page").await;
     let shown = browser.get("/api/v1/recalls").await.json();
     let of = |index: usize| &shown["calls"][index];
-    let asked = [&of(0)["call"]["query"], &of(1)["call"]["query"]];
+    let context = [&of(0)["call"]["query"], &of(1)["call"]["query"]];
     assert_eq!(shown["count"], 2, "{shown}");
-    assert!(asked.contains(&&serde_json::json!("which kiln")), "{shown}");
+    assert!(
+        context.contains(&&serde_json::json!("which kiln")),
+        "{shown}"
+    );
     let kiln = if of(0)["call"]["query"] == "which kiln" {
         of(0)
     } else {
@@ -257,7 +260,7 @@ async fn recalls_name_what_came_back_and_the_empty_ones_first() {
 
 #[tokio::test]
 async fn a_search_is_narrowed_to_what_a_program_filed() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let dialect = &loci_dialects::mememory::DIALECT;
     let remember = dialect.tool("remember").unwrap();
     for (program, text) in [

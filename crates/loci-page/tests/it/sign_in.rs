@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use http::StatusCode;
 use http::header::{LOCATION, SET_COOKIE};
 
-use crate::support::{Browser, ISSUER, Installation};
+use crate::support::{Browser, ISSUER, TestPage};
 
 /// Goes to the provider, and returns the secret that it sends back.
 async fn begin(browser: &mut Browser, next: &str) -> String {
@@ -22,10 +22,10 @@ async fn begin(browser: &mut Browser, next: &str) -> String {
 
 #[tokio::test]
 async fn a_person_signs_in_at_the_provider_and_goes_on() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let mut browser = installation.stranger();
-    let asked = browser.get("/palace?all=1").await;
-    let shown = browser.get(asked.location()).await;
+    let context = browser.get("/palace?all=1").await;
+    let shown = browser.get(context.location()).await;
     assert!(shown.text.contains("Sign in at provider.example"));
     assert!(shown.text.contains("/sign-in/provider?next=%2Fpalace"));
     let state = begin(&mut browser, "%2Fpalace%3Fall%3D1").await;
@@ -53,7 +53,7 @@ async fn a_person_signs_in_at_the_provider_and_goes_on() {
 
 #[tokio::test]
 async fn a_reply_that_this_browser_did_not_ask_for_opens_nothing() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let mut browser = installation.stranger();
     let state = begin(&mut browser, "%2F").await;
     let attempt = browser.cookie.clone();
@@ -106,7 +106,7 @@ async fn a_reply_that_this_browser_did_not_ask_for_opens_nothing() {
 
 #[tokio::test]
 async fn a_person_is_led_to_this_server_alone() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let mut browser = installation.stranger();
     for next in [
         "https%3A%2F%2Fevil.example",
@@ -128,7 +128,7 @@ async fn a_person_is_led_to_this_server_alone() {
 
 #[tokio::test]
 async fn a_session_goes_on_after_its_token_expired() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let mut signed_in = installation.stranger();
     let state = begin(&mut signed_in, "%2F").await;
     signed_in
@@ -139,7 +139,7 @@ async fn a_session_goes_on_after_its_token_expired() {
         assert_eq!(browser.get("/").await.status, StatusCode::OK);
     }
     installation
-        .gate
+        .authenticator
         .has_brief_expired
         .store(true, Ordering::Relaxed);
     // The refresh token is good once, so the session has to keep what it got for it.

@@ -18,8 +18,9 @@ use loci_core::{
 };
 use loci_engine::{Engine, Remember, SearchMode};
 use loci_page::{
-    BackupKept, ClientSeen, Gate, HostFound, ImportCounts, ImportSaid, ImportWork, Keeper, Page,
-    Restored, Said, SettingShown, Task, TokenShown, Upload,
+    Authenticator, BackupFile, ClientActivity, CommandOutput, HostStatus, ImportCounts,
+    ImportReport, ImportWork, Installation, Page, RestoreReport, SettingValue, Task, TokenDetails,
+    Upload,
 };
 use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 use serde_json::Value;
@@ -40,7 +41,7 @@ pub struct NamesAsTokens {
     pub has_brief_expired: AtomicBool,
 }
 
-impl Gate for NamesAsTokens {
+impl Authenticator for NamesAsTokens {
     fn base_url(&self, extensions: &Extensions) -> Option<String> {
         extensions
             .get::<OtherHost>()
@@ -125,16 +126,16 @@ impl SignInProvider for CodesAsTokens {
 /// Keeps nothing but uploads, in a folder.
 struct Uploads(TempDir);
 
-impl Keeper for Uploads {
-    fn hosts(&self) -> Vec<HostFound> {
+impl Installation for Uploads {
+    fn hosts(&self) -> Vec<HostStatus> {
         Vec::new()
     }
 
-    fn settings(&self) -> Vec<SettingShown> {
+    fn settings(&self) -> Vec<SettingValue> {
         Vec::new()
     }
 
-    fn tokens(&self) -> Result<Vec<TokenShown>> {
+    fn tokens(&self) -> Result<Vec<TokenDetails>> {
         Ok(Vec::new())
     }
 
@@ -151,7 +152,7 @@ impl Keeper for Uploads {
         Ok(())
     }
 
-    fn import(&self, name: &str, work: ImportWork) -> Result<ImportSaid> {
+    fn import(&self, name: &str, work: ImportWork) -> Result<ImportReport> {
         let text = std::fs::read_to_string(self.0.path().join(name))
             .map_err(|error| Error::not_found(error.to_string()))?;
         if work != ImportWork::Count {
@@ -169,9 +170,9 @@ impl Keeper for Uploads {
             forgotten,
             note_files: 0,
         };
-        Ok(ImportSaid {
+        Ok(ImportReport {
             counts: Some(counts).filter(|_| !text.starts_with("broken")),
-            said: Said {
+            said: CommandOutput {
                 succeeded: true,
                 text: String::new(),
             },
@@ -182,14 +183,14 @@ impl Keeper for Uploads {
         Ok(Box::new(&b"one\ntwo\n"[..]))
     }
 
-    fn run(&self, task: &Task) -> Result<Said> {
-        Ok(Said {
+    fn run(&self, task: &Task) -> Result<CommandOutput> {
+        Ok(CommandOutput {
             succeeded: true,
             text: format!("{task:?}"),
         })
     }
 
-    fn clients(&self) -> Vec<ClientSeen> {
+    fn clients(&self) -> Vec<ClientActivity> {
         Vec::new()
     }
 
@@ -197,14 +198,14 @@ impl Keeper for Uploads {
         "in memory".to_owned()
     }
 
-    fn backups(&self) -> Vec<BackupKept> {
+    fn backups(&self) -> Vec<BackupFile> {
         let made_at = Timestamp::from_microseconds(0);
-        vec![BackupKept::new("a.tar".to_owned(), made_at, 1_500)]
+        vec![BackupFile::new("a.tar".to_owned(), made_at, 1_500)]
     }
 
-    fn restore(&self, name: &str) -> Result<Restored> {
-        Ok(Restored {
-            said: Said {
+    fn restore(&self, name: &str) -> Result<RestoreReport> {
+        Ok(RestoreReport {
+            said: CommandOutput {
                 succeeded: true,
                 text: format!("restored {name}"),
             },
@@ -216,16 +217,16 @@ impl Keeper for Uploads {
 }
 
 /// A page, and the engine below it.
-pub struct Installation {
+pub struct TestPage {
     pub engine: Arc<Engine>,
     pub clock: Arc<FixedClock>,
-    pub gate: Arc<NamesAsTokens>,
+    pub authenticator: Arc<NamesAsTokens>,
     pub page: Arc<Page>,
 }
 
-impl Installation {
+impl TestPage {
     pub fn new() -> Self {
-        Installation::with(|engine| engine)
+        TestPage::with(|engine| engine)
     }
 
     /// Returns an installation whose engine has further parts.
@@ -237,16 +238,16 @@ impl Installation {
             Arc::clone(&clock) as Arc<dyn Clock>,
             SearchMode::Hybrid,
         )));
-        let gate = Arc::new(NamesAsTokens::default());
+        let authenticator = Arc::new(NamesAsTokens::default());
         let page = Page::new(
             Arc::clone(&engine),
-            Arc::clone(&gate) as Arc<dyn Gate>,
+            Arc::clone(&authenticator) as Arc<dyn Authenticator>,
             Arc::new(Uploads(tempfile::tempdir().unwrap())),
         );
-        Installation {
+        TestPage {
             engine,
             clock,
-            gate,
+            authenticator,
             page,
         }
     }
@@ -268,7 +269,7 @@ impl Installation {
     /// Returns a browser in which this user is signed in.
     pub async fn browser(&self, user: &str) -> Browser {
         let credential = format!("Bearer {user}").parse().unwrap();
-        let path = self.page.entrance_path(Some(credential)).unwrap();
+        let path = self.page.sign_in_path(Some(credential)).unwrap();
         let mut browser = Browser {
             router: self.page.router(),
             cookie: None,

@@ -6,7 +6,7 @@ use http::{Request, StatusCode};
 use loci_core::{AuditQuery, Space};
 use serde_json::{Value, json};
 
-use crate::support::{Browser, Installation, Reply};
+use crate::support::{Browser, Reply, TestPage};
 
 const ROME: [(&str, &str); 5] = [
     ("subject", "Max"),
@@ -16,7 +16,7 @@ const ROME: [(&str, &str); 5] = [
     ("until", "2021-02-28"),
 ];
 
-async fn with_facts(installation: &Installation) -> Browser {
+async fn with_facts(installation: &TestPage) -> Browser {
     let mut browser = installation.browser("ann").await;
     let bonn = [
         ("subject", "Max"),
@@ -94,7 +94,7 @@ async fn post(
 
 #[tokio::test]
 async fn facts_lie_on_lanes_and_hold_on_days() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let mut browser = with_facts(&installation).await;
     let view = shown(&mut browser, "entity=MAX&as_of=2021-02-28").await;
     assert_eq!(view["entity"], "Max", "as it was spelled first");
@@ -140,13 +140,13 @@ async fn facts_lie_on_lanes_and_hold_on_days() {
 
 #[tokio::test]
 async fn without_an_entity_the_names_are_shown() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let mut browser = with_facts(&installation).await;
     let page = browser.get("/time").await.text;
     assert!(page.contains("href=\"/time?entity=Rome"), "{page}");
     let unknown = browser.get("/time?entity=unknown").await.text;
     assert!(unknown.contains("Nothing is noted of this entity."));
-    let empty = Installation::new();
+    let empty = TestPage::new();
     let mut browser = empty.browser("ann").await;
     assert!(
         browser
@@ -194,7 +194,7 @@ async fn each_change_of_a_fact_is_taken_back() {
         ),
     ];
     for (path, object, fields, expected) in rows {
-        let installation = Installation::new();
+        let installation = TestPage::new();
         let mut browser = with_facts(&installation).await;
         let before = shown(&mut browser, "entity=max").await;
         let fact = naming(&before, object);
@@ -220,7 +220,7 @@ async fn each_change_of_a_fact_is_taken_back() {
 
 #[tokio::test]
 async fn an_added_fact_is_taken_back_and_a_known_one_is_not_added() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let mut browser = installation.browser("ann").await;
     let added = browser.post("/time/add", &ROME).await;
     assert_eq!(added.location(), "/time?entity=Max");
@@ -251,7 +251,7 @@ async fn an_added_fact_is_taken_back_and_a_known_one_is_not_added() {
 
 #[tokio::test]
 async fn what_is_no_fact_is_refused() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let mut browser = with_facts(&installation).await;
     let fact = naming(&shown(&mut browser, "entity=max").await, "Rome");
     let early = post(&mut browser, "/time/end", &fact, &[("ended", "2019-01-01")]).await;
@@ -268,7 +268,7 @@ async fn what_is_no_fact_is_refused() {
 /// A corrected fact that starts at an instant keeps it if the form keeps its day.
 #[tokio::test]
 async fn a_day_of_a_form_stands_for_the_instant_that_it_showed() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let mut browser = installation.browser("ann").await;
     let mut noon = ROME.to_vec();
     noon[3] = ("from", "2020-03-01T12:00:00Z");
@@ -290,7 +290,7 @@ async fn a_day_of_a_form_stands_for_the_instant_that_it_showed() {
 
 #[tokio::test]
 async fn all_entities_are_listed_with_the_numbers_of_their_facts() {
-    let installation = Installation::new();
+    let installation = TestPage::new();
     let mut browser = with_facts(&installation).await;
     let listed = json_of(&mut browser, "/time/entities").await.json();
     let of = |listed: &Value| -> Vec<(String, u64, u64)> {

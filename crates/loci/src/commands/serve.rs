@@ -298,25 +298,25 @@ fn show_page(
     opens: bool,
 ) -> Result<(), Failure> {
     status_line(format_args!("listening on {base} until this is stopped"));
-    let path = entrance(page, settings, token)?;
+    let path = sign_in_path(page, settings, token)?;
     browser::show(&format!("{base}{path}"), output, opens)
 }
 
 /// Returns the path that lets the owner of this data folder into the page.
-fn entrance(
+fn sign_in_path(
     page: &Page,
     settings: &Settings,
     token: Option<&OwnersToken>,
 ) -> Result<String, Failure> {
     let secret = match token {
-        None => return Ok(page.entrance_path(None)?),
+        None => return Ok(page.sign_in_path(None)?),
         Some(OwnersToken::New | OwnersToken::InFile) => {
             fs::read_to_string(secret::file_in(&settings.data))?
         }
         Some(OwnersToken::Elsewhere) => return Ok("/sign-in".to_owned()),
     };
     let credential = HeaderValue::try_from(format!("Bearer {}", secret.trim()));
-    Ok(page.entrance_path(credential.ok())?)
+    Ok(page.sign_in_path(credential.ok())?)
 }
 
 /// Says what an address opens.

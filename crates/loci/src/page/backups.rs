@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use loci_archive::files::{create_private_folder, write_privately};
 use loci_core::{Clock, Error, Result, Timestamp};
-use loci_page::{BackupKept, Restored, Said};
+use loci_page::{BackupFile, CommandOutput, RestoreReport};
 
 use super::not_started;
 use crate::damage::known_backups;
@@ -24,12 +24,12 @@ const RESTORED: &str = "restored";
 const NOTES: &str = "vault";
 
 /// Returns the known backups, the last one first.
-pub(super) fn kept(settings: &Settings) -> Vec<BackupKept> {
+pub(super) fn kept(settings: &Settings) -> Vec<BackupFile> {
     let shown = |(file, modified): (PathBuf, SystemTime)| {
         let since_1970 = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
         let made_at = i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX);
         let bytes = file.metadata().map_or(0, |metadata| metadata.len());
-        BackupKept::new(name(&file), Timestamp::from_microseconds(made_at), bytes)
+        BackupFile::new(name(&file), Timestamp::from_microseconds(made_at), bytes)
     };
     known_backups(settings)
         .into_iter()
@@ -45,7 +45,7 @@ fn name(file: &Path) -> String {
 
 /// Restores a backup into a new folder in the data folder, with its store and its notes there,
 /// whatever the settings name.
-pub(super) fn restore(settings: &Settings, backup: &str) -> Result<Restored> {
+pub(super) fn restore(settings: &Settings, backup: &str) -> Result<RestoreReport> {
     let (file, _) = known_backups(settings)
         .into_iter()
         .rev()
@@ -69,13 +69,13 @@ pub(super) fn restore(settings: &Settings, backup: &str) -> Result<Restored> {
         .stdin(Stdio::null())
         .output()
         .map_err(not_started)?;
-    let said = Said {
+    let said = CommandOutput {
         succeeded: output.status.success(),
         text: String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned(),
     };
     if !said.succeeded {
         let _ = fs::remove_dir_all(&folder);
-        return Ok(Restored {
+        return Ok(RestoreReport {
             said,
             folder: None,
             look: None,
@@ -87,7 +87,7 @@ pub(super) fn restore(settings: &Settings, backup: &str) -> Result<Restored> {
         let _ = write_privately(&secret::file_in(&folder), token.as_bytes());
     }
     let is_shared = settings.store_for(&settings.data).is_shared();
-    Ok(Restored {
+    Ok(RestoreReport {
         said,
         look: Some(look(settings, &program, &folder)),
         replace: (!is_shared).then(|| replace(&program, &file)),

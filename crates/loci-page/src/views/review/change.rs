@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::dismissed;
 use crate::change::{Change, Outcome, own_path};
-use crate::request::Asked;
+use crate::request::RequestContext;
 
 const OPERATION: &str = "memory:write";
 
@@ -28,7 +28,7 @@ pub(crate) struct Decision {
 
 /// Keeps one memory of a pair, which replaces the other.
 #[utoipa::path(post, path = "/review/keep", operation_id = "review_keep", request_body = Decision, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn keep(asked: &Asked<'_>, decision: Decision) -> Result<Change> {
+pub(crate) fn keep(context: &RequestContext<'_>, decision: Decision) -> Result<Change> {
     let given_up = match decision.keep {
         ref kept if *kept == decision.one => decision.other,
         ref kept if *kept == decision.other => decision.one,
@@ -36,7 +36,7 @@ pub(crate) fn keep(asked: &Asked<'_>, decision: Decision) -> Result<Change> {
     };
     let kept = MemoryId::parse("keep", &decision.keep)?;
     let given_up = MemoryId::parse("other", &given_up)?;
-    let settled = asked.logged(("keep", OPERATION, Effect::Write), None, |call| {
+    let settled = context.logged(("keep", OPERATION, Effect::Write), None, |call| {
         call.memories().settle(&kept, &given_up)
     })?;
     let message = match settled {
@@ -62,13 +62,13 @@ pub(crate) struct Redact {
 
 /// Removes secrets from a memory. There is no way back: it would have to keep the secrets.
 #[utoipa::path(post, path = "/review/redact", operation_id = "review_redact", request_body = Redact, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn redact(asked: &Asked<'_>, redact: Redact) -> Result<Change> {
+pub(crate) fn redact(context: &RequestContext<'_>, redact: Redact) -> Result<Change> {
     if !redact.confirmed {
         let problem = "must be true: a secret that was removed cannot be brought back";
         return Err(Error::invalid("confirmed", problem));
     }
     let id = MemoryId::parse("id", &redact.id)?;
-    let is_redacted = asked.logged(("redact", OPERATION, Effect::Write), None, |call| {
+    let is_redacted = context.logged(("redact", OPERATION, Effect::Write), None, |call| {
         call.secrets().redact(&id)
     })?;
     if !is_redacted {
@@ -96,9 +96,9 @@ pub(crate) struct TrustAuthor {
 
 /// Trusts the author of a memory.
 #[utoipa::path(post, path = "/review/trust", operation_id = "review_trust", request_body = TrustAuthor, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn trust(asked: &Asked<'_>, trust: TrustAuthor) -> Result<Change> {
+pub(crate) fn trust(context: &RequestContext<'_>, trust: TrustAuthor) -> Result<Change> {
     let id = MemoryId::parse("id", &trust.id)?;
-    let author = asked.logged(("trust", OPERATION, Effect::Write), None, |call| {
+    let author = context.logged(("trust", OPERATION, Effect::Write), None, |call| {
         let memory = call.memories().show_of(&id, &Tier::ALL, Forgotten::Hide)?;
         let author = memory.writer().to_owned();
         if author == loci_core::ANONYMOUS {
@@ -125,9 +125,9 @@ pub(crate) struct Dismiss {
 
 /// Dismisses an item.
 #[utoipa::path(post, path = "/review/dismiss", operation_id = "review_dismiss", request_body = Dismiss, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn dismiss(asked: &Asked<'_>, dismiss: Dismiss) -> Result<Change> {
+pub(crate) fn dismiss(context: &RequestContext<'_>, dismiss: Dismiss) -> Result<Change> {
     let key = dismiss.item;
-    asked.logged(("dismiss", OPERATION, Effect::Write), None, |call| {
+    context.logged(("dismiss", OPERATION, Effect::Write), None, |call| {
         dismissed::put(call, &key, true)
     })?;
     Ok(Change::one(

@@ -10,8 +10,8 @@ use loci_engine::{Browse, List, Pair, PairRelation};
 use loci_text::orders::find_order;
 
 use super::dismissed::key_of;
-use super::{Found, Item, Kind};
-use crate::request::Asked;
+use super::{Item, Kind, ReviewCandidates};
+use crate::request::RequestContext;
 use crate::views::card::Card;
 use crate::views::memory::diff;
 
@@ -30,34 +30,34 @@ const DIRECTIVES: [&str; 3] = ["rule", "feedback", "bootstrap"];
 
 /// Returns the items of each kind that is asked for, in the order of the kinds.
 pub(super) fn find(
-    asked: &Asked<'_>,
+    context: &RequestContext<'_>,
     offset: usize,
     is_asked: impl Fn(Kind) -> bool,
-) -> Result<Vec<Found>> {
+) -> Result<Vec<ReviewCandidates>> {
     let mut found = Vec::new();
     if is_asked(Kind::Contradiction) || is_asked(Kind::Duplicate) {
-        found.extend(pairs(asked, offset)?);
+        found.extend(pairs(context, offset)?);
     }
     if [Kind::Secret, Kind::Order, Kind::Stale]
         .into_iter()
         .any(&is_asked)
     {
-        let memories = last_filed(asked, offset, LOOKED_AT, &[])?;
+        let memories = last_filed(context, offset, LOOKED_AT, &[])?;
         if is_asked(Kind::Secret) {
-            found.push(secrets(asked, &memories)?);
+            found.push(secrets(context, &memories)?);
         }
         if is_asked(Kind::Order) {
-            found.push(orders(asked, &memories)?);
+            found.push(orders(context, &memories)?);
         }
         if is_asked(Kind::Stale) {
-            found.push(stale(asked, &memories)?);
+            found.push(stale(context, &memories)?);
         }
     }
     if is_asked(Kind::Directive) {
-        found.push(directives(asked, offset)?);
+        found.push(directives(context, offset)?);
     }
     if is_asked(Kind::Note) {
-        found.extend(notes(asked, offset)?);
+        found.extend(notes(context, offset)?);
     }
     found.retain(|found| is_asked(found.kind));
     found.sort_by_key(|found| Kind::ALL.iter().position(|kind| *kind == found.kind));
@@ -85,7 +85,7 @@ pub(super) fn item(kind: Kind, of: &[&str]) -> Item {
 
 /// Returns memories in the order of their filing, the last one first.
 fn last_filed(
-    asked: &Asked<'_>,
+    context: &RequestContext<'_>,
     offset: usize,
     limit: usize,
     kinds: &[&str],
@@ -96,12 +96,12 @@ fn last_filed(
         limit,
         ..Browse::default()
     };
-    asked.call().listings().list_by_insertion(&browse)
+    context.call().listings().list_by_insertion(&browse)
 }
 
 /// Returns a memory as a list has it, without secrets.
-fn card(asked: &Asked<'_>, memory: &Memory) -> (Card, String) {
-    let redact = |text: &str| asked.engine().redaction().redact(text).text.into_owned();
+fn card(context: &RequestContext<'_>, memory: &Memory) -> (Card, String) {
+    let redact = |text: &str| context.engine().redaction().redact(text).text.into_owned();
     let memory = Memory {
         content: redact(&memory.content),
         title: memory.title.as_deref().map(redact),
@@ -109,24 +109,24 @@ fn card(asked: &Asked<'_>, memory: &Memory) -> (Card, String) {
         tags: memory.tags.iter().map(|tag| redact(tag)).collect(),
         ..memory.clone()
     };
-    (Card::of(asked.caller(), &memory), memory.content)
+    (Card::of(context.caller(), &memory), memory.content)
 }
 
 /// Returns the pairs of the memories with older ones.
-fn pairs(asked: &Asked<'_>, offset: usize) -> Result<[Found; 2]> {
-    let memories = last_filed(asked, offset, COMPARED, &[])?;
-    let call = asked.call();
+fn pairs(context: &RequestContext<'_>, offset: usize) -> Result<[ReviewCandidates; 2]> {
+    let memories = last_filed(context, offset, COMPARED, &[])?;
+    let call = context.call();
     let pairs = call.search().find_pairs(&memories, DUPLICATE_FROM)?;
     let degraded = pairs.degraded;
     let (contradictions, duplicates): (Vec<Pair>, Vec<Pair>) = pairs
         .pairs
         .into_iter()
         .partition(|pair| pair.relation == PairRelation::Contradiction);
-    let found = |kind, pairs: Vec<Pair>| Found {
+    let found = |kind, pairs: Vec<Pair>| ReviewCandidates {
         kind,
         items: pairs
             .into_iter()
-            .map(|pair| (pair.index, pair_item(asked, kind, &pair)))
+            .map(|pair| (pair.index, pair_item(context, kind, &pair)))
             .collect(),
         looked_at: memories.len(),
         is_cut: memories.len() == COMPARED,
@@ -138,9 +138,9 @@ fn pairs(asked: &Asked<'_>, offset: usize) -> Result<[Found; 2]> {
     ])
 }
 
-fn pair_item(asked: &Asked<'_>, kind: Kind, pair: &Pair) -> Item {
-    let (newer, newer_text) = card(asked, &pair.newer);
-    let (older, older_text) = card(asked, &pair.older);
+fn pair_item(context: &RequestContext<'_>, kind: Kind, pair: &Pair) -> Item {
+    let (newer, newer_text) = card(context, &pair.newer);
+    let (older, older_text) = card(context, &pair.older);
     let is_short = newer_text.len().max(older_text.len()) <= DIFF_BYTES_MAX;
     Item {
         diff: if is_short {
@@ -151,8 +151,8 @@ fn pair_item(asked: &Asked<'_>, kind: Kind, pair: &Pair) -> Item {
         memory: Some(newer),
         other: Some(older),
         percent: (pair.cosine > 0.0).then_some((pair.cosine * 100.0).round() as u64),
-        may_write: asked.caller().may_write(&pair.newer),
-        may_write_other: asked.caller().may_write(&pair.older),
+        may_write: context.caller().may_write(&pair.newer),
+        may_write_other: context.caller().may_write(&pair.older),
         ..item(kind, &[pair.older.id.as_str(), pair.newer.id.as_str()])
     }
 }
@@ -165,17 +165,17 @@ fn places(memories: &[Memory]) -> HashMap<&MemoryId, (usize, &Memory)> {
         .collect()
 }
 
-fn secrets(asked: &Asked<'_>, memories: &[Memory]) -> Result<Found> {
+fn secrets(context: &RequestContext<'_>, memories: &[Memory]) -> Result<ReviewCandidates> {
     let places = places(memories);
-    let held = asked.call().secrets().secrets_among(memories)?;
+    let held = context.call().secrets().secrets_among(memories)?;
     let items = held.into_iter().filter_map(|held| {
         let (index, memory) = *places.get(&held.memory)?;
         let redactions = held.redactions.to_string();
         Some((
             index,
             Item {
-                memory: Some(card(asked, memory).0),
-                may_write: !held.is_note && asked.caller().may_write(memory),
+                memory: Some(card(context, memory).0),
+                may_write: !held.is_note && context.caller().may_write(memory),
                 ..item(Kind::Secret, &[memory.id.as_str(), &redactions])
             }
             .with_detail(redactions),
@@ -184,9 +184,9 @@ fn secrets(asked: &Asked<'_>, memories: &[Memory]) -> Result<Found> {
     Ok(all_of(Kind::Secret, memories, items.collect()))
 }
 
-fn stale(asked: &Asked<'_>, memories: &[Memory]) -> Result<Found> {
+fn stale(context: &RequestContext<'_>, memories: &[Memory]) -> Result<ReviewCandidates> {
     let places = places(memories);
-    let (sources, caller) = (asked.call().sources(), asked.caller());
+    let (sources, caller) = (context.call().sources(), context.caller());
     let (stale, degraded) = match sources.find_stale(memories) {
         Ok(stale) => (stale, None),
         // Without the rules of a project it is not known which of its files belong to it.
@@ -202,7 +202,7 @@ fn stale(asked: &Asked<'_>, memories: &[Memory]) -> Result<Found> {
             Some((
                 index,
                 Item {
-                    memory: Some(card(asked, memory).0),
+                    memory: Some(card(context, memory).0),
                     state: Some(state),
                     may_write: caller.may_write(memory),
                     ..item(Kind::Stale, &of)
@@ -212,7 +212,7 @@ fn stale(asked: &Asked<'_>, memories: &[Memory]) -> Result<Found> {
         })
         .collect();
     items.sort_by_key(|(index, _)| *index);
-    Ok(Found {
+    Ok(ReviewCandidates {
         degraded,
         ..all_of(Kind::Stale, memories, items)
     })
@@ -220,9 +220,9 @@ fn stale(asked: &Asked<'_>, memories: &[Memory]) -> Result<Found> {
 
 /// Returns texts that give agents orders and are no directives. An agent files texts of strangers in
 /// the name of its user, so texts of the visitor are looked at, too.
-fn orders(asked: &Asked<'_>, memories: &[Memory]) -> Result<Found> {
-    let caller = asked.caller();
-    let trust = asked.call().settings().trust()?;
+fn orders(context: &RequestContext<'_>, memories: &[Memory]) -> Result<ReviewCandidates> {
+    let caller = context.caller();
+    let trust = context.call().settings().trust()?;
     let is_directive = |memory: &Memory| {
         DIRECTIVES.contains(&memory.kind.as_str()) || memory.delivery == Delivery::Bootstrap
     };
@@ -232,9 +232,14 @@ fn orders(asked: &Asked<'_>, memories: &[Memory]) -> Result<Found> {
         }
         let order = find_order(&memory.content)?;
         let order: String = order.chars().take(ORDER_CHARACTERS).collect();
-        let shown = asked.engine().redaction().redact(&order).text.into_owned();
+        let shown = context
+            .engine()
+            .redaction()
+            .redact(&order)
+            .text
+            .into_owned();
         let item = Item {
-            memory: Some(card(asked, memory).0),
+            memory: Some(card(context, memory).0),
             author: trust.stranger(memory),
             may_write: caller.may_write(memory),
             ..item(Kind::Order, &[memory.id.as_str(), &order])
@@ -246,10 +251,10 @@ fn orders(asked: &Asked<'_>, memories: &[Memory]) -> Result<Found> {
 
 /// Returns directives by authors whose directives the visitor does not take: first the ones that
 /// sessions start with, then the types of directives.
-fn directives(asked: &Asked<'_>, offset: usize) -> Result<Found> {
-    let (call, caller) = (asked.call(), asked.caller());
+fn directives(context: &RequestContext<'_>, offset: usize) -> Result<ReviewCandidates> {
+    let (call, caller) = (context.call(), context.caller());
     let trust = call.settings().trust()?;
-    let by_type = last_filed(asked, offset, LOOKED_AT, &DIRECTIVES)?;
+    let by_type = last_filed(context, offset, LOOKED_AT, &DIRECTIVES)?;
     let pinned = match offset {
         0 => call.listings().list(List {
             collections: CollectionFilter::Any,
@@ -271,7 +276,7 @@ fn directives(asked: &Asked<'_>, offset: usize) -> Result<Found> {
         .filter_map(|(index, memory)| {
             let author = trust.stranger(memory)?;
             let item = Item {
-                memory: Some(card(asked, memory).0),
+                memory: Some(card(context, memory).0),
                 author: Some(author),
                 may_trust: memory.writer() != ANONYMOUS,
                 may_write: caller.may_write(memory),
@@ -284,14 +289,14 @@ fn directives(asked: &Asked<'_>, offset: usize) -> Result<Found> {
 
 /// Returns the problems of note files, to whom may see the folder: the person at this machine and
 /// administrators.
-fn notes(asked: &Asked<'_>, offset: usize) -> Result<Option<Found>> {
-    let caller = asked.caller();
+fn notes(context: &RequestContext<'_>, offset: usize) -> Result<Option<ReviewCandidates>> {
+    let caller = context.caller();
     let is_person = caller.principal.subject.as_deref() == Some(LOCAL);
     let may_see = is_person || caller.principal.scopes.allow(Scope::Admin);
     if !may_see || caller.space != Space::default() {
         return Ok(None);
     }
-    let status = match asked.call().notes().status() {
+    let status = match context.call().notes().status() {
         Ok(status) => status,
         // There is no such folder.
         Err(error) if error.code == ErrorCode::Unavailable => return Ok(None),
@@ -311,7 +316,7 @@ fn notes(asked: &Asked<'_>, offset: usize) -> Result<Option<Found>> {
         };
         (index, item.with_detail(path))
     });
-    Ok(Some(Found {
+    Ok(Some(ReviewCandidates {
         kind: Kind::Note,
         items: items.collect(),
         looked_at,
@@ -321,8 +326,8 @@ fn notes(asked: &Asked<'_>, offset: usize) -> Result<Option<Found>> {
 }
 
 /// Returns what was found among a part of the memories.
-fn all_of(kind: Kind, memories: &[Memory], items: Vec<(usize, Item)>) -> Found {
-    Found {
+fn all_of(kind: Kind, memories: &[Memory], items: Vec<(usize, Item)>) -> ReviewCandidates {
+    ReviewCandidates {
         kind,
         items,
         looked_at: memories.len(),

@@ -9,17 +9,17 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::change::{Change, Outcome};
-use crate::keeper::{
-    BackupKept, HostFound, ImportCounts, ImportSaid, ImportWork, Restored, Said, SettingShown,
-    Task, TokenShown,
+use crate::installation::{
+    BackupFile, CommandOutput, HostStatus, ImportCounts, ImportReport, ImportWork, RestoreReport,
+    SettingValue, Task, TokenDetails,
 };
-use crate::request::Asked;
+use crate::request::RequestContext;
 use crate::size::shown_bytes;
 use crate::view::{Tab, view};
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct KeepQuery {
+pub(crate) struct AdminQuery {
     /// Examines the installation, which takes a while.
     #[serde(default)]
     examine: bool,
@@ -27,20 +27,21 @@ pub(crate) struct KeepQuery {
 
 /// The parts of the installation, and their state.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct Keep {
-    pub(crate) hosts: Vec<HostFound>,
+#[schema(as = Keep)]
+pub(crate) struct AdminView {
+    pub(crate) hosts: Vec<HostStatus>,
     pub(crate) place: String,
     /// The known backups, the last one first.
-    pub(crate) backups: Vec<BackupKept>,
-    pub(crate) tokens: Vec<TokenShown>,
-    pub(crate) settings: Vec<SettingShown>,
+    pub(crate) backups: Vec<BackupFile>,
+    pub(crate) tokens: Vec<TokenDetails>,
+    pub(crate) settings: Vec<SettingValue>,
     /// The report of `loci doctor`, if it was requested.
-    pub(crate) examined: Option<Said>,
+    pub(crate) examined: Option<CommandOutput>,
 }
 
-view!(Keep, Tab::Keep, "keep.html");
+view!(AdminView, Tab::Keep, "admin.html");
 
-impl Keep {
+impl AdminView {
     /// Returns the largest size of an upload, as people read it.
     #[expect(
         clippy::unused_self,
@@ -67,19 +68,19 @@ fn require_owner(caller: &Caller) -> Result<()> {
 }
 
 /// Returns what the installation has.
-#[utoipa::path(get, path = "/keep", operation_id = "keep", params(KeepQuery), responses((status = OK, body = Keep, description = "The content of the view")))]
-pub(crate) fn view(asked: &Asked<'_>, query: KeepQuery) -> Result<Keep> {
-    require_owner(asked.caller())?;
-    let keeper = asked.page.keeper();
-    Ok(Keep {
-        hosts: keeper.hosts(),
-        place: keeper.place(),
-        backups: keeper.backups(),
-        tokens: keeper.tokens()?,
-        settings: keeper.settings(),
+#[utoipa::path(get, tag = "keep", path = "/keep", operation_id = "keep", params(AdminQuery), responses((status = OK, body = AdminView, description = "The content of the view")))]
+pub(crate) fn view(context: &RequestContext<'_>, query: AdminQuery) -> Result<AdminView> {
+    require_owner(context.caller())?;
+    let installation = context.page.installation();
+    Ok(AdminView {
+        hosts: installation.hosts(),
+        place: installation.place(),
+        backups: installation.backups(),
+        tokens: installation.tokens()?,
+        settings: installation.settings(),
         examined: query
             .examine
-            .then(|| keeper.run(&Task::Examine))
+            .then(|| installation.run(&Task::Examine))
             .transpose()?,
     })
 }
@@ -96,7 +97,8 @@ pub(crate) fn admit(caller: &Caller) -> Result<()> {
 
 /// A command to run.
 #[derive(Deserialize, ToSchema)]
-pub(crate) struct Errand {
+#[schema(as = Errand)]
+pub(crate) struct TaskRequest {
     /// `connect`, `disconnect`, `check`, `backup`, `make_token` or `revoke_token`.
     task: String,
     /// The name of a host.
@@ -115,19 +117,20 @@ pub(crate) struct Errand {
 
 /// The output of a command.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct Ran {
-    pub(crate) said: Said,
+#[schema(as = Ran)]
+pub(crate) struct TaskOutput {
+    pub(crate) said: CommandOutput,
 }
 
-view!(Ran, Tab::Keep, "ran.html");
+view!(TaskOutput, Tab::Keep, "task_output.html");
 
 /// Runs a command, and shows what it said. The answer is a page and no redirect, since the secret of
 /// a new token is shown once.
-#[utoipa::path(post, path = "/keep/run", operation_id = "keep_run", request_body = Errand, responses((status = OK, body = Ran, description = "The content of the view")))]
-pub(crate) fn run(asked: &Asked<'_>, errand: Errand) -> Result<Ran> {
-    admit(asked.caller())?;
-    let keeper = asked.page.keeper();
-    let task = task(errand, &keeper.hosts())?;
+#[utoipa::path(post, tag = "keep", path = "/keep/run", operation_id = "keep_run", request_body = TaskRequest, responses((status = OK, body = TaskOutput, description = "The content of the view")))]
+pub(crate) fn run(context: &RequestContext<'_>, request: TaskRequest) -> Result<TaskOutput> {
+    admit(context.caller())?;
+    let installation = context.page.installation();
+    let task = task(request, &installation.hosts())?;
     let name = match &task {
         Task::Connect(_) => "connect",
         Task::Disconnect(_) => "disconnect",
@@ -137,10 +140,10 @@ pub(crate) fn run(asked: &Asked<'_>, errand: Errand) -> Result<Ran> {
         Task::MakeToken { .. } => "token_create",
         Task::RevokeToken(_) => "token_revoke",
     };
-    let said = asked.logged((name, "admin:keep", Effect::Write), None, |_| {
-        keeper.run(&task)
+    let said = context.logged((name, "admin:keep", Effect::Write), None, |_| {
+        installation.run(&task)
     })?;
-    Ok(Ran { said })
+    Ok(TaskOutput { said })
 }
 
 /// A file to import, as a form with a file.
@@ -154,27 +157,28 @@ pub(crate) struct UploadForm {
 
 /// What an import of a file would do, or did.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct Importing {
+#[schema(as = Importing)]
+pub(crate) struct ImportPreview {
     /// The name by which the file is imported or discarded; `None` if it is not kept.
     pub(crate) upload: Option<String>,
     /// The counts; `None` if the file cannot be imported at all.
     pub(crate) counts: Option<ImportCounts>,
     /// The words about what is refused, or why the file cannot be imported.
-    pub(crate) said: Said,
+    pub(crate) said: CommandOutput,
 }
 
-view!(Importing, Tab::Keep, "importing.html");
+view!(ImportPreview, Tab::Keep, "import_preview.html");
 
 /// Keeps an uploaded file, and counts what an import of it would do. Nothing is stored yet.
-#[utoipa::path(post, path = "/keep/import", operation_id = "keep_import", request_body(content = UploadForm, content_type = "multipart/form-data"), responses((status = OK, body = Importing, description = "The content of the view")))]
-pub(crate) fn import(asked: &Asked<'_>, upload: String) -> Result<Importing> {
-    let keeper = asked.page.keeper();
-    let tried = asked.logged(
+#[utoipa::path(post, tag = "keep", path = "/keep/import", operation_id = "keep_import", request_body(content = UploadForm, content_type = "multipart/form-data"), responses((status = OK, body = ImportPreview, description = "The content of the view")))]
+pub(crate) fn import(context: &RequestContext<'_>, upload: String) -> Result<ImportPreview> {
+    let installation = context.page.installation();
+    let tried = context.logged(
         ("import_dry_run", "admin:keep", Effect::Write),
         None,
-        |_| keeper.import(&upload, ImportWork::Count),
+        |_| installation.import(&upload, ImportWork::Count),
     )?;
-    Ok(Importing {
+    Ok(ImportPreview {
         upload: tried.counts.as_ref().map(|_| upload),
         counts: tried.counts,
         said: tried.said,
@@ -183,27 +187,32 @@ pub(crate) fn import(asked: &Asked<'_>, upload: String) -> Result<Importing> {
 
 /// A backup to restore.
 #[derive(Deserialize, ToSchema)]
-pub(crate) struct BackupNamed {
+#[schema(as = BackupNamed)]
+pub(crate) struct RestoreRequest {
     /// The name of its file.
     backup: String,
 }
 
-view!(Restored, Tab::Keep, "restored.html");
+view!(RestoreReport, Tab::Keep, "restored.html");
 
 /// Restores a backup into a new folder, so that it is checked and can be looked at. A running
 /// server keeps its store, which a restore would replace.
-#[utoipa::path(post, path = "/keep/restore", operation_id = "keep_restore", request_body = BackupNamed, responses((status = OK, body = Restored, description = "The content of the view")))]
-pub(crate) fn restore(asked: &Asked<'_>, named: BackupNamed) -> Result<Restored> {
-    admit(asked.caller())?;
-    let keeper = asked.page.keeper();
-    asked.logged(("restore", "admin:keep", Effect::Write), None, |_| {
-        keeper.restore(&named.backup)
+#[utoipa::path(post, tag = "keep", path = "/keep/restore", operation_id = "keep_restore", request_body = RestoreRequest, responses((status = OK, body = RestoreReport, description = "The content of the view")))]
+pub(crate) fn restore(
+    context: &RequestContext<'_>,
+    request: RestoreRequest,
+) -> Result<RestoreReport> {
+    admit(context.caller())?;
+    let installation = context.page.installation();
+    context.logged(("restore", "admin:keep", Effect::Write), None, |_| {
+        installation.restore(&request.backup)
     })
 }
 
 /// An uploaded file to import or to discard.
 #[derive(Deserialize, ToSchema)]
-pub(crate) struct Uploaded {
+#[schema(as = Uploaded)]
+pub(crate) struct UploadReference {
     /// The name that the dry run gave it.
     upload: String,
     /// Imports also what was forgotten or wiped here.
@@ -212,20 +221,23 @@ pub(crate) struct Uploaded {
 }
 
 /// Imports an uploaded file, after a dry run, and removes it.
-#[utoipa::path(post, path = "/keep/import/run", operation_id = "keep_import_run", request_body = Uploaded, responses((status = OK, body = Importing, description = "The content of the view")))]
-pub(crate) fn import_run(asked: &Asked<'_>, uploaded: Uploaded) -> Result<Importing> {
-    admit(asked.caller())?;
-    let keeper = asked.page.keeper();
-    let work = if uploaded.again {
+#[utoipa::path(post, tag = "keep", path = "/keep/import/run", operation_id = "keep_import_run", request_body = UploadReference, responses((status = OK, body = ImportPreview, description = "The content of the view")))]
+pub(crate) fn import_run(
+    context: &RequestContext<'_>,
+    reference: UploadReference,
+) -> Result<ImportPreview> {
+    admit(context.caller())?;
+    let installation = context.page.installation();
+    let work = if reference.again {
         ImportWork::ImportForgottenToo
     } else {
         ImportWork::Import
     };
-    let ImportSaid { counts, said } =
-        asked.logged(("import", "admin:keep", Effect::Write), None, |_| {
-            keeper.import(&uploaded.upload, work)
+    let ImportReport { counts, said } =
+        context.logged(("import", "admin:keep", Effect::Write), None, |_| {
+            installation.import(&reference.upload, work)
         })?;
-    Ok(Importing {
+    Ok(ImportPreview {
         upload: None,
         counts,
         said,
@@ -233,10 +245,16 @@ pub(crate) fn import_run(asked: &Asked<'_>, uploaded: Uploaded) -> Result<Import
 }
 
 /// Removes an uploaded file without an import.
-#[utoipa::path(post, path = "/keep/import/discard", operation_id = "keep_import_discard", request_body = Uploaded, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn import_discard(asked: &Asked<'_>, uploaded: Uploaded) -> Result<Change> {
-    admit(asked.caller())?;
-    asked.page.keeper().discard_upload(&uploaded.upload)?;
+#[utoipa::path(post, tag = "keep", path = "/keep/import/discard", operation_id = "keep_import_discard", request_body = UploadReference, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn import_discard(
+    context: &RequestContext<'_>,
+    reference: UploadReference,
+) -> Result<Change> {
+    admit(context.caller())?;
+    context
+        .page
+        .installation()
+        .discard_upload(&reference.upload)?;
     Ok(Change {
         message: "done-upload-discarded",
         changed: 0,
@@ -250,52 +268,52 @@ pub(crate) fn import_discard(asked: &Asked<'_>, uploaded: Uploaded) -> Result<Ch
 pub(crate) const EXPORT_NAME: &str = "loci-export.jsonl";
 
 /// Sends everything that is remembered, of all users and spaces, as JSON lines.
-#[utoipa::path(get, path = "/keep/export", operation_id = "keep_export", responses((status = OK, content_type = "application/octet-stream", description = "The export, as `loci export` writes it")))]
-pub(crate) fn export(asked: &Asked<'_>) -> Result<Box<dyn Read + Send>> {
-    admit(asked.caller())?;
-    let keeper = asked.page.keeper();
-    asked.logged(("export", "admin:keep", Effect::Write), None, |_| {
-        keeper.export()
+#[utoipa::path(get, tag = "keep", path = "/keep/export", operation_id = "keep_export", responses((status = OK, content_type = "application/octet-stream", description = "The export, as `loci export` writes it")))]
+pub(crate) fn export(context: &RequestContext<'_>) -> Result<Box<dyn Read + Send>> {
+    admit(context.caller())?;
+    let installation = context.page.installation();
+    context.logged(("export", "admin:keep", Effect::Write), None, |_| {
+        installation.export()
     })
 }
 
-fn task(errand: Errand, hosts: &[HostFound]) -> Result<Task> {
+fn task(request: TaskRequest, hosts: &[HostStatus]) -> Result<Task> {
     let host = || {
         hosts
             .iter()
-            .find(|host| host.name == errand.host)
+            .find(|host| host.name == request.host)
             .map(|host| host.name)
             .ok_or_else(|| Error::invalid("host", "is not found on this machine"))
     };
-    Ok(match errand.task.as_str() {
+    Ok(match request.task.as_str() {
         "connect" => Task::Connect(host()?),
         "disconnect" => Task::Disconnect(host()?),
         "check" => Task::CheckHost(host()?),
         "backup" => Task::BackUp,
         "make_token" => {
-            loci_engine::check::name("subject", &errand.subject)?;
-            let scopes = errand.scope.iter().map(|scope| {
+            loci_engine::check::name("subject", &request.subject)?;
+            let scopes = request.scope.iter().map(|scope| {
                 Scope::from_name(scope)
                     .map(Scope::name)
                     .ok_or_else(|| Error::invalid("scope", "must be read, write or admin"))
             });
             let scopes: Vec<_> = scopes.collect::<Result<_>>()?;
-            if scopes.is_empty() || errand.subject.starts_with('-') {
+            if scopes.is_empty() || request.subject.starts_with('-') {
                 let problem = "must be there, and the name must not begin with a hyphen";
                 return Err(Error::invalid("scope", problem));
             }
             Task::MakeToken {
-                subject: errand.subject,
+                subject: request.subject,
                 scopes,
             }
         }
         "revoke_token" => {
             let is_id =
                 |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-            if !is_id(&errand.token) {
+            if !is_id(&request.token) {
                 return Err(Error::invalid("token", "must be the id of a token"));
             }
-            Task::RevokeToken(errand.token)
+            Task::RevokeToken(request.token)
         }
         _ => {
             return Err(Error::invalid(
@@ -312,14 +330,15 @@ mod tests {
 
     #[test]
     fn only_what_the_page_offers_is_run() {
-        let errand = |task: &str, host: &str, subject: &str, scope: &[&str], token: &str| Errand {
-            task: task.to_owned(),
-            host: host.to_owned(),
-            subject: subject.to_owned(),
-            scope: scope.iter().map(|scope| (*scope).to_owned()).collect(),
-            token: token.to_owned(),
-        };
-        let hosts = [HostFound {
+        let request =
+            |task: &str, host: &str, subject: &str, scope: &[&str], token: &str| TaskRequest {
+                task: task.to_owned(),
+                host: host.to_owned(),
+                subject: subject.to_owned(),
+                scope: scope.iter().map(|scope| (*scope).to_owned()).collect(),
+                token: token.to_owned(),
+            };
+        let hosts = [HostStatus {
             name: "codex",
             title: "Codex",
             dialect: None,
@@ -333,25 +352,25 @@ mod tests {
         };
         let rows = [
             (
-                errand("connect", "codex", "", &[], ""),
+                request("connect", "codex", "", &[], ""),
                 Some(Task::Connect("codex")),
             ),
-            (errand("connect", "--undo", "", &[], ""), None),
-            (errand("backup", "", "", &[], ""), Some(Task::BackUp)),
-            (errand("make_token", "", "ann", &["read"], ""), Some(made)),
-            (errand("make_token", "", "ann", &[], ""), None),
-            (errand("make_token", "", "-ann", &["read"], ""), None),
-            (errand("make_token", "", "ann", &["root"], ""), None),
+            (request("connect", "--undo", "", &[], ""), None),
+            (request("backup", "", "", &[], ""), Some(Task::BackUp)),
+            (request("make_token", "", "ann", &["read"], ""), Some(made)),
+            (request("make_token", "", "ann", &[], ""), None),
+            (request("make_token", "", "-ann", &["read"], ""), None),
+            (request("make_token", "", "ann", &["root"], ""), None),
             (
-                errand("revoke_token", "", "", &[], "abc123"),
+                request("revoke_token", "", "", &[], "abc123"),
                 Some(Task::RevokeToken("abc123".to_owned())),
             ),
-            (errand("revoke_token", "", "", &[], "--help"), None),
-            (errand("restore", "", "", &[], ""), None),
+            (request("revoke_token", "", "", &[], "--help"), None),
+            (request("restore", "", "", &[], ""), None),
         ];
-        for (errand, expected) in rows {
-            let name = errand.task.clone();
-            assert_eq!(task(errand, &hosts).ok(), expected, "{name}");
+        for (request, expected) in rows {
+            let name = request.task.clone();
+            assert_eq!(task(request, &hosts).ok(), expected, "{name}");
         }
     }
 }

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::card::{CHARACTERS_READ, Card, read_back, stored};
-use crate::keeper::{BackupKept, ClientSeen};
-use crate::moment::Moment;
-use crate::request::{Asked, CLIENT};
+use crate::installation::{BackupFile, ClientActivity};
+use crate::request::{CLIENT, RequestContext};
 use crate::size::shown_bytes;
+use crate::utc_timestamp::UtcTimestamp;
 use crate::view::{Tab, view};
 
 /// The setting of a caller with the time of the last look.
@@ -26,27 +26,28 @@ const COUNTED_AT_ONCE: usize = 50;
 const SAME_LOOK_SECONDS: i64 = 300;
 
 #[derive(Deserialize)]
-pub(crate) struct NowQuery {}
+pub(crate) struct ActivityQuery {}
 
 /// The last events, and the state of the installation.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct Now {
+#[schema(as = Now)]
+pub(crate) struct ActivityView {
     /// The time of the last look; `None` on the first one.
-    pub(crate) since: Option<Moment>,
+    pub(crate) since: Option<UtcTimestamp>,
     /// How many memories were filed since then; 1000 stands for more, too.
     pub(crate) filed_count: u64,
     /// The last memories that were filed.
     pub(crate) filed: Vec<Card>,
     /// The last calls of agents.
     pub(crate) calls: Vec<Call>,
-    pub(crate) clients: Vec<ClientSeen>,
+    pub(crate) clients: Vec<ClientActivity>,
     pub(crate) health: Health,
 }
 
 /// A call of an agent.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Call {
-    pub(crate) at: Moment,
+    pub(crate) at: UtcTimestamp,
     pub(crate) user: Option<String>,
     /// The program that called.
     pub(crate) client: Option<String>,
@@ -66,7 +67,7 @@ pub(crate) struct Call {
 impl Call {
     pub(crate) fn of(entry: AuditEntry) -> Self {
         Call {
-            at: Moment(entry.at),
+            at: UtcTimestamp(entry.at),
             user: entry.user,
             client: entry.client,
             session: entry.session,
@@ -94,7 +95,7 @@ pub(crate) struct Health {
     pub(crate) search: &'static str,
     /// Why searches by meaning fail, if they do.
     pub(crate) model_problem: Option<String>,
-    pub(crate) backup: Option<BackupKept>,
+    pub(crate) backup: Option<BackupFile>,
 }
 
 impl Health {
@@ -103,12 +104,12 @@ impl Health {
     }
 }
 
-view!(Now, Tab::Now, "now.html");
+view!(ActivityView, Tab::Now, "activity.html");
 
 /// Returns the entries of the audit log that a caller may see, the last ones first: its own, or all
 /// in its space for an administrator.
 pub(crate) fn entries(
-    asked: &Asked<'_>,
+    context: &RequestContext<'_>,
     limit: usize,
     record: Option<&str>,
 ) -> Result<Vec<AuditEntry>> {
@@ -117,14 +118,17 @@ pub(crate) fn entries(
         limit,
         ..AuditQuery::default()
     };
-    let entries = numbered(asked, query)?;
+    let entries = numbered(context, query)?;
     Ok(entries.into_iter().map(|(_, entry)| entry).collect())
 }
 
 /// Returns the same with their numbers, for any query.
-pub(crate) fn numbered(asked: &Asked<'_>, query: AuditQuery) -> Result<Vec<(u64, AuditEntry)>> {
-    let caller = asked.caller();
-    let mut entries = asked.engine().audit().entries(&AuditQuery {
+pub(crate) fn numbered(
+    context: &RequestContext<'_>,
+    query: AuditQuery,
+) -> Result<Vec<(u64, AuditEntry)>> {
+    let caller = context.caller();
+    let mut entries = context.engine().audit().entries(&AuditQuery {
         space: caller.space.clone(),
         user: (!is_admin(caller))
             .then(|| caller.principal.subject.clone())
@@ -141,66 +145,66 @@ fn is_admin(caller: &Caller) -> bool {
 }
 
 /// Returns what happened since the last look, and how the installation is.
-#[utoipa::path(get, path = "/now", operation_id = "now", responses((status = OK, body = Now, description = "The content of the view")))]
-pub(crate) fn view(asked: &Asked<'_>, _: NowQuery) -> Result<Now> {
-    let (call, caller) = (asked.call(), asked.caller());
-    let since = look(asked)?;
+#[utoipa::path(get, tag = "now", path = "/now", operation_id = "now", responses((status = OK, body = ActivityView, description = "The content of the view")))]
+pub(crate) fn view(context: &RequestContext<'_>, _: ActivityQuery) -> Result<ActivityView> {
+    let (call, caller) = (context.call(), context.caller());
+    let since = record_visit(context)?;
     let listings = call.listings();
-    let filed = last_filed(asked, 0, SHOWN)?;
+    let filed = last_filed(context, 0, SHOWN)?;
     let filed_count = match since {
-        Some(since) => filed_since(asked, since)?,
+        Some(since) => filed_since(context, since)?,
         None => 0,
     };
-    let calls = entries(asked, READ, None)?
+    let calls = entries(context, READ, None)?
         .into_iter()
         .filter(|entry| entry.client.as_deref() != Some(CLIENT))
         .take(SHOWN)
         .map(Call::of)
         .collect();
-    let models = asked.engine().models();
-    Ok(Now {
-        since: since.map(Moment),
+    let models = context.engine().models();
+    Ok(ActivityView {
+        since: since.map(UtcTimestamp),
         filed_count,
         filed: filed
             .iter()
             .map(|memory| Card::of(caller, memory))
             .collect(),
         calls,
-        clients: asked.page.keeper().clients(),
+        clients: context.page.installation().clients(),
         health: Health {
-            place: asked.page.keeper().place(),
+            place: context.page.installation().place(),
             memories: listings.count()?,
-            disk_bytes: asked.engine().disk_bytes()?,
+            disk_bytes: context.engine().disk_bytes()?,
             waiting: models.pending_embeddings()?,
             search: match models.search_mode() {
                 SearchMode::Hybrid => "hybrid",
                 SearchMode::Vector => "vector",
                 SearchMode::Words => "words",
             },
-            model_problem: asked.page.model_problem(),
-            backup: asked.page.keeper().backups().into_iter().next(),
+            model_problem: context.page.model_problem(),
+            backup: context.page.installation().backups().into_iter().next(),
         },
     })
 }
 
 /// Returns memories by their filing, the last one first.
-fn last_filed(asked: &Asked<'_>, offset: usize, limit: usize) -> Result<Vec<Memory>> {
+fn last_filed(context: &RequestContext<'_>, offset: usize, limit: usize) -> Result<Vec<Memory>> {
     let browse = Browse {
         offset,
         limit,
         characters_max: Some(CHARACTERS_READ),
         ..Browse::default()
     };
-    let listings = asked.call().listings();
+    let listings = context.call().listings();
     listings.list_by_insertion(&browse)
 }
 
 /// Counts the memories that were filed since a time, at most [`COUNTED_MAX`]. It looks at the last
 /// ones alone, since a store finds memories by their time in no other way than by a scan.
-fn filed_since(asked: &Asked<'_>, since: Timestamp) -> Result<u64> {
+fn filed_since(context: &RequestContext<'_>, since: Timestamp) -> Result<u64> {
     let mut count = 0;
     while count < COUNTED_MAX {
-        let page = last_filed(asked, count, COUNTED_AT_ONCE)?;
+        let page = last_filed(context, count, COUNTED_AT_ONCE)?;
         let new = page.iter().take_while(|memory| memory.created_at > since);
         let new = new.count();
         count += new;
@@ -212,9 +216,9 @@ fn filed_since(asked: &Asked<'_>, since: Timestamp) -> Result<u64> {
 }
 
 /// Returns the time of the last look, and keeps the time of this one. Looks within minutes are one.
-fn look(asked: &Asked<'_>) -> Result<Option<Timestamp>> {
-    let (settings, caller) = (asked.call().settings(), asked.caller());
-    let now = asked.engine().now();
+fn record_visit(context: &RequestContext<'_>) -> Result<Option<Timestamp>> {
+    let (settings, caller) = (context.call().settings(), context.caller());
+    let now = context.engine().now();
     let kept = settings.get(SEEN)?.unwrap_or_default();
     let mut times = kept.split(' ').map(read_back);
     let (last, before) = (times.next().flatten(), times.next().flatten());

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::{period, time_path};
 use crate::change::{Change, Outcome};
-use crate::request::Asked;
+use crate::request::RequestContext;
 
 /// The operation that the audit log has for changes of facts.
 const OPERATION: &str = "graph:write";
@@ -29,8 +29,8 @@ pub(crate) struct Add {
 }
 
 /// Adds a fact.
-#[utoipa::path(post, path = "/time/add", operation_id = "time_add", request_body = Add, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn add(asked: &Asked<'_>, add: Add) -> Result<Change> {
+#[utoipa::path(post, tag = "time::change", path = "/time/add", operation_id = "time_add", request_body = Add, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn add(context: &RequestContext<'_>, add: Add) -> Result<Change> {
     let entity = add.entity.as_deref().unwrap_or(&add.subject);
     let next = time_path(entity, add.as_of.as_deref());
     let request = NewFact {
@@ -41,7 +41,7 @@ pub(crate) fn add(asked: &Asked<'_>, add: Add) -> Result<Change> {
         object: add.object,
         source: add.source,
     };
-    let added = asked.logged(("add_fact", OPERATION, Effect::Write), None, |call| {
+    let added = context.logged(("add_fact", OPERATION, Effect::Write), None, |call| {
         call.graph().add_fact(request)
     })?;
     Ok(match added {
@@ -74,12 +74,12 @@ pub(crate) struct End {
 }
 
 /// Ends a fact.
-#[utoipa::path(post, path = "/time/end", operation_id = "time_end", request_body = End, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn end(asked: &Asked<'_>, end: End) -> Result<Change> {
+#[utoipa::path(post, tag = "time::change", path = "/time/end", operation_id = "time_end", request_body = End, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn end(context: &RequestContext<'_>, end: End) -> Result<Change> {
     let ended = period("ended", &end.ended)?;
     let entity = end.entity.as_deref().unwrap_or(&end.subject);
     let next = time_path(entity, end.as_of.as_deref());
-    let (before, after) = asked.logged(("end_fact", OPERATION, Effect::Write), None, |call| {
+    let (before, after) = context.logged(("end_fact", OPERATION, Effect::Write), None, |call| {
         let triple = [&*end.subject, &*end.predicate, &*end.object];
         let before = call.graph().fact(triple, &end.id)?;
         let after = call.graph().end_fact(&before, ended)?;
@@ -108,14 +108,14 @@ pub(crate) struct Correct {
 }
 
 /// Replaces a wrong fact by a right one.
-#[utoipa::path(post, path = "/time/correct", operation_id = "time_correct", request_body = Correct, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn correct(asked: &Asked<'_>, correct: Correct) -> Result<Change> {
+#[utoipa::path(post, tag = "time::change", path = "/time/correct", operation_id = "time_correct", request_body = Correct, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn correct(context: &RequestContext<'_>, correct: Correct) -> Result<Change> {
     let next = time_path(
         correct.entity.as_deref().unwrap_or(&correct.right_subject),
         correct.as_of.as_deref(),
     );
     let (before, after) =
-        asked.logged(("correct_fact", OPERATION, Effect::Write), None, |call| {
+        context.logged(("correct_fact", OPERATION, Effect::Write), None, |call| {
             let triple = [&*correct.subject, &*correct.predicate, &*correct.object];
             let before = call.graph().fact(triple, &correct.id)?;
             let right = NewFact {

@@ -7,7 +7,7 @@
 use loci_core::Timestamp;
 
 use super::Lane;
-use crate::moment::Moment;
+use crate::utc_timestamp::UtcTimestamp;
 
 const MICROSECONDS_PER_DAY: i64 = 86_400_000_000;
 /// The width of the drawing; the unit of all lengths.
@@ -46,7 +46,7 @@ pub(crate) struct Lanes {
     pub(crate) height: f64,
     pub(crate) ticks: Vec<Tick>,
     /// The bars of each lane, in the order of the view.
-    pub(crate) drawn: Vec<DrawnLane>,
+    pub(crate) drawn: Vec<LaneDrawing>,
     /// The places of the first day and of the end of the last one, between which a script places
     /// the others.
     pub(crate) ends: [f64; 2],
@@ -63,7 +63,7 @@ pub(crate) struct Tick {
 
 /// A lane as it is drawn.
 #[derive(Debug)]
-pub(crate) struct DrawnLane {
+pub(crate) struct LaneDrawing {
     /// The base line of its name.
     pub(crate) name_y: f64,
     /// The line above it.
@@ -131,7 +131,7 @@ impl Lanes {
                 let top = y;
                 let (bars, rows) = bars(lane, &scale, top + NAME);
                 y = top + NAME + rows as f64 * ROW + 6.0;
-                DrawnLane {
+                LaneDrawing {
                     top,
                     name_y: top + 18.0,
                     bars,
@@ -209,7 +209,7 @@ fn ticks(scale: &Scale) -> Vec<Tick> {
             let moment = day.saturating_mul(MICROSECONDS_PER_DAY);
             Tick {
                 x: scale.x(day),
-                day: Moment(Timestamp::from_microseconds(moment)).day(),
+                day: UtcTimestamp(Timestamp::from_microseconds(moment)).day(),
                 anchor: match number {
                     0 => "start",
                     number if number == TICKS - 1 => "end",
@@ -235,11 +235,11 @@ fn rounded(number: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::FactShown;
+    use super::super::FactRow;
     use super::*;
 
-    fn fact(number: usize, days: [Option<i64>; 2]) -> FactShown {
-        FactShown {
+    fn fact(number: usize, days: [Option<i64>; 2]) -> FactRow {
+        FactRow {
             id: number.to_string(),
             subject: "Max".to_owned(),
             predicate: "is in".to_owned(),

@@ -10,10 +10,10 @@ use utoipa::ToSchema;
 
 /// A timestamp that is shown in UTC: as RFC 3339 in JSON, to the minute in HTML.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ToSchema)]
-#[schema(value_type = String, format = DateTime)]
-pub struct Moment(pub Timestamp);
+#[schema(as = Moment, value_type = String, format = DateTime)]
+pub struct UtcTimestamp(pub Timestamp);
 
-impl Moment {
+impl UtcTimestamp {
     /// Returns it as RFC 3339, in UTC.
     pub fn rfc3339(self) -> String {
         self.instant().map_or_else(
@@ -67,13 +67,13 @@ impl Moment {
     }
 }
 
-impl fmt::Display for Moment {
+impl fmt::Display for UtcTimestamp {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.short())
     }
 }
 
-impl Serialize for Moment {
+impl Serialize for UtcTimestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.rfc3339())
     }
@@ -97,14 +97,14 @@ mod tests {
             ("", false, None),
         ];
         for (text, is_end, expected) in rows {
-            let read = Moment::parse("from", text, is_end).ok();
+            let read = UtcTimestamp::parse("from", text, is_end).ok();
             assert_eq!(read, expected.map(Timestamp::from_microseconds), "{text:?}");
         }
     }
 
     #[test]
     fn a_moment_is_shown_to_the_minute_and_told_to_the_microsecond() {
-        let moment = Moment(Timestamp::from_microseconds(1_767_225_661_000_002));
+        let moment = UtcTimestamp(Timestamp::from_microseconds(1_767_225_661_000_002));
         assert_eq!(moment.short(), "2026-01-01 00:01 UTC");
         assert_eq!(moment.rfc3339(), "2026-01-01T00:01:01.000002Z");
         assert_eq!(moment.day(), "2026-01-01");

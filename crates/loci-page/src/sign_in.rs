@@ -20,8 +20,8 @@ use crate::form::Form;
 use crate::guard::{BaseUrl, is_from_here};
 use crate::page::Page;
 use crate::request::{
-    ask_provider, cookie, cookie_name, cookie_secret, cookie_value, failure, granted, headers_of,
-    language_of, read, secure_attribute, see_other, session_of, with_cookie,
+    ask_provider, cookie, cookie_name, cookie_secret, cookie_value, credential_of, failure,
+    headers_of, language_of, read_body, secure_attribute, see_other, session_of, with_cookie,
 };
 use crate::session::{Credential, is_same, new_secret};
 use crate::text::{Language, Value};
@@ -37,8 +37,8 @@ const ATTEMPT_SECONDS: u64 = 600;
 /// Returns the routes on which sessions start and end.
 pub(crate) fn routes() -> Router<Arc<Page>> {
     Router::new()
-        .route("/enter", get(enter))
-        .route("/sign-in", get(form).post(sign_in))
+        .route("/enter", get(sign_in_with_code))
+        .route("/sign-in", get(sign_in_form).post(sign_in))
         .route(PROVIDER_PATH, get(sign_in_at_provider))
         .route(RETURN_PATH, get(signed_in))
         .route("/sign-out", post(sign_out))
@@ -46,7 +46,7 @@ pub(crate) fn routes() -> Router<Arc<Page>> {
 }
 
 #[derive(Deserialize)]
-struct Entrance {
+struct SignInForm {
     #[serde(default)]
     code: String,
     #[serde(default)]
@@ -57,7 +57,7 @@ struct Entrance {
 
 #[derive(Template)]
 #[template(path = "sign_in.html")]
-struct SignIn<'a> {
+struct SignInPage<'a> {
     ui: &'a Ui,
     next: &'a str,
     problem: Option<&'a str>,
@@ -74,7 +74,7 @@ struct Provider {
 
 #[derive(Template)]
 #[template(path = "signed_in.html")]
-struct SignedIn<'a> {
+struct SignedInPage<'a> {
     ui: &'a Ui,
     next: &'a str,
 }
@@ -82,11 +82,11 @@ struct SignedIn<'a> {
 fn sign_in_page(page: &Page, headers: &HeaderMap, next: &str, problem: Option<&str>) -> Response {
     let ui = Ui::of_stranger(language_of(headers));
     let next = own_path(next, "/");
-    let provider = page.gate().provider().map(|provider| Provider {
+    let provider = page.authenticator().provider().map(|provider| Provider {
         name: host_of(provider.issuer()),
         path: format!("{PROVIDER_PATH}?next={}", encoded(next)),
     });
-    let page = SignIn {
+    let page = SignInPage {
         ui: &ui,
         next,
         problem,
@@ -116,9 +116,9 @@ fn host_of(url: &str) -> String {
     host.map_or_else(|| url.to_owned(), |host| host.to_string())
 }
 
-fn query_of(request: &Request) -> Entrance {
+fn query_of(request: &Request) -> SignInForm {
     let query = request.uri().query().unwrap_or_default();
-    serde_html_form::from_str(query).unwrap_or(Entrance {
+    serde_html_form::from_str(query).unwrap_or(SignInForm {
         code: String::new(),
         token: String::new(),
         next: String::new(),
@@ -126,32 +126,36 @@ fn query_of(request: &Request) -> Entrance {
 }
 
 /// Starts a session with a code.
-async fn enter(
+async fn sign_in_with_code(
     State(page): State<Arc<Page>>,
     Extension(BaseUrl(base_url)): Extension<BaseUrl>,
     request: Request,
 ) -> Response {
-    let entrance = query_of(&request);
-    let begun = page.sessions().redeem(&entrance.code);
+    let sign_in = query_of(&request);
+    let begun = page.sessions().redeem(&sign_in.code);
     let begun =
         begun.and_then(|secret| secret.map(|secret| cookie(&base_url, &secret)).transpose());
     match begun {
         Ok(None) => {
             let ui = Ui::of_stranger(language_of(request.headers()));
             let problem = ui.t("sign-in-code-used");
-            sign_in_page(&page, request.headers(), &entrance.next, Some(&problem))
+            sign_in_page(&page, request.headers(), &sign_in.next, Some(&problem))
         }
-        Ok(Some(cookie)) => with_cookie(see_other(own_path(&entrance.next, "/")), Some(cookie)),
+        Ok(Some(cookie)) => with_cookie(see_other(own_path(&sign_in.next, "/")), Some(cookie)),
         Err(error) => failure(&error, Form::Html, language_of(request.headers())),
     }
 }
 
-fn begin(page: &Page, base_url: &str, credential: impl Into<Credential>) -> Result<HeaderValue> {
+fn session_cookie(
+    page: &Page,
+    base_url: &str,
+    credential: impl Into<Credential>,
+) -> Result<HeaderValue> {
     let (secret, _) = page.sessions().begin(credential)?;
     cookie(base_url, &secret)
 }
 
-async fn form(State(page): State<Arc<Page>>, request: Request) -> Response {
+async fn sign_in_form(State(page): State<Arc<Page>>, request: Request) -> Response {
     sign_in_page(&page, request.headers(), &query_of(&request).next, None)
 }
 
@@ -173,35 +177,35 @@ async fn sign_in(
             language,
         );
     }
-    let body = match read(body).await {
+    let body = match read_body(body).await {
         Ok(body) => body,
         Err(error) => return failure(&error, Form::Html, language),
     };
-    let entrance: Entrance = match serde_html_form::from_bytes(&body) {
-        Ok(entrance) => entrance,
+    let sign_in: SignInForm = match serde_html_form::from_bytes(&body) {
+        Ok(sign_in) => sign_in,
         Err(error) => {
             let error = Error::invalid("token", error.to_string());
             return failure(&error, Form::Html, language);
         }
     };
-    let problem = match try_token(&page, &base_url, entrance.token.trim()).await {
-        Ok(cookie) => return with_cookie(see_other(own_path(&entrance.next, "/")), Some(cookie)),
+    let problem = match try_token(&page, &base_url, sign_in.token.trim()).await {
+        Ok(cookie) => return with_cookie(see_other(own_path(&sign_in.next, "/")), Some(cookie)),
         Err(error) => error.message,
     };
-    sign_in_page(&page, &headers, &entrance.next, Some(&problem))
+    sign_in_page(&page, &headers, &sign_in.next, Some(&problem))
 }
 
 async fn try_token(page: &Page, base_url: &str, token: &str) -> Result<HeaderValue> {
     let credential = Credential::bearer(token);
     let invalid = || Error::invalid("token", "has characters that no token has");
-    enter_with(page, base_url, credential.ok_or_else(invalid)?).await
+    start_session(page, base_url, credential.ok_or_else(invalid)?).await
 }
 
 /// Starts a session if a token is valid, and returns its cookie.
-async fn enter_with(page: &Page, base_url: &str, credential: Credential) -> Result<HeaderValue> {
+async fn start_session(page: &Page, base_url: &str, credential: Credential) -> Result<HeaderValue> {
     let headers = headers_of(&credential);
-    page.gate().caller(&headers, base_url, "/").await?;
-    begin(page, base_url, credential)
+    page.authenticator().caller(&headers, base_url, "/").await?;
+    session_cookie(page, base_url, credential)
 }
 
 /// Returns the cookie that holds an attempt to sign in at the provider. It comes back with the
@@ -237,7 +241,7 @@ async fn sign_in_at_provider(
 ) -> Response {
     let next = query_of(&request).next;
     let begun = async {
-        let provider = page.gate().provider().ok_or_else(no_provider)?;
+        let provider = page.authenticator().provider().ok_or_else(no_provider)?;
         let (state, verifier) = (new_secret()?, new_secret()?);
         let value = format!("{state}:{verifier}:{}", encoded(own_path(&next, "/")));
         let cookie = attempt_cookie(&base_url, &value, ATTEMPT_SECONDS)?;
@@ -283,7 +287,7 @@ async fn signed_in(
         Ok(cookie) => {
             let ui = Ui::of_stranger(language);
             let next = own_path(&next, "/");
-            let page = SignedIn { ui: &ui, next };
+            let page = SignedInPage { ui: &ui, next };
             with_cookie(rendered(StatusCode::OK, &page, language), Some(cookie))
         }
         Err(error) => sign_in_page(&page, headers, &next, Some(&error.message)),
@@ -300,7 +304,7 @@ async fn redeem(
     language: Language,
 ) -> Result<HeaderValue> {
     let refused = |name| Error::new(ErrorCode::Unauthorized, language.message(name, &[]));
-    let provider = page.gate().provider().ok_or_else(no_provider)?;
+    let provider = page.authenticator().provider().ok_or_else(no_provider)?;
     // A page of another origin could otherwise sign a visitor in as another user.
     let (state, verifier) = secrets
         .split_once(':')
@@ -316,8 +320,8 @@ async fn redeem(
     let code = reply.code.ok_or_else(|| refused("sign-in-refused"))?;
     let attempt = attempt(base_url, state, verifier);
     let grant = ask_provider(page, move || provider.redeem(&attempt, &code)).await?;
-    let entered = enter_with(page, base_url, granted(grant)?).await;
-    entered.map_err(|error| match error.code {
+    let started = start_session(page, base_url, credential_of(grant)?).await;
+    started.map_err(|error| match error.code {
         ErrorCode::Unauthorized => {
             let why = ("value", Value::Text(error.message));
             Error::new(
@@ -336,7 +340,7 @@ async fn sign_out(
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    let sent = read(body).await.unwrap_or_default();
+    let sent = read_body(body).await.unwrap_or_default();
     let pairs: Vec<(String, String)> = serde_html_form::from_bytes(&sent).unwrap_or_default();
     let csrf = pairs.iter().find(|(name, _)| name == "csrf");
     let is_own = session_of(&page, &parts.headers, &base_url)
@@ -365,16 +369,16 @@ async fn make_code(
     let made = async {
         // A browser sends no such header by itself, so no page of another origin can ask.
         let credential = headers.get(AUTHORIZATION).cloned();
-        if credential.is_none() && !page.gate().is_open() {
+        if credential.is_none() && !page.authenticator().is_open() {
             return Err(Error::new(
                 ErrorCode::Unauthorized,
                 "send a token as `Authorization: Bearer TOKEN`",
             ));
         }
-        page.gate()
+        page.authenticator()
             .caller(&headers, &base_url, "/api/v1/codes")
             .await?;
-        page.entrance_path(credential)
+        page.sign_in_path(credential)
     };
     match made.await {
         Ok(path) => Json(json!({ "path": path })).into_response(),

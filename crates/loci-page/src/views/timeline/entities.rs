@@ -6,7 +6,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::time_path;
 use crate::encoding::encoded;
-use crate::request::Asked;
+use crate::request::RequestContext;
 use crate::view::{Tab, view};
 
 /// The entities of one page.
@@ -29,7 +29,7 @@ pub(crate) struct EntityList {
     pub(crate) text: String,
     /// The number of all entities whose names have the text.
     pub(crate) total: usize,
-    pub(crate) entities: Vec<EntityShown>,
+    pub(crate) entities: Vec<EntityRow>,
     pub(crate) offset: usize,
     /// The offset of the next ones, if there are more.
     pub(crate) next_offset: Option<usize>,
@@ -41,7 +41,8 @@ pub(crate) struct EntityList {
 
 /// An entity in the list.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct EntityShown {
+#[schema(as = EntityShown)]
+pub(crate) struct EntityRow {
     pub(crate) name: String,
     /// The facts about it that hold now.
     pub(crate) current: u64,
@@ -52,13 +53,13 @@ pub(crate) struct EntityShown {
 view!(EntityList, Tab::Time, "entities.html");
 
 /// Lists the entities with the numbers of their facts.
-#[utoipa::path(get, path = "/time/entities", operation_id = "time_entities", params(EntitiesQuery), responses((status = OK, body = EntityList, description = "The content of the view")))]
-pub(crate) fn entities(asked: &Asked<'_>, query: EntitiesQuery) -> Result<EntityList> {
-    let graph = asked.call().graph();
+#[utoipa::path(get, tag = "time::entities", path = "/time/entities", operation_id = "time_entities", params(EntitiesQuery), responses((status = OK, body = EntityList, description = "The content of the view")))]
+pub(crate) fn entities(context: &RequestContext<'_>, query: EntitiesQuery) -> Result<EntityList> {
+    let graph = context.call().graph();
     let found = graph.entities(query.text.trim())?;
     let total = found.entities.len();
     let next = query.offset.saturating_add(SHOWN);
-    let shown = |entity: loci_engine::Entity| EntityShown {
+    let shown = |entity: loci_engine::Entity| EntityRow {
         name: entity.name,
         current: entity.current,
         past: entity.past,
@@ -75,7 +76,7 @@ pub(crate) fn entities(asked: &Asked<'_>, query: EntitiesQuery) -> Result<Entity
     })
 }
 
-impl EntityShown {
+impl EntityRow {
     pub(crate) fn path(&self) -> String {
         time_path(&self.name, None)
     }

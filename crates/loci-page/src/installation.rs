@@ -7,12 +7,13 @@ use loci_core::{Result, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::moment::Moment;
 use crate::size::shown_bytes;
+use crate::utc_timestamp::UtcTimestamp;
 
 /// A client that called a tool on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct ClientSeen {
+#[schema(as = ClientSeen)]
+pub struct ClientActivity {
     /// The name that it gave itself, if it gave one.
     pub client: Option<String>,
     /// The dialect that it called.
@@ -20,23 +21,25 @@ pub struct ClientSeen {
     /// The transport that it called over.
     pub transport: String,
     /// The time of its last recorded call.
-    pub called_at: Moment,
+    pub called_at: UtcTimestamp,
 }
 
 /// A backup that the installation made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct BackupKept {
+#[schema(as = BackupKept)]
+pub struct BackupFile {
     /// The name of the file.
     pub name: String,
     /// The time at which it was made.
-    pub made_at: Moment,
+    pub made_at: UtcTimestamp,
     /// Its bytes.
     pub bytes: u64,
 }
 
 /// A host on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct HostFound {
+#[schema(as = HostFound)]
+pub struct HostStatus {
     /// The name by which commands know it.
     pub name: &'static str,
     /// The name that people know.
@@ -48,12 +51,13 @@ pub struct HostFound {
     /// True if its hooks call loci.
     pub has_hooks: bool,
     /// The time of its last recorded call.
-    pub called_at: Option<Moment>,
+    pub called_at: Option<UtcTimestamp>,
 }
 
 /// A setting with its value, without secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct SettingShown {
+#[schema(as = SettingShown)]
+pub struct SettingValue {
     /// Its name.
     pub key: &'static str,
     /// Its value, if it has one.
@@ -64,7 +68,8 @@ pub struct SettingShown {
 
 /// A token, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct TokenShown {
+#[schema(as = TokenShown)]
+pub struct TokenDetails {
     /// Its public id.
     pub id: String,
     /// Whom it lets in.
@@ -74,9 +79,9 @@ pub struct TokenShown {
     /// Its scopes.
     pub scopes: Vec<&'static str>,
     /// The time at which it was made.
-    pub created_at: Moment,
+    pub created_at: UtcTimestamp,
     /// The time at which it expires.
-    pub expires_at: Option<Moment>,
+    pub expires_at: Option<UtcTimestamp>,
     /// True if it was revoked or has expired.
     pub is_over: bool,
 }
@@ -107,7 +112,8 @@ pub enum Task {
 
 /// The output of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Said {
+#[schema(as = Said)]
+pub struct CommandOutput {
     /// True if it did all that it was asked for.
     pub succeeded: bool,
     /// Its words.
@@ -151,18 +157,20 @@ pub struct ImportCounts {
 
 /// The outcome of an import, or of a dry run of one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct ImportSaid {
+#[schema(as = ImportSaid)]
+pub struct ImportReport {
     /// The counts; `None` if the file cannot be imported at all.
     pub counts: Option<ImportCounts>,
     /// The words about what is refused, or why the file cannot be imported.
-    pub said: Said,
+    pub said: CommandOutput,
 }
 
 /// A backup that was restored into a new folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Restored {
+#[schema(as = Restored)]
+pub struct RestoreReport {
     /// The words of the command, which say why if it failed.
-    pub said: Said,
+    pub said: CommandOutput,
     /// The folder; `None` if it failed.
     pub folder: Option<String>,
     /// The command that serves the folder beside this server; `None` if it failed.
@@ -174,24 +182,24 @@ pub struct Restored {
 }
 
 /// Tells what an installation keeps outside of its store.
-pub trait Keeper: Send + Sync {
+pub trait Installation: Send + Sync {
     /// Returns the hosts that are found on this machine.
-    fn hosts(&self) -> Vec<HostFound>;
+    fn hosts(&self) -> Vec<HostStatus>;
 
     /// Returns the settings in effect.
-    fn settings(&self) -> Vec<SettingShown>;
+    fn settings(&self) -> Vec<SettingValue>;
 
     /// Returns the tokens of the store, oldest first.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    fn tokens(&self) -> Result<Vec<TokenShown>>;
+    fn tokens(&self) -> Result<Vec<TokenDetails>>;
 
     /// Runs a command of loci to its end.
     ///
     /// # Errors
     /// `unavailable` if it cannot be started.
-    fn run(&self, task: &Task) -> Result<Said>;
+    fn run(&self, task: &Task) -> Result<CommandOutput>;
 
     /// Makes a file for an upload of about this many bytes, and removes those of earlier uploads.
     ///
@@ -212,7 +220,7 @@ pub trait Keeper: Send + Sync {
     /// # Errors
     /// `invalid_argument` for another name than that of an upload; `not_found` if its file was
     /// removed; `unavailable` if the command cannot be started.
-    fn import(&self, name: &str, work: ImportWork) -> Result<ImportSaid>;
+    fn import(&self, name: &str, work: ImportWork) -> Result<ImportReport>;
 
     /// Starts an export of the whole store, and returns its bytes. Reading fails if the export
     /// does, so that nothing that is cut off looks whole.
@@ -222,13 +230,13 @@ pub trait Keeper: Send + Sync {
     fn export(&self) -> Result<Box<dyn Read + Send>>;
 
     /// Returns the clients that called tools on this machine, the last one first.
-    fn clients(&self) -> Vec<ClientSeen>;
+    fn clients(&self) -> Vec<ClientActivity>;
 
     /// Returns the place of the store, as a person would write it, without a password.
     fn place(&self) -> String;
 
     /// Returns the known backups, the last one first.
-    fn backups(&self) -> Vec<BackupKept>;
+    fn backups(&self) -> Vec<BackupFile>;
 
     /// Restores the backup with this name into a new folder, which checks it wholly. The store of
     /// this installation stays as it is.
@@ -236,10 +244,10 @@ pub trait Keeper: Send + Sync {
     /// # Errors
     /// `not_found` if there is no such backup; `unavailable` if the folder cannot be made, or the
     /// command cannot be started.
-    fn restore(&self, name: &str) -> Result<Restored>;
+    fn restore(&self, name: &str) -> Result<RestoreReport>;
 }
 
-impl ClientSeen {
+impl ClientActivity {
     /// Returns a client that called at this time.
     pub fn new(
         client: Option<String>,
@@ -247,21 +255,21 @@ impl ClientSeen {
         transport: String,
         called_at: Timestamp,
     ) -> Self {
-        ClientSeen {
+        ClientActivity {
             client,
             dialect,
             transport,
-            called_at: Moment(called_at),
+            called_at: UtcTimestamp(called_at),
         }
     }
 }
 
-impl BackupKept {
+impl BackupFile {
     /// Returns a backup that was made at this time.
     pub fn new(name: String, made_at: Timestamp, bytes: u64) -> Self {
-        BackupKept {
+        BackupFile {
             name,
-            made_at: Moment(made_at),
+            made_at: UtcTimestamp(made_at),
             bytes,
         }
     }

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::encoding::encoded;
-use crate::moment::Moment;
-use crate::request::Asked;
+use crate::request::RequestContext;
+use crate::utc_timestamp::UtcTimestamp;
 use crate::view::{Tab, view};
 
 pub(crate) use change::{add, correct, end};
@@ -27,7 +27,7 @@ const NAMES_MAX: usize = 300;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct TimeQuery {
+pub(crate) struct TimelineQuery {
     /// The name of the entity.
     entity: Option<String>,
     /// The day at which facts are looked at; today if it is left out.
@@ -38,10 +38,11 @@ pub(crate) struct TimeQuery {
 
 /// The facts of an entity.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct Time {
+#[schema(as = Time)]
+pub(crate) struct TimelineView {
     /// The entity, as it was spelled first; `None` if none was named.
     pub(crate) entity: Option<String>,
-    /// The day (UTC) for which a fact [holds](FactShown::holds).
+    /// The day (UTC) for which a fact `holds`.
     pub(crate) as_of: String,
     /// The names of entities that are offered, in order: those in the facts on the lanes, and
     /// without such facts those in the first facts of all.
@@ -63,20 +64,21 @@ pub(crate) struct Lane {
     /// `outgoing` if the entity is the subject, else `incoming`.
     pub(crate) direction: &'static str,
     /// The facts, by their start.
-    pub(crate) facts: Vec<FactShown>,
+    pub(crate) facts: Vec<FactRow>,
 }
 
 /// A fact on a lane.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct FactShown {
+#[schema(as = FactShown)]
+pub(crate) struct FactRow {
     pub(crate) id: String,
     pub(crate) subject: String,
     pub(crate) predicate: String,
     pub(crate) object: String,
     /// The first moment at which it holds; `None` if it always held.
-    pub(crate) valid_from: Option<Moment>,
+    pub(crate) valid_from: Option<UtcTimestamp>,
     /// The last moment at which it holds; `None` if its end is open.
-    pub(crate) valid_to: Option<Moment>,
+    pub(crate) valid_to: Option<UtcTimestamp>,
     pub(crate) source: Option<String>,
     /// True if it holds at any moment of the day `as_of`.
     pub(crate) holds: bool,
@@ -91,7 +93,7 @@ pub(crate) struct FactShown {
     pub(crate) other: String,
 }
 
-view!(Time, Tab::Time, "time.html");
+view!(TimelineView, Tab::Time, "timeline.html");
 
 /// Returns the path of the facts of an entity at a day.
 pub(crate) fn time_path(entity: &str, as_of: Option<&str>) -> String {
@@ -105,19 +107,19 @@ pub(crate) fn time_path(entity: &str, as_of: Option<&str>) -> String {
 /// Parses a day or an instant of the argument `argument` as a period.
 fn period(argument: &str, text: &str) -> Result<Period> {
     Ok(Period {
-        first: Moment::parse(argument, text, false)?,
-        last: Moment::parse(argument, text, true)?,
+        first: UtcTimestamp::parse(argument, text, false)?,
+        last: UtcTimestamp::parse(argument, text, true)?,
     })
 }
 
 /// Returns the facts of an entity along the time.
-#[utoipa::path(get, path = "/time", operation_id = "time", params(TimeQuery), responses((status = OK, body = Time, description = "The content of the view")))]
-pub(crate) fn view(asked: &Asked<'_>, query: TimeQuery) -> Result<Time> {
-    let graph = asked.call().graph();
-    let today = Moment(asked.engine().now());
+#[utoipa::path(get, tag = "time", path = "/time", operation_id = "time", params(TimelineQuery), responses((status = OK, body = TimelineView, description = "The content of the view")))]
+pub(crate) fn view(context: &RequestContext<'_>, query: TimelineQuery) -> Result<TimelineView> {
+    let graph = context.call().graph();
+    let today = UtcTimestamp(context.engine().now());
     // An instant is looked at with the rest of its day, as the slider has whole days.
     let day = match &query.as_of {
-        Some(text) => Moment(Moment::parse("as_of", text, false)?).day(),
+        Some(text) => UtcTimestamp(UtcTimestamp::parse("as_of", text, false)?).day(),
         None => today.day(),
     };
     let as_of = period("as_of", &day)?;
@@ -145,7 +147,7 @@ pub(crate) fn view(asked: &Asked<'_>, query: TimeQuery) -> Result<Time> {
         .map(|name| (name.key.as_str(), name.spelling.as_str()))
         .collect();
     let lanes = lanes_of(&facts, entity.as_deref(), as_of);
-    Ok(Time {
+    Ok(TimelineView {
         drawn: Lanes::of(&lanes, [as_of.first, today.0]),
         lanes,
         entity,
@@ -169,21 +171,21 @@ fn lanes_of(facts: &[Fact], entity: Option<&str>, as_of: Period) -> Vec<Lane> {
         let lane = lanes.entry((is_incoming, &fact.predicate.key));
         lane.or_default().push(fact);
     }
-    let shown = |is_incoming: bool, fact: &Fact| {
+    let fact_row = |is_incoming: bool, fact: &Fact| {
         let other = if is_incoming {
             &fact.subject.spelling
         } else {
             &fact.object.spelling
         };
-        FactShown {
+        FactRow {
             other_path: time_path(other, None),
             other: other.clone(),
             id: fact.id.clone(),
             subject: fact.subject.spelling.clone(),
             predicate: fact.predicate.spelling.clone(),
             object: fact.object.spelling.clone(),
-            valid_from: fact.valid_from.map(|from| Moment(from.first)),
-            valid_to: fact.valid_to.map(|to| Moment(to.last)),
+            valid_from: fact.valid_from.map(|from| UtcTimestamp(from.first)),
+            valid_to: fact.valid_to.map(|to| UtcTimestamp(to.last)),
             source: fact.source.clone(),
             holds: fact.holds_in(as_of),
             days: [
@@ -201,13 +203,13 @@ fn lanes_of(facts: &[Fact], entity: Option<&str>, as_of: Period) -> Vec<Lane> {
             direction: if is_incoming { "incoming" } else { "outgoing" },
             facts: facts
                 .into_iter()
-                .map(|fact| shown(is_incoming, fact))
+                .map(|fact| fact_row(is_incoming, fact))
                 .collect(),
         })
         .collect()
 }
 
-impl Time {
+impl TimelineView {
     /// Returns the names of the entities that the facts on the lanes lead to, in order.
     pub(crate) fn neighbours(&self) -> Vec<(&str, &str)> {
         let facts = self.lanes.iter().flat_map(|lane| &lane.facts);
@@ -237,7 +239,7 @@ impl Time {
     }
 }
 
-impl FactShown {
+impl FactRow {
     /// Returns the first day as an attribute; empty if it always held.
     pub(crate) fn first_day(&self) -> String {
         self.days[0].map_or_else(String::new, |day| day.to_string())
@@ -250,12 +252,12 @@ impl FactShown {
 
     /// Returns the day of its start as a field of a form has it.
     pub(crate) fn start_field(&self) -> String {
-        self.valid_from.map_or_else(String::new, Moment::day)
+        self.valid_from.map_or_else(String::new, UtcTimestamp::day)
     }
 
     /// Returns the day of its end as a field of a form has it.
     pub(crate) fn end_field(&self) -> String {
-        self.valid_to.map_or_else(String::new, Moment::day)
+        self.valid_to.map_or_else(String::new, UtcTimestamp::day)
     }
 
     /// Returns what it says, in one line.

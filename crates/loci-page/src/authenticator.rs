@@ -1,4 +1,4 @@
-//! The way in, as the page needs it.
+//! Who sends a request, as the page needs it.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,7 +8,7 @@ use http::{Extensions, HeaderMap};
 use loci_core::{Caller, Result, SignInProvider};
 
 /// Tells who sends a request, and under which URL it reached this server.
-pub trait Gate: Send + Sync {
+pub trait Authenticator: Send + Sync {
     /// Returns the URL of this server as the sender sees it, such as `https://memory.example`,
     /// without a slash at the end; `None` if the request names a host that is not served.
     fn base_url(&self, extensions: &Extensions) -> Option<String>;
