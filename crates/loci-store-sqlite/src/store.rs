@@ -13,7 +13,6 @@ use loci_core::{
 };
 use tempfile::TempDir;
 
-use crate::connection;
 use crate::opening::identity::StoreId;
 use crate::opening::open::Options;
 use crate::opening::open_error::{DATABASE, OpenError};
