@@ -20,7 +20,6 @@ pub mod mememory;
 pub mod memory_mcp;
 pub mod mempalace;
 mod overview;
-mod redaction;
 mod schema;
 mod tool;
 pub mod vault;

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use loci_core::{Caller, Error, ErrorCode, Memory, Ownership, Result, Scope, Scopes};
+use loci_core::{Caller, Error, ErrorCode, Memory, Ownership, Redactions, Result, Scope, Scopes};
 use loci_engine::{Call, CallInfo, Effect, Engine, check, denial};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,7 +10,6 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::lenient;
-use crate::redaction;
 use crate::schema::{self, Checker};
 
 /// The context of a call.
@@ -457,13 +456,13 @@ impl Dialect {
             |call, arguments| {
                 let arguments = tool.prepare(arguments)?;
                 may_act?;
-                let stores = tool.operation.ends_with(":write");
-                let redacted = if stores {
-                    redaction::taken_out(call.engine(), &arguments)?
-                } else {
-                    None
-                };
-                let reply = (tool.run)(call, arguments)?.with_further_notice(redacted);
+                let names = names_given(tool, &arguments);
+                let reply = (tool.run)(call, arguments).map_err(|error| {
+                    names
+                        .into_iter()
+                        .fold(error, |error, (from, to)| error.renamed(from, to))
+                })?;
+                let reply = reply.with_further_notice(redaction_notice(&call.redactions()));
                 let tokens = call.engine().budgets().approximate_tokens(&reply.text);
                 call.reply_with(reply.results, Some(tokens as u64));
                 Ok(reply)
@@ -597,6 +596,29 @@ impl Resources {
         let info = info.logged_with_changes();
         context.engine.call(context.caller.clone(), info, run)
     }
+}
+
+/// The engine's names of what a memory is filed under, and the arguments that dialects take it from.
+const NAMES: [(&str, &[&str]); 3] = [
+    ("collection", &["wing", "project", "scope", "agent_name"]),
+    ("section", &["room", "topic"]),
+    ("kind", &["type", "memory_type", "category"]),
+];
+
+/// Returns the engine's names that the tool has no argument for, each with the argument of the call
+/// that gave it, so that errors name what the caller knows.
+fn names_given(tool: &Tool, arguments: &Value) -> Vec<(&'static str, &'static str)> {
+    let given = |(name, sources): &(&'static str, &'static [&'static str])| {
+        let source = sources.iter().find(|&&it| arguments.get(it).is_some())?;
+        (!tool.has_argument(name)).then_some((*name, *source))
+    };
+    NAMES.iter().filter_map(given).collect()
+}
+
+/// Returns the notice of secrets that were removed from what a call stored; `None` without any.
+fn redaction_notice(removed: &Redactions) -> Option<String> {
+    (!removed.is_empty())
+        .then(|| format!("secrets were taken out before anything was stored: {removed}"))
 }
 
 #[cfg(test)]

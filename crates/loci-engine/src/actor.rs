@@ -10,7 +10,7 @@ use crate::trail::Trail;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Actor<'a> {
     pub(crate) caller: &'a Caller,
-    trail: &'a Trail,
+    pub(crate) trail: &'a Trail,
 }
 
 impl<'a> Actor<'a> {

@@ -19,7 +19,8 @@ use std::ops::Deref;
 use std::time::Instant;
 
 use loci_core::{
-    AuditEntry, AuditFailure, Caller, Error, ErrorCode, Ownership, RecordVerb, Result, Scope,
+    AuditEntry, AuditFailure, Caller, Error, ErrorCode, Ownership, RecordVerb, Redactions, Result,
+    Scope,
 };
 
 use crate::access::Access;
@@ -244,6 +245,11 @@ impl<'a> Parts<'a> {
     /// it.
     pub fn note(&self, verb: RecordVerb, id: &str, is_own: bool) {
         self.trail.note(verb, id, Some(is_own));
+    }
+
+    /// Returns the secrets that were removed from what the call stores, so far.
+    pub fn redactions(&self) -> Redactions {
+        self.trail.redactions()
     }
 
     pub(crate) fn actor(&self) -> Actor<'_> {

@@ -14,7 +14,7 @@ use crate::engine::{Engine, SearchMode};
 use crate::locks::Locks;
 use crate::models::Models;
 use crate::policy::Policy;
-use crate::redaction::Redaction;
+use crate::redaction::CallRedaction;
 use crate::wakeup::Wakeup;
 
 /// Messages, decisions and cached answers.
@@ -26,7 +26,7 @@ pub struct Conversations<'a> {
     clock: &'a dyn Clock,
     search_mode: SearchMode,
     policy: &'a Policy,
-    redaction: &'a Redaction,
+    redaction: CallRedaction<'a>,
     locks: &'a Locks,
     to_enrich: &'a Arc<Wakeup>,
     to_embed: &'a Arc<Wakeup>,
@@ -44,7 +44,7 @@ impl Engine {
             clock: &*self.clock,
             search_mode: self.search_mode,
             policy: &self.policy,
-            redaction: &self.redaction,
+            redaction: CallRedaction::new(&self.redaction, caller),
             locks: &self.locks,
             to_enrich: &self.to_enrich,
             to_embed: &self.to_embed,

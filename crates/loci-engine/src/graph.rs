@@ -12,7 +12,7 @@ use crate::actor::Actor;
 use crate::engine::Engine;
 use crate::listings::Listings;
 use crate::locks::Locks;
-use crate::redaction::Redaction;
+use crate::redaction::CallRedaction;
 
 /// The knowledge graph, and the graph of rooms that tunnels connect.
 #[derive(Clone, Copy)]
@@ -20,7 +20,7 @@ pub struct Graph<'a> {
     caller: Actor<'a>,
     store: &'a dyn Store,
     clock: &'a dyn Clock,
-    redaction: &'a Redaction,
+    redaction: CallRedaction<'a>,
     locks: &'a Locks,
     access: Access<'a>,
     listings: Listings<'a>,
@@ -33,7 +33,7 @@ impl Engine {
             caller,
             store: &*self.store,
             clock: &*self.clock,
-            redaction: &self.redaction,
+            redaction: CallRedaction::new(&self.redaction, caller),
             locks: &self.locks,
             access: self.access(caller),
             listings: self.listings(caller),

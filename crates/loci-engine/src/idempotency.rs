@@ -8,10 +8,10 @@ use sha2::{Digest, Sha256};
 
 use crate::access::Access;
 use crate::actor::Actor;
-use crate::check;
 use crate::engine::Engine;
 use crate::locks::Locks;
 use crate::policy::Policy;
+use crate::redaction::CallRedaction;
 
 /// A request under an idempotency key.
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +43,7 @@ pub struct Idempotency<'a> {
     store: &'a dyn Store,
     clock: &'a dyn Clock,
     policy: &'a Policy,
+    redaction: CallRedaction<'a>,
     key_locks: &'a Locks,
     access: Access<'a>,
 }
@@ -55,6 +56,7 @@ impl Engine {
             store: &*self.store,
             clock: &*self.clock,
             policy: &self.policy,
+            redaction: CallRedaction::new(&self.redaction, caller),
             key_locks: &self.key_locks,
             access: self.access(caller),
         }
@@ -156,7 +158,7 @@ impl Idempotency<'_> {
     /// `invalid_argument` for the key (`idempotency_key`); `conflict` if it was used for another
     /// request; `unavailable` if the store cannot be read.
     pub(crate) fn kept(&self, keyed: &KeyedRequest<'_>) -> Result<Option<IdempotentReply>> {
-        check::name("idempotency_key", keyed.key)?;
+        self.redaction.check_name("idempotency_key", keyed.key)?;
         let owner = self.caller.principal.subject.as_deref();
         let found = self.store.idempotent_reply(
             &self.caller.space,

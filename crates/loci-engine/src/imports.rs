@@ -13,7 +13,7 @@ use crate::access::Access;
 use crate::actor::Actor;
 use crate::engine::{Engine, SearchMode};
 use crate::models::Models;
-use crate::redaction::Redaction;
+use crate::redaction::CallRedaction;
 use crate::tombstones::Tombstones;
 use crate::wakeup::Wakeup;
 
@@ -24,7 +24,7 @@ pub struct Imports<'a> {
     store: &'a dyn Store,
     clock: &'a dyn Clock,
     search_mode: SearchMode,
-    redaction: &'a Redaction,
+    redaction: CallRedaction<'a>,
     machine: &'a str,
     to_enrich: &'a Arc<Wakeup>,
     to_embed: &'a Arc<Wakeup>,
@@ -42,7 +42,7 @@ impl Engine {
             store: &*self.store,
             clock: &*self.clock,
             search_mode: self.search_mode,
-            redaction: &self.redaction,
+            redaction: CallRedaction::new(&self.redaction, caller),
             machine: &self.machine,
             to_enrich: &self.to_enrich,
             to_embed: &self.to_embed,

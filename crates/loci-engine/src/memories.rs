@@ -24,7 +24,7 @@ use crate::engine::Engine;
 use crate::locks::Locks;
 use crate::models::Models;
 use crate::notes::Notes;
-use crate::redaction::Redaction;
+use crate::redaction::CallRedaction;
 use crate::search::Search;
 use crate::tombstones::Tombstones;
 
@@ -34,7 +34,7 @@ pub struct Memories<'a> {
     caller: Actor<'a>,
     store: &'a dyn Store,
     clock: &'a dyn Clock,
-    redaction: &'a Redaction,
+    redaction: CallRedaction<'a>,
     machine: &'a str,
     locks: &'a Locks,
     access: Access<'a>,
@@ -52,7 +52,7 @@ impl Engine {
             caller,
             store: &*self.store,
             clock: &*self.clock,
-            redaction: &self.redaction,
+            redaction: CallRedaction::new(&self.redaction, caller),
             machine: &self.machine,
             locks: &self.locks,
             access: self.access(caller),

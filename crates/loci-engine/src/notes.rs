@@ -26,7 +26,7 @@ use crate::idempotency::Idempotency;
 use crate::locks::Locks;
 use crate::models::Models;
 use crate::policy::Policy;
-use crate::redaction::Redaction;
+use crate::redaction::CallRedaction;
 use crate::wakeup::Wakeup;
 
 pub(crate) use change::{in_file_or_store, not_note};
@@ -243,7 +243,7 @@ pub struct Notes<'a> {
     search_mode: SearchMode,
     policy: &'a Policy,
     folder: Option<&'a FolderState>,
-    redaction: &'a Redaction,
+    redaction: CallRedaction<'a>,
     locks: &'a Locks,
     to_embed: &'a Arc<Wakeup>,
     access: Access<'a>,
@@ -261,7 +261,7 @@ impl Engine {
             search_mode: self.search_mode,
             policy: &self.policy,
             folder: self.folder.as_ref(),
-            redaction: &self.redaction,
+            redaction: CallRedaction::new(&self.redaction, caller),
             locks: &self.locks,
             to_embed: &self.to_embed,
             access: self.access(caller),

@@ -1,14 +1,18 @@
 //! Redaction: the removal of secrets from texts before they are stored.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use loci_core::limits::AUDIT_QUERY_CHARACTERS_MAX;
-use loci_core::{Citation, Redacted, Redactions, Redactor};
+use loci_core::{Citation, Error, Redacted, Redactions, Redactor, Result};
 
+use crate::actor::Actor;
+use crate::check;
 use crate::engine::Engine;
 use crate::memories::remember::Remember;
 use crate::observer::Observer;
+use crate::trail::Trail;
 
 /// The texts from which secrets are removed before they are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -104,11 +108,6 @@ impl Redaction {
         }
     }
 
-    /// Does the same for a text that is about to be stored, and tells the observer.
-    pub(crate) fn redact_stored<'a>(&self, text: &'a str) -> Redacted<'a> {
-        self.observed(self.redact_written(text))
-    }
-
     /// Returns a query as the audit log keeps it: without its secrets, unless the scope excludes
     /// what callers write, and of a long one the beginning.
     pub fn redacted_query(&self, query: &str) -> String {
@@ -135,19 +134,45 @@ impl Redaction {
             |redactor| redactor.redact_file(text),
         )
     }
+}
 
-    /// Does the same as [`Redaction::redact`](crate::Redaction::redact) in place, and counts the
-    /// secrets in `found`.
-    pub(crate) fn redact_in_place(&self, text: &mut String, found: &mut Redactions) {
-        replace(text, found, |text| self.redact(text));
+/// The removal of secrets from what a call stores. It is noted on the trail of the call, so that the
+/// reply can say it, and the observer counts it.
+#[derive(Clone, Copy)]
+pub(crate) struct CallRedaction<'a> {
+    redaction: &'a Redaction,
+    trail: &'a Trail,
+}
+
+impl<'a> CallRedaction<'a> {
+    pub(crate) fn new(redaction: &'a Redaction, caller: Actor<'a>) -> Self {
+        CallRedaction {
+            redaction,
+            trail: caller.trail,
+        }
     }
 
-    /// Returns a text that a caller wrote without its secrets, if the scope covers it.
+    fn note(&self, found: &Redactions) {
+        if !found.is_empty() {
+            self.redaction.observe(found);
+            self.trail.note_redactions(found);
+        }
+    }
+
+    /// Returns a text that a caller wrote, and that is about to be stored, without its secrets;
+    /// unchanged if the scope excludes such texts.
+    pub(crate) fn redact_stored<'t>(&self, text: &'t str) -> Redacted<'t> {
+        let redacted = self.redact_written(text);
+        self.note(&redacted.found());
+        redacted
+    }
+
+    /// As [`CallRedaction::redact_stored`], without a copy of a text that has no secrets.
     pub(crate) fn redacted_text(&self, mut text: String) -> String {
         if self.redacts_everything() {
             let mut found = Redactions::default();
-            self.redact_in_place(&mut text, &mut found);
-            self.observe(&found);
+            replace(&mut text, &mut found, |text| self.redact(text));
+            self.note(&found);
         }
         text
     }
@@ -166,9 +191,49 @@ impl Redaction {
             } = &mut request;
             let texts = std::iter::once(content).chain(summary).chain(tags);
             let found = redact_parts(texts, citations, attributes, |text| self.redact(text));
-            self.observe(&found);
+            self.note(&found);
         }
         request
+    }
+
+    /// Checks a name that a caller gives, e.g. of a place: as [`check::name`], and for secrets,
+    /// because names are stored as they are. A placeholder in a name would make two of them one.
+    ///
+    /// # Errors
+    /// `invalid_argument`, naming the argument.
+    pub(crate) fn check_name(&self, argument: &str, name: &str) -> Result<()> {
+        check::name(argument, name)?;
+        let found = self.redact_written(name).found();
+        if found.is_empty() {
+            return Ok(());
+        }
+        let problem =
+            format!("holds a secret ({found}); names are stored as they are, so take another one");
+        Err(Error::invalid(argument, problem))
+    }
+
+    /// Checks the names in a request, as [`CallRedaction::check_name`] does.
+    ///
+    /// # Errors
+    /// `invalid_argument`, naming the argument.
+    pub(crate) fn check_names(&self, request: &Remember) -> Result<()> {
+        self.check_name("kind", &request.kind)?;
+        let places = [
+            ("collection", request.collection.as_deref()),
+            ("section", request.section.as_deref()),
+        ];
+        places
+            .into_iter()
+            .filter_map(|(argument, name)| Some((argument, name?)))
+            .try_for_each(|(argument, name)| self.check_name(argument, name))
+    }
+}
+
+impl Deref for CallRedaction<'_> {
+    type Target = Redaction;
+
+    fn deref(&self) -> &Redaction {
+        self.redaction
     }
 }
 

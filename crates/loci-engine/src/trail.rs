@@ -1,10 +1,11 @@
-//! The records that a call accesses, collected for the audit log.
+//! The records that a call accesses, collected for the audit log, and the secrets that were removed
+//! from what it stores.
 
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use loci_core::limits::AUDIT_RECORDS_MAX;
-use loci_core::{AuditRecord, RecordVerb};
+use loci_core::{AuditRecord, RecordVerb, Redactions};
 
 /// Collects the records that one call returns from a search, reads by id, stores, changes or
 /// deletes.
@@ -15,6 +16,7 @@ pub(crate) struct Trail(Mutex<TrailRecords>);
 struct TrailRecords {
     records: Vec<AuditRecord>,
     further: u64,
+    redactions: Redactions,
 }
 
 impl Trail {
@@ -53,8 +55,18 @@ impl Trail {
 
     /// Takes the collected records: the first ones, and the number of the others.
     pub(crate) fn take(&self) -> (Vec<AuditRecord>, u64) {
-        let TrailRecords { records, further } = mem::take(&mut *self.noted());
-        (records, further)
+        let mut noted = self.noted();
+        (mem::take(&mut noted.records), mem::take(&mut noted.further))
+    }
+
+    /// Adds secrets that were removed from a text before it is stored.
+    pub(crate) fn note_redactions(&self, found: &Redactions) {
+        self.noted().redactions.add_all(found);
+    }
+
+    /// Returns the secrets that were removed so far.
+    pub(crate) fn redactions(&self) -> Redactions {
+        self.noted().redactions.clone()
     }
 
     fn noted(&self) -> MutexGuard<'_, TrailRecords> {

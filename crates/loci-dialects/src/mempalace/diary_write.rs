@@ -80,7 +80,7 @@ impl TypedTool for DiaryWrite {
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let agent = arguments.agent_name.trim().to_owned();
         let topic = given(arguments.topic).unwrap_or_else(|| TOPIC_DEFAULT.to_owned());
-        let said = [(AGENT, agent.clone()), (TOPIC, topic.clone())];
+        let said = [(AGENT, agent.clone()), (TOPIC, topic)];
         let request = Remember {
             collection: Some(wing_of(&agent)),
             tier: Tier::Unlisted,
@@ -94,7 +94,13 @@ impl TypedTool for DiaryWrite {
             success: true,
             entry_id: remembered.memory.id.to_string(),
             agent,
-            topic,
+            // As it is stored, without secrets.
+            topic: remembered
+                .memory
+                .attributes
+                .get(TOPIC)
+                .cloned()
+                .unwrap_or_default(),
             timestamp: offset8601(remembered.memory.created_at),
         };
         Ok(Reply::json(&output, None)?.with_notice(pending("written", remembered.embedding)))

@@ -46,10 +46,7 @@ pub fn drawer_among(call: &Call<'_>, id: &MemoryId, forgotten: Forgotten) -> Res
 pub fn in_words(id: &MemoryId) -> impl Fn(Error) -> Error + '_ {
     move |error| match error.code {
         ErrorCode::NotFound => not_found(id),
-        _ => error
-            .with_subject("memory", "drawer")
-            .renamed("collection", "wing")
-            .renamed("section", "room"),
+        _ => error.with_subject("memory", "drawer"),
     }
 }
 

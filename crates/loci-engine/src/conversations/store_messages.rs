@@ -107,7 +107,8 @@ impl Conversations<'_> {
             .iter_mut()
             .map(|message| self.redact_message(message))
             .collect();
-        check_conversation(&thread, &messages)?;
+        self.redaction.check_name("conversation_id", &thread)?;
+        check_messages(&messages)?;
         let owner = check::subject(&self.caller)?;
         let now = self.clock.now();
         let mut said: Vec<NewMessage> = messages
@@ -245,8 +246,7 @@ impl Conversations<'_> {
     }
 }
 
-fn check_conversation(thread: &str, messages: &[Message]) -> Result<()> {
-    check::name("conversation_id", thread)?;
+fn check_messages(messages: &[Message]) -> Result<()> {
     if messages.is_empty() || messages.len() > limits::MESSAGES_MAX {
         let problem = format!(
             "must hold 1 to {} messages, not {}",

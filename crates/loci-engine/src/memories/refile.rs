@@ -76,11 +76,14 @@ impl Memories<'_> {
         collection
             .iter()
             .flatten()
-            .try_for_each(|collection| check::name("collection", collection))?;
-        section
-            .as_deref()
-            .map_or(Ok(()), |section| check::name("section", section))?;
+            .try_for_each(|collection| self.redaction.check_name("collection", collection))?;
+        section.as_deref().map_or(Ok(()), |section| {
+            self.redaction.check_name("section", section)
+        })?;
         if let Some(tags) = tags {
+            for tag in tags.iter_mut() {
+                *tag = self.redaction.redacted_text(std::mem::take(tag));
+            }
             check::tags("tags", tags)?;
             *tags = distinct(std::mem::take(tags));
         }

@@ -169,6 +169,7 @@ impl Memories<'_> {
     ) -> Result<(Memory, Option<CollectionFilter>)> {
         let mut request = self.redaction.redacted_request(request);
         check_request(&request)?;
+        self.redaction.check_names(&request)?;
         if let Some(old) = &request.supersedes
             && self.access.writable(old)?.tier != request.tier
         {

@@ -23,6 +23,7 @@ impl Memories<'_> {
         let since = self.store.version(&self.caller.space)?;
         let request = self.redaction.redacted_request(request);
         check_request(&request)?;
+        self.redaction.check_names(&request)?;
         let new = Memory {
             id: id.clone(),
             ..new_memory(&self.caller, request, self.clock.now())

@@ -259,16 +259,16 @@ fn names_that_hold_a_secret_are_refused_and_no_reply_holds_one() {
             json!({"agent_name": name, "entry": "e"}),
         ),
         (
-            "mempalace",
-            "mempalace_diary_write",
-            "topic",
-            json!({"agent_name": "a", "entry": "e", "topic": name}),
-        ),
-        (
             "mememory",
             "remember",
             "project",
             json!({"content": "c", "project": name}),
+        ),
+        (
+            "engram",
+            "store_memory",
+            "scope",
+            json!({"content": "c", "scope": name, "source": "user-said", "category": "gotcha"}),
         ),
         (
             "memory-mcp",
@@ -291,6 +291,27 @@ fn names_that_hold_a_secret_are_refused_and_no_reply_holds_one() {
         );
         assert!(!text.contains(&secret), "{text}");
     }
+    let drawer = json!({"wing": "w", "room": "r", "content": "tagged"});
+    let drawer = call(&place, "mempalace", "mempalace_add_drawer", &drawer);
+    let drawer = &drawer["structuredContent"]["drawer_id"];
+    let entry = json!({"agent_name": "a", "entry": "e", "topic": name});
+    let reply = call(&place, "mempalace", "mempalace_diary_write", &entry);
+    assert_eq!(
+        reply["structuredContent"]["topic"], "of [redacted: github-token]",
+        "{reply}"
+    );
+    let wing = json!({"drawer_id": drawer, "wing": name});
+    let reply = call(&place, "mempalace", "mempalace_update_drawer", &wing);
+    assert!(
+        reply.to_string().contains("`wing` holds a secret"),
+        "{reply}"
+    );
+    let content = json!({"drawer_id": drawer, "content": format!("now {secret}")});
+    let reply = call(&place, "mempalace", "mempalace_update_drawer", &content).to_string();
+    assert!(
+        reply.contains("taken out before anything was stored: github-token 1"),
+        "{reply}"
+    );
     let note = json!({"title": format!("t {secret}"), "body": "b", "idempotency_key": "one"});
     for _ in 0..2 {
         let reply = call(&place, "vault", "memory_append", &note);
