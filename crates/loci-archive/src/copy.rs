@@ -133,12 +133,8 @@ fn copy_versions(
     space: &Space,
     now: Timestamp,
 ) -> Result<()> {
-    let commit = |changes: &mut Vec<Change>| {
-        to.commit(Batch {
-            space: space.clone(),
-            changes: std::mem::take(changes),
-        })
-    };
+    let commit =
+        |changes: &mut Vec<Change>| to.commit(Batch::new(space.clone(), std::mem::take(changes)));
     let (mut changes, mut bytes) = (Vec::new(), 0);
     versions(from, space, now, |versions| {
         bytes += versions.iter().map(|it| it.content.len()).sum::<usize>();

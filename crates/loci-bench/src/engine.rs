@@ -89,13 +89,7 @@ fn file(data: &Path, corpus: &Synthetic) -> Result<(), Failure> {
                 let changes = (begin..corpus.passages().min(begin + BATCH))
                     .map(put)
                     .collect();
-                if made
-                    .send(Batch {
-                        space: Space::default(),
-                        changes,
-                    })
-                    .is_err()
-                {
+                if made.send(Batch::new(Space::default(), changes)).is_err() {
                     return;
                 }
             }

@@ -27,7 +27,7 @@ pub struct CacheEntry {
 pub trait CacheStore: Send + Sync {
     /// Adds an entry and replaces the entries of the same owner for the byte-identical question,
     /// expired or not. The entry is durable when the method returns. `since` means the same as in
-    /// [`Change::NotWiped`](crate::Change::NotWiped).
+    /// [`Condition::NotWiped`](crate::Condition::NotWiped).
     ///
     /// # Errors
     /// `conflict` if any owner in the space already uses the id, or if the owner's data was wiped

@@ -59,7 +59,7 @@ fn each<'a>(argument: &str, texts: impl IntoIterator<Item = &'a str>) -> Result<
 
 impl Batch {
     /// Checks the numbers and the texts that its changes would write. A text that a change is only
-    /// compared with passes: it matches nothing.
+    /// compared with passes, in a condition too: it matches nothing.
     ///
     /// # Errors
     /// `invalid_argument` for a memory with invalid [numbers](Memory::check_numbers) or a text with
@@ -106,8 +106,6 @@ impl Change {
             | Change::Delete { .. }
             | Change::DeleteVersions { .. }
             | Change::Enqueue { .. }
-            | Change::NotWiped { .. }
-            | Change::NotNote { .. }
             | Change::DeleteNoteFile { .. }
             | Change::EndFact { .. }
             | Change::DeleteTunnel { .. }

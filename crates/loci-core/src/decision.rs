@@ -26,7 +26,7 @@ pub trait DecisionStore: Send + Sync {
     /// Stores a decision under its key; the decision is durable when the method returns. Replaces a
     /// decision that is still live at `updated_at`, and keeps its `created_at`. Returns true if
     /// there was no such decision. `since` means the same as in
-    /// [`Change::NotWiped`](crate::Change::NotWiped).
+    /// [`Condition::NotWiped`](crate::Condition::NotWiped).
     ///
     /// # Errors
     /// `conflict` if the owner's data was wiped after `since`; `invalid_argument` for a decision

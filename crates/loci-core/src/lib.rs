@@ -105,8 +105,8 @@ pub use source_file::{
     SourceTree,
 };
 pub use store::{
-    Batch, Change, Expect, FilingOrder, IndexLoads, LocationCount, Partition, StatusCount, Store,
-    StoreSize, Sweep, Touch, Wiped, Work, nearest_by_parts,
+    Batch, Change, Condition, Expect, FilingOrder, IndexLoads, LocationCount, Partition,
+    StatusCount, Store, StoreSize, Sweep, Touch, Wiped, Work, nearest_by_parts,
 };
 pub use store_files::{
     FilesLock, Holder, Inspected, OpenError, OpenFault, Rebuilt, Salvaged, StoreFiles, VisitRecord,

@@ -23,7 +23,7 @@ use crate::{
 /// answers `conflict` if the memory has another revision by then, and the writer reads again.
 ///
 /// ```
-/// use loci_core::{Batch, Change, Expect, Memory, MemoryId, Space, Timestamp};
+/// use loci_core::{Batch, Change, Condition, Expect, Memory, MemoryId, Space, Timestamp};
 ///
 /// let now = Timestamp::from_microseconds(0);
 /// let mut memory = Memory::new(Space::default(), MemoryId::new("tea-1"), "At four.", "fact", now);
@@ -31,13 +31,15 @@ use crate::{
 /// memory.revision += 1;
 /// memory.content = "At five.".to_owned();
 ///
+/// let put = Change::Put {
+///     memory: Box::new(memory.clone()),
+///     passages: None,
+///     expect: Expect::Revision(read),
+/// };
 /// let batch = Batch {
-///     space: memory.space.clone(),
-///     changes: vec![Change::Put {
-///         memory: Box::new(memory),
-///         passages: None,
-///         expect: Expect::Revision(read),
-///     }],
+///     // The change would be missing from the file if the memory had become a note.
+///     conditions: vec![Condition::NotNote { id: memory.id }],
+///     ..Batch::new(memory.space, vec![put])
 /// };
 /// // A store checks the limits before it writes anything.
 /// assert!(batch.check().is_ok());
@@ -46,8 +48,43 @@ use crate::{
 pub struct Batch {
     /// The space of the changes.
     pub space: Space,
+    /// What must hold before the first change; a store checks it before it applies any change.
+    pub conditions: Vec<Condition>,
     /// The changes, in order.
     pub changes: Vec<Change>,
+}
+
+impl Batch {
+    /// Creates a batch without conditions.
+    pub fn new(space: Space, changes: Vec<Change>) -> Self {
+        Batch {
+            space,
+            conditions: Vec::new(),
+            changes,
+        }
+    }
+}
+
+/// What must hold before a batch, besides the state that each change expects of its own record.
+/// Otherwise the batch fails with `conflict`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Condition {
+    /// The data of this owner, as a whole or for this tool set, was not wiped after `since`, because
+    /// a write in progress must not bring wiped data back.
+    NotWiped {
+        /// The owner of the data.
+        owner: String,
+        /// The tool set of the write.
+        origin: String,
+        /// The result of [`Store::version`] for the space when the work on the batch started.
+        since: u64,
+    },
+    /// This memory is not a note, as by [`NoteStore::note_file_of`], because the change would be
+    /// missing from its file.
+    NotNote {
+        /// The memory.
+        id: MemoryId,
+    },
 }
 
 /// One change.
@@ -104,27 +141,11 @@ pub enum Change {
         /// The outcome of the job.
         outcome: JobOutcome,
     },
-    /// Changes nothing, but fails if the data of this owner, as a whole or for this tool set, was
-    /// wiped after `since`, so that a write in progress does not bring wiped data back.
-    NotWiped {
-        /// The owner of the data.
-        owner: String,
-        /// The tool set of the write.
-        origin: String,
-        /// The result of [`Store::version`] for the space when the work on the batch started.
-        since: u64,
-    },
-    /// Changes nothing, but fails if this memory is a note, as by [`NoteStore::note_file_of`],
-    /// because the change would be missing from its file.
-    NotNote {
-        /// The memory.
-        id: MemoryId,
-    },
     /// Stores the state of a note file, replacing the state under its path.
     PutNoteFile(Box<NoteFile>),
     /// Stores the state of a note file that is about to be created, marked as
     /// [expected](NoteFile::is_expected). If the path already has a file, the state of that file
-    /// stays.
+    /// stays. It is a change and no [`Condition`], because it stores a row for a new path.
     ExpectNoteFile {
         /// The file; it must have a memory.
         file: Box<NoteFile>,
@@ -388,7 +409,7 @@ pub struct IndexLoads {
 ///         expect: Expect::Absent,
 ///     };
 ///     // A `conflict` if another process was faster: the caller reads again.
-///     store.commit(Batch { space, changes: vec![put] })?;
+///     store.commit(Batch::new(space, vec![put]))?;
 ///     Ok(memory)
 /// }
 /// ```
@@ -413,7 +434,7 @@ pub trait Store:
     /// disk, safe from a crash and a power cut.
     ///
     /// # Errors
-    /// `conflict` if an expectation does not hold, a position of a [`Thread`](crate::Thread) or the
+    /// `conflict` if a condition or an expectation does not hold, a position of a [`Thread`](crate::Thread) or the
     /// idempotency key of a reply is taken, an equivalent fact exists, or the memory of a tunnel's
     /// end does not exist (nothing was changed; retry after a fresh read); `invalid_argument` for a
     /// batch that fails its [check](Batch::check); `unavailable` if the store cannot be written

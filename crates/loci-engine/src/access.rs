@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use loci_core::{
-    Batch, Caller, Change, Clock, CollectionFilter, Error, ErrorCode, Expect, Filter, Forgotten,
-    Memory, MemoryId, OwnerFilter, RecordVerb, Result, Scope, Store, Tier,
+    Batch, Caller, Change, Clock, CollectionFilter, Condition, Error, ErrorCode, Expect, Filter,
+    Forgotten, Memory, MemoryId, OwnerFilter, RecordVerb, Result, Scope, Store, Tier,
 };
 
 use crate::actor::Actor;
@@ -38,6 +38,14 @@ impl Access<'_> {
     /// # Errors
     /// As for [`Store::commit`]. Then the trail stays as it was.
     pub(crate) fn commit(&self, changes: Vec<Change>) -> Result<()> {
+        self.commit_if(Vec::new(), changes)
+    }
+
+    /// Does the same, if these conditions hold.
+    ///
+    /// # Errors
+    /// As for [`Store::commit`]. Then the trail stays as it was.
+    pub(crate) fn commit_if(&self, conditions: Vec<Condition>, changes: Vec<Change>) -> Result<()> {
         let noted: Vec<(RecordVerb, String, Option<bool>)> = changes
             .iter()
             .filter_map(|change| touched(&self.caller, change))
@@ -45,6 +53,7 @@ impl Access<'_> {
             .collect();
         self.store.commit(Batch {
             space: self.caller.space.clone(),
+            conditions,
             changes,
         })?;
         for (verb, id, is_own) in noted {

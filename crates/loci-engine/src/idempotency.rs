@@ -1,8 +1,8 @@
 //! Idempotency keys: repeated calls under one key do their work once.
 
 use loci_core::{
-    Batch, Change, Clock, CollectionFilter, ContentHash, Error, ErrorCode, IdempotentReply,
-    MemoryId, Result, Store,
+    Batch, Change, Clock, CollectionFilter, Condition, ContentHash, Error, ErrorCode,
+    IdempotentReply, MemoryId, Result, Store,
 };
 use sha2::{Digest, Sha256};
 
@@ -111,15 +111,16 @@ impl Idempotency<'_> {
         if !is_kept {
             return Ok(text);
         }
-        let mut changes = vec![self.keep(&keyed, format!("{since}\n{text}"), memories)];
-        changes.extend(owner.clone().map(|owner| Change::NotWiped {
+        let keep = self.keep(&keyed, format!("{since}\n{text}"), memories);
+        let not_wiped = owner.clone().map(|owner| Condition::NotWiped {
             owner,
             origin: self.caller.origin.to_owned(),
             since,
-        }));
+        });
         match self.store.commit(Batch {
             space: self.caller.space.clone(),
-            changes,
+            conditions: Vec::from_iter(not_wiped),
+            changes: vec![keep],
         }) {
             Ok(()) => Ok(text),
             // Another process stored an answer first, unless the data was wiped.

@@ -328,10 +328,10 @@ impl Secrets<'_> {
                 if self.store.versions(&found.space, id)?.is_empty() {
                     return Ok(false);
                 }
-                self.store.commit(Batch {
-                    space: found.space.clone(),
-                    changes: vec![Change::DeleteVersions { id: id.clone() }],
-                })?;
+                self.store.commit(Batch::new(
+                    found.space.clone(),
+                    vec![Change::DeleteVersions { id: id.clone() }],
+                ))?;
                 Ok(true)
             }
             SecretHolder::Decision(decision) => {
@@ -412,10 +412,10 @@ impl Secrets<'_> {
                 passages,
                 expect,
             };
-            self.store.commit(Batch {
-                space: space.clone(),
-                changes: vec![put, Change::DeleteVersions { id: id.clone() }],
-            })?;
+            self.store.commit(Batch::new(
+                space.clone(),
+                vec![put, Change::DeleteVersions { id: id.clone() }],
+            ))?;
             Ok(true)
         })?;
         if is_redacted {

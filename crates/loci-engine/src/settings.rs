@@ -66,10 +66,8 @@ impl<'a> Settings<'a> {
             value,
         };
         let changes = values.into_iter().map(put).collect();
-        self.store.commit(Batch {
-            space: self.caller.space.clone(),
-            changes,
-        })
+        self.store
+            .commit(Batch::new(self.caller.space.clone(), changes))
     }
 
     /// Returns the authors whose directives this reader takes.

@@ -57,12 +57,7 @@ impl Parts<'_> {
         let (store, tombstones) = (&self.engine().store, self.engine().tombstones(self.actor()));
         let revisions = store.revisions(&filter, usize::MAX)?;
         let ids: Vec<MemoryId> = revisions.into_iter().map(|(id, _)| id).collect();
-        let commit = |change| {
-            store.commit(Batch {
-                space: self.caller().space.clone(),
-                changes: vec![change],
-            })
-        };
+        let commit = |change| store.commit(Batch::new(self.caller().space.clone(), vec![change]));
         for part in ids.chunks(PART) {
             let mut memories = tombstones.readable(&filter, part)?;
             // Others stay, without the name.

@@ -1,7 +1,8 @@
 //! Applies a batch in a transaction.
 
 use loci_core::{
-    Batch, Change, Error, Expect, Job, JobOutcome, MemoryId, Passage, Record, Space, Timestamp,
+    Batch, Change, Condition, Error, Expect, Job, JobOutcome, MemoryId, Passage, Record, Space,
+    Timestamp,
 };
 
 use crate::failure::{Result, assert_same_space, conflict, memory_conflict};
@@ -12,8 +13,17 @@ use crate::{
     tunnels, versions,
 };
 
-/// Returns what the changes of a batch need to know before.
+/// Returns what the conditions and changes of a batch need to know before.
 pub(crate) fn needs(batch: &Batch, needs: &mut Needs) {
+    for condition in &batch.conditions {
+        match condition {
+            Condition::NotWiped { owner, .. } => needs.owners.push(owner.clone()),
+            Condition::NotNote { id } => {
+                needs.memories.push(id.clone());
+                needs.notes.push(id.clone());
+            }
+        }
+    }
     for change in &batch.changes {
         match change {
             Change::Put {
@@ -33,11 +43,6 @@ pub(crate) fn needs(batch: &Batch, needs: &mut Needs) {
             }
             Change::Enqueue { memory, .. } => needs.memories.push(memory.clone()),
             Change::Settle { job, .. } => needs.memories.push(job.memory.clone()),
-            Change::NotWiped { owner, .. } => needs.owners.push(owner.clone()),
-            Change::NotNote { id } => {
-                needs.memories.push(id.clone());
-                needs.notes.push(id.clone());
-            }
             Change::ExpectNoteFile { file, .. } => needs.memories.extend(file.memory.clone()),
             Change::PutTunnel { tunnel, .. } => {
                 let ends = [&tunnel.source.memory, &tunnel.target.memory];
@@ -59,9 +64,19 @@ pub(crate) fn needs(batch: &Batch, needs: &mut Needs) {
     }
 }
 
-/// Applies all changes of a batch.
+/// Applies all changes of a batch, if its conditions hold.
 pub(crate) async fn apply(transaction: &mut Transaction<'_>, batch: &Batch) -> Result<()> {
     let space = &batch.space;
+    for condition in &batch.conditions {
+        match condition {
+            Condition::NotWiped {
+                owner,
+                origin,
+                since,
+            } => transaction.not_wiped(owner, Some(origin), *since)?,
+            Condition::NotNote { id } => notes::none_of(transaction, id).await?,
+        }
+    }
     for change in &batch.changes {
         match change {
             Change::Put {
@@ -95,11 +110,6 @@ pub(crate) async fn apply(transaction: &mut Transaction<'_>, batch: &Batch) -> R
                 assert_same_space(space, &job.space, "a job")?;
                 settle(transaction, job, outcome).await?;
             }
-            Change::NotWiped {
-                owner,
-                origin,
-                since,
-            } => transaction.not_wiped(owner, Some(origin), *since)?,
             Change::Import {
                 record,
                 passages,
@@ -119,7 +129,6 @@ async fn apply_to_records(
     change: &Change,
 ) -> Result<()> {
     match change {
-        Change::NotNote { id } => notes::none_of(transaction, id).await?,
         Change::PutNoteFile(file) => notes::put(transaction, file),
         Change::ExpectNoteFile { file, expect } => {
             let id = file

@@ -161,10 +161,7 @@ fn checks(folder: &Path, memories: usize, random: &mut Random) {
             put(&memory, vec![passage]).changes
         });
         store
-            .commit(Batch {
-                space: Space::default(),
-                changes: changes.collect(),
-            })
+            .commit(Batch::new(Space::default(), changes.collect()))
             .unwrap();
     }
     // The words that the texts give.
@@ -344,12 +341,7 @@ fn fill(
                 .changes,
             );
         }
-        store
-            .commit(Batch {
-                space: Space::default(),
-                changes,
-            })
-            .unwrap();
+        store.commit(Batch::new(Space::default(), changes)).unwrap();
     }
     content_bytes
 }
@@ -380,10 +372,7 @@ fn bulk(folder: &Path, random: &mut Random) {
                     .changes,
                 );
             }
-            batches.push(Batch {
-                space: Space::default(),
-                changes,
-            });
+            batches.push(Batch::new(Space::default(), changes));
         }
         let start = Instant::now();
         for batch in batches {

@@ -21,14 +21,12 @@
 //!     "fact",
 //!     Timestamp::from_microseconds(0),
 //! );
-//! store.commit(Batch {
-//!     space: memory.space.clone(),
-//!     changes: vec![Change::Put {
-//!         memory: Box::new(memory.clone()),
-//!         passages: None,
-//!         expect: Expect::Absent,
-//!     }],
-//! })?;
+//! let put = Change::Put {
+//!     memory: Box::new(memory.clone()),
+//!     passages: None,
+//!     expect: Expect::Absent,
+//! };
+//! store.commit(Batch::new(memory.space.clone(), vec![put]))?;
 //! assert_eq!(store.get(&memory.space, &memory.id)?, Some(memory));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

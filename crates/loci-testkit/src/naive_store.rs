@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use loci_core::limits::VERSIONS_MAX;
 use loci_core::{
-    Access, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, Change, Decision, Error,
-    ErrorCode, Expect, FilingOrder, Filter, IdempotentReply, Location, LocationCount, Memory,
-    MemoryId, ModelId, NoteFile, Page, Partition, Passage, Result, SourceFile, Space, StatusCount,
-    Store, StoreSize, Superseded, Sweep, SweepClock, Tier, Timestamp, Token, Tombstone, Touch,
-    Vector, Version, VersionStore, Wiped, Work, check_lease, check_texts, is_pseudonym,
-    lease_end_max,
+    Access, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, Change, Condition, Decision,
+    Error, ErrorCode, Expect, FilingOrder, Filter, IdempotentReply, Location, LocationCount,
+    Memory, MemoryId, ModelId, NoteFile, Page, Partition, Passage, Result, SourceFile, Space,
+    StatusCount, Store, StoreSize, Superseded, Sweep, SweepClock, Tier, Timestamp, Token,
+    Tombstone, Touch, Vector, Version, VersionStore, Wiped, Work, check_lease, check_texts,
+    is_pseudonym, lease_end_max,
 };
 
 use crate::naive_graph::Graph;
@@ -144,6 +144,17 @@ impl State {
             .collect()
     }
 
+    fn check(&self, space: &Space, condition: &Condition) -> Result<()> {
+        match condition {
+            Condition::NotWiped {
+                owner,
+                origin,
+                since,
+            } => self.not_wiped(space, owner, Some(origin), *since),
+            Condition::NotNote { id } => self.not_note(space, id),
+        }
+    }
+
     fn apply(&mut self, space: &Space, change: &Change) -> Result<()> {
         match change {
             Change::Put {
@@ -174,12 +185,6 @@ impl State {
                 self.enqueue((space.clone(), memory.clone()), *due_at)
             }
             Change::Settle { job, outcome } => self.settle(space, job, outcome),
-            Change::NotWiped {
-                owner,
-                origin,
-                since,
-            } => self.not_wiped(space, owner, Some(origin), *since),
-            Change::NotNote { id } => self.not_note(space, id),
             Change::ExpectNoteFile { file, expect } => self.expect_note_file(space, file, *expect),
             Change::PutNoteFile(file) => {
                 self.note_files
@@ -576,6 +581,9 @@ impl Store for NaiveStore {
         batch.check()?;
         let mut state = self.state();
         let mut after = state.clone();
+        for condition in &batch.conditions {
+            after.check(&batch.space, condition)?;
+        }
         for change in &batch.changes {
             after.apply(&batch.space, change)?;
         }
@@ -584,12 +592,13 @@ impl Store for NaiveStore {
             matches!(
                 change,
                 Change::PutIdempotentReply(_)
-                    | Change::NotWiped { .. }
                     | Change::PutVersion(_)
                     | Change::DeleteVersions { .. }
             )
         };
-        after.version += u64::from(batch.changes.is_empty() || !batch.changes.iter().all(keeps));
+        // An empty batch stands for a change of another process.
+        let is_empty = batch.conditions.is_empty() && batch.changes.is_empty();
+        after.version += u64::from(is_empty || !batch.changes.iter().all(keeps));
         *state = after;
         Ok(())
     }

@@ -116,10 +116,7 @@ fn put(corpus: &Synthetic, space: &Space, index: usize) -> Change {
 
 /// Returns a batch with one memory.
 pub fn batch(corpus: &Synthetic, space: &Space, index: usize) -> Batch {
-    Batch {
-        space: space.clone(),
-        changes: vec![put(corpus, space, index)],
-    }
+    Batch::new(space.clone(), vec![put(corpus, space, index)])
 }
 
 /// Stores the whole corpus in a space of both stores.
@@ -130,10 +127,7 @@ pub fn fill(stores: &[&dyn Store], corpus: &Synthetic, space: &Space) -> Result<
             .map(|index| put(corpus, space, index))
             .collect();
         for store in stores {
-            store.commit(Batch {
-                space: space.clone(),
-                changes: changes.clone(),
-            })?;
+            store.commit(Batch::new(space.clone(), changes.clone()))?;
         }
     }
     Ok(())

@@ -145,10 +145,7 @@ mod tests {
         };
         let commit = |changes| {
             store
-                .commit(Batch {
-                    space: caller.space.clone(),
-                    changes,
-                })
+                .commit(Batch::new(caller.space.clone(), changes))
                 .unwrap();
         };
         commit((1..=FACTS_MAX).map(put).collect());

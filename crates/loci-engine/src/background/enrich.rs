@@ -131,10 +131,10 @@ impl Background<'_> {
                 memory: job.memory,
                 due_at: self.clock.now(),
             };
-            match self.store.commit(Batch {
-                space: job.space,
-                changes: vec![changed(memory, None), enqueue],
-            }) {
+            match self
+                .store
+                .commit(Batch::new(job.space, vec![changed(memory, None), enqueue]))
+            {
                 // Another process changed it since, and it stays parked.
                 Err(error) if error.code == ErrorCode::Conflict => {}
                 committed => retried += committed.map(|()| 1)?,
@@ -239,10 +239,7 @@ impl Background<'_> {
             job: job.clone(),
             outcome,
         });
-        self.store.commit(Batch {
-            space: job.space.clone(),
-            changes,
-        })
+        self.store.commit(Batch::new(job.space.clone(), changes))
     }
 
     fn fail(&self, job: &Job, problem: &str) -> Result<bool> {

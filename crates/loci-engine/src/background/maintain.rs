@@ -336,10 +336,7 @@ impl Background<'_> {
 
     /// Stores the vectors of memories of one space.
     fn store_vectors(&self, texts: &[Text]) -> Result<()> {
-        let batch = |changes| Batch {
-            space: texts[0].memory.space.clone(),
-            changes,
-        };
+        let batch = |changes| Batch::new(texts[0].memory.space.clone(), changes);
         match self
             .store
             .commit(batch(texts.iter().map(Text::embedded).collect()))

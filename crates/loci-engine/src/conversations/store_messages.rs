@@ -1,8 +1,8 @@
 //! Storing the messages of a conversation.
 
 use loci_core::{
-    Change, EnrichmentStatus, Error, ErrorCode, Expect, Location, Memory, MemoryId, Passage,
-    Redactions, Result, Scope, Thread, Tier, Timestamp, limits,
+    Change, Condition, EnrichmentStatus, Error, ErrorCode, Expect, Location, Memory, MemoryId,
+    Passage, Redactions, Result, Scope, Thread, Tier, Timestamp, limits,
 };
 use loci_text::{document, indexed};
 
@@ -119,7 +119,7 @@ impl Conversations<'_> {
             found.write_to(&mut said.memory.attributes);
         }
         let pending = self.embed_messages(&mut said);
-        let unwiped = Change::NotWiped {
+        let unwiped = Condition::NotWiped {
             owner: owner.to_owned(),
             origin: self.caller.origin.to_owned(),
             since,
@@ -128,10 +128,8 @@ impl Conversations<'_> {
         let _exclusive = self.locks.lock(&(&self.caller.space, owner, &thread));
         let mut begin = self.store.thread_end(&self.caller.space, owner, &thread)?;
         loop {
-            let changes = std::iter::once(unwiped.clone())
-                .chain(changes(&said, &thread, begin, now))
-                .collect();
-            match self.access.commit(changes) {
+            let changes = changes(&said, &thread, begin, now);
+            match self.access.commit_if(vec![unwiped.clone()], changes) {
                 Ok(()) => break,
                 Err(error) if error.code == ErrorCode::Conflict => {
                     let end = self.store.thread_end(&self.caller.space, owner, &thread)?;

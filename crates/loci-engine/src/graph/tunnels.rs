@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use loci_core::limits::{LIST_RESULTS_MAX, TRAVERSED_MAX, TUNNELS_MAX};
 use loci_core::{
-    Change, CollectionFilter, Error, ErrorCode, FilingOrder, Filter, LocationCount, Memory,
-    MemoryId, Page, Reader, RecordVerb, Result, Scope, Tunnel, TunnelEnd,
+    Change, CollectionFilter, Condition, Error, ErrorCode, FilingOrder, Filter, LocationCount,
+    Memory, MemoryId, Page, Reader, RecordVerb, Result, Scope, Tunnel, TunnelEnd,
 };
 use sha2::{Digest, Sha256};
 
@@ -121,7 +121,7 @@ impl Graph<'_> {
                 }
             };
             let origin = self.caller.origin.to_owned();
-            let not_wiped = tunnel.owner.clone().map(|owner| Change::NotWiped {
+            let not_wiped = tunnel.owner.clone().map(|owner| Condition::NotWiped {
                 owner,
                 origin,
                 since,
@@ -131,8 +131,8 @@ impl Graph<'_> {
                 tunnel: Box::new(tunnel.clone()),
                 expect,
             };
-            let changes = not_wiped.into_iter().chain([put]).collect();
-            self.access.commit(changes)?;
+            self.access
+                .commit_if(Vec::from_iter(not_wiped), vec![put])?;
             Ok(tunnel)
         })?;
         // Another caller may have named the memory of an end.

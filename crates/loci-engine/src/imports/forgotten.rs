@@ -60,10 +60,10 @@ impl Imports<'_> {
                 texts.extend(hashes);
             }
             if self.stores_again && !texts.is_empty() && !brought.is_dry_run {
-                self.store.commit(Batch {
-                    space: space.clone(),
-                    changes: vec![Change::DeleteTombstones { texts }],
-                })?;
+                self.store.commit(Batch::new(
+                    space.clone(),
+                    vec![Change::DeleteTombstones { texts }],
+                ))?;
             }
         }
         Ok(forgotten)

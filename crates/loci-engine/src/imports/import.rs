@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::slice;
 
 use loci_core::{
-    Caller, Change, Error, ErrorCode, Expect, Memory, MemoryId, Result, Scope, Timestamp, limits,
+    Caller, Change, Condition, Error, ErrorCode, Expect, Memory, MemoryId, Result, Scope,
+    Timestamp, limits,
 };
 use loci_text::indexed;
 
@@ -241,13 +242,13 @@ impl Imports<'_> {
             })
             .collect();
         let lifted = self.lift(&memories)?;
-        let unwiped = owners.into_iter().map(|owner| Change::NotWiped {
+        let unwiped = owners.into_iter().map(|owner| Condition::NotWiped {
             owner,
             origin: self.caller.origin.to_owned(),
             since,
         });
-        let changes = unwiped.chain(puts).chain(lifted).collect();
-        self.access.commit(changes)
+        puts.extend(lifted);
+        self.access.commit_if(unwiped.collect(), puts)
     }
 
     /// Imports those whose ids do not exist yet.

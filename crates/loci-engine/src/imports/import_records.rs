@@ -208,10 +208,7 @@ impl Imports<'_> {
                 expect: *expect,
             };
             let changes = files.iter().map(change).collect();
-            match self.store.commit(Batch {
-                space: Space::default(),
-                changes,
-            }) {
+            match self.store.commit(Batch::new(Space::default(), changes)) {
                 Err(error) if error.code == ErrorCode::Conflict => Ok(false),
                 outcome => outcome.map(|()| true),
             }
@@ -265,10 +262,8 @@ impl Imports<'_> {
         };
         let since = brought.since[&first.1.space];
         let outcome = catch_panic(|| self.changes(part, from, since)).and_then(|changes| {
-            self.store.commit(Batch {
-                space: first.1.space.clone(),
-                changes,
-            })
+            self.store
+                .commit(Batch::new(first.1.space.clone(), changes))
         });
         match outcome {
             Ok(()) => {

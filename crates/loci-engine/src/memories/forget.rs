@@ -113,13 +113,12 @@ impl Memories<'_> {
             return Ok(0);
         };
         let count = gone.len() as u64;
-        let not_notes: Vec<Change> = gone
+        let not_notes = gone
             .iter()
             .filter_map(|memory| not_note(&self.caller.space, &memory.id))
             .collect();
-        let changes = not_notes.into_iter().chain(gone.into_iter().map(delete));
-        let changes = changes.chain([tombstones]).collect();
-        self.access.commit(changes)?;
+        let changes = gone.into_iter().map(delete).chain([tombstones]).collect();
+        self.access.commit_if(not_notes, changes)?;
         Ok(count)
     }
 

@@ -238,6 +238,10 @@ impl Memories<'_> {
     /// changed then.
     fn mark_together(&self, memories: &[Memory], forgotten_at: Option<Timestamp>) -> Result<()> {
         let mut changes: Vec<Change> = Vec::with_capacity(memories.len());
+        let not_notes = memories
+            .iter()
+            .filter_map(|memory| not_note(&self.caller.space, &memory.id))
+            .collect();
         let mut messages = HashSet::new();
         let put = |memory: Memory| {
             let memory = Memory {
@@ -247,7 +251,6 @@ impl Memories<'_> {
             put_next(memory, None).0
         };
         for memory in memories {
-            changes.extend(not_note(&self.caller.space, &memory.id));
             changes.push(put(memory.clone()));
             let message = self.message_of(memory)?.filter(|message| {
                 message.forgotten_at.is_some() != forgotten_at.is_some()
@@ -262,7 +265,7 @@ impl Memories<'_> {
             Some(_) => self.tombstones.put(memories, false)?,
             None => self.tombstones.lift(memories)?,
         });
-        self.access.commit(changes)
+        self.access.commit_if(not_notes, changes)
     }
 
     /// Returns the number of memories in sight of the caller that have one of these texts.

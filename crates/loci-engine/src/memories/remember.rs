@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use loci_core::{
-    Caller, Change, Citation, CollectionFilter, Delivery, Error, ErrorCode, Expect, Location,
-    Memory, MemoryId, Passage, Result, Scope, Tier, Timestamp, Visibility,
+    Caller, Change, Citation, CollectionFilter, Condition, Delivery, Error, ErrorCode, Expect,
+    Location, Memory, MemoryId, Passage, Result, Scope, Tier, Timestamp, Visibility,
 };
 use loci_text::indexed;
 use uuid::Uuid;
@@ -227,18 +227,17 @@ impl Memories<'_> {
         passages: Vec<Passage>,
         since: u64,
     ) -> Result<()> {
-        let mut new = Vec::with_capacity(2);
-        new.extend(not_wiped(memory, since));
+        let not_wiped = Vec::from_iter(not_wiped(memory, since));
         let (memory, expect) = (Box::new(memory.clone()), Expect::Absent);
         let supersedes = memory.supersedes.clone();
-        new.push(Change::Put {
+        let new = Change::Put {
             memory,
             passages: Some(passages),
             expect,
-        });
+        };
         // No other writer knows a new id, so only a wipe can cause a conflict.
         let Some(old) = supersedes else {
-            return self.access.commit(new);
+            return self.access.commit_if(not_wiped, vec![new]);
         };
 
         let _exclusive = self.locks.lock(&old);
@@ -254,7 +253,7 @@ impl Memories<'_> {
             };
             match self
                 .access
-                .commit(std::iter::once(fade).chain(new.iter().cloned()).collect())
+                .commit_if(not_wiped.clone(), vec![fade, new.clone()])
             {
                 Err(error) if error.code == ErrorCode::Conflict => {
                     latest = self.access.writable(&old)?;
@@ -300,9 +299,9 @@ pub(crate) fn new_memory(caller: &Caller, request: Remember, now: Timestamp) -> 
 
 /// Returns the condition of a write of this memory: its owner's data was not wiped since the call
 /// started.
-pub(crate) fn not_wiped(memory: &Memory, since: u64) -> Option<Change> {
+pub(crate) fn not_wiped(memory: &Memory, since: u64) -> Option<Condition> {
     let origin = memory.origin.clone();
-    memory.owner.clone().map(|owner| Change::NotWiped {
+    memory.owner.clone().map(|owner| Condition::NotWiped {
         owner,
         origin,
         since,

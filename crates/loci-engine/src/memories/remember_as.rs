@@ -47,13 +47,10 @@ impl Memories<'_> {
                 expect,
             };
             let not_note = not_note(&self.caller.space, id).filter(|_| expect != Expect::Absent);
-            let changes = not_wiped(&memory, since)
-                .into_iter()
-                .chain(not_note)
-                .chain(kept)
-                .chain([put])
-                .collect();
-            match self.access.commit(changes) {
+            let not_wiped = not_wiped(&memory, since).into_iter();
+            let conditions = not_wiped.chain(not_note).collect();
+            let changes = kept.into_iter().chain([put]).collect();
+            match self.access.commit_if(conditions, changes) {
                 // No other process has stored it since, so a retry will not help.
                 Err(error) if error.code == ErrorCode::Conflict && expect == Expect::Absent => {
                     if self.store.get(&self.caller.space, id)?.is_some() {

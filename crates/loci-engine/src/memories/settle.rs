@@ -1,6 +1,6 @@
 //! Deciding between two memories, of which one is to be used from now on.
 
-use loci_core::{Change, Error, Forgotten, Memory, MemoryId, Result};
+use loci_core::{Error, Forgotten, Memory, MemoryId, Result};
 
 use crate::memories::Memories;
 use crate::memories::remember::SUPERSEDED_WEIGHT;
@@ -90,12 +90,9 @@ impl Memories<'_> {
     fn put_both(&self, one: Memory, other: Memory) -> Result<()> {
         let ids = [&one.id, &other.id];
         let not_notes = ids.map(|id| not_note(&self.caller.space, id));
-        let changes: Vec<Change> = not_notes
-            .into_iter()
-            .flatten()
-            .chain([one, other].map(|memory| put_next(memory, None).0))
-            .collect();
-        self.access.commit(changes)
+        let not_notes = not_notes.into_iter().flatten().collect();
+        let puts = [one, other].map(|memory| put_next(memory, None).0);
+        self.access.commit_if(not_notes, Vec::from(puts))
     }
 
     /// Returns true if a memory may supersede another one as it is now.

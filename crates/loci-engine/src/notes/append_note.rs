@@ -163,7 +163,7 @@ impl Notes<'_> {
             let known = self.store.get(&Space::default(), id);
             let before = known.as_ref().ok().and_then(Option::as_ref);
             let mut note = memory_of(row, content, before, self.new_note(folder, id.clone()));
-            let mut changes = changes.clone();
+            let (mut condition, mut changes) = (None, changes.clone());
             note.by_admin = false;
             if is_named {
                 if note.owner.is_none() {
@@ -172,14 +172,14 @@ impl Notes<'_> {
                     self.caller.origin.clone_into(&mut note.origin);
                 }
                 note.set_writer(&self.caller);
-                changes.extend(not_wiped(&note, since));
+                condition = not_wiped(&note, since);
                 changes.extend(keep(&note));
             }
             changes.push(Change::PutNoteFile(Box::new(row.clone())));
             let put = known.and_then(|known| self.put_note(note.clone(), known.as_ref(), embedded));
             let committed = put.and_then(|put| {
                 changes.extend(put);
-                self.commit_notes(changes)
+                self.commit_notes_if(condition, changes)
             });
             (note, committed.err())
         };
@@ -202,7 +202,7 @@ impl Notes<'_> {
 
     /// Reports whether the data of a note's writer was wiped since then.
     fn is_wiped(&self, note: &Memory, since: u64) -> bool {
-        let relied_on = self.commit_notes(not_wiped(note, since).into_iter().collect());
+        let relied_on = self.commit_notes_if(not_wiped(note, since), Vec::new());
         relied_on.is_err_and(|error| error.code == ErrorCode::Conflict)
     }
 

@@ -1,8 +1,8 @@
 //! Changes of notes through their files.
 
 use loci_core::{
-    Change, ContentHash, Error, ErrorCode, FileProblemKind, FileRead, Filter, Forgotten, Memory,
-    MemoryId, Note, NoteFile, RecordVerb, Result, Space,
+    Change, Condition, ContentHash, Error, ErrorCode, FileProblemKind, FileRead, Filter, Forgotten,
+    Memory, MemoryId, Note, NoteFile, RecordVerb, Result, Space,
 };
 
 use super::{Embedded, Extent, FolderState, Reading};
@@ -19,10 +19,9 @@ fn cannot_change(reason: &str) -> Error {
     )
 }
 
-/// Returns the precondition for a change of a memory only in the store; `None` in spaces without
-/// notes.
-pub(crate) fn not_note(space: &Space, id: &MemoryId) -> Option<Change> {
-    (*space == Space::default()).then(|| Change::NotNote { id: id.clone() })
+/// Returns the condition of a change of a memory only in the store; `None` in spaces without notes.
+pub(crate) fn not_note(space: &Space, id: &MemoryId) -> Option<Condition> {
+    (*space == Space::default()).then(|| Condition::NotNote { id: id.clone() })
 }
 
 /// Returns the result of `in_file` for a memory that is a note, or of `in_store` for another one.
@@ -79,11 +78,8 @@ impl Notes<'_> {
             }
             let (changes, done) = change(memory)?;
             if !changes.is_empty() {
-                let changes = not_note(&self.caller.space, id)
-                    .into_iter()
-                    .chain(changes)
-                    .collect();
-                self.access.commit(changes)?;
+                let not_note = not_note(&self.caller.space, id);
+                self.access.commit_if(Vec::from_iter(not_note), changes)?;
             }
             Ok(Some(done))
         })

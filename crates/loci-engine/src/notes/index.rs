@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::{slice, thread};
 
 use loci_core::{
-    Batch, Caller, Change, Delivery, Error, ErrorCode, Expect, FRONTMATTER, FileProblem,
+    Batch, Caller, Change, Condition, Delivery, Error, ErrorCode, Expect, FRONTMATTER, FileProblem,
     FileProblemKind, FileStamp, LOCAL, Link, Memory, MemoryId, Note, NoteContent, NoteFile,
     Passage, Relation, Result, Space, Tier, Timestamp, Vector, Visibility, limits,
 };
@@ -395,7 +395,16 @@ impl Notes<'_> {
     /// Commits changes that can be rebuilt from the files, and wakes the embedding thread for
     /// passages without a vector.
     pub(crate) fn commit_notes(&self, changes: Vec<Change>) -> Result<()> {
-        if changes.is_empty() {
+        self.commit_notes_if(None, changes)
+    }
+
+    /// Does the same, if this condition holds.
+    pub(super) fn commit_notes_if(
+        &self,
+        condition: Option<Condition>,
+        changes: Vec<Change>,
+    ) -> Result<()> {
+        if condition.is_none() && changes.is_empty() {
             return Ok(());
         }
         // A pass over many files takes longer than the lease of the machine lasts.
@@ -412,6 +421,7 @@ impl Notes<'_> {
         let waits = self.search_mode != SearchMode::Words && changes.iter().any(waits);
         self.store.commit_rebuildable(Batch {
             space: Space::default(),
+            conditions: Vec::from_iter(condition),
             changes,
         })?;
         if waits {

@@ -221,10 +221,8 @@ impl Sources<'_> {
             file: Box::new(file),
             expect: Some(Box::new(before.clone())),
         };
-        self.store.commit(Batch {
-            space: self.caller.space.clone(),
-            changes: vec![put],
-        })
+        self.store
+            .commit(Batch::new(self.caller.space.clone(), vec![put]))
     }
 
     /// Returns the state of a file; `None` if it was not read into that collection.

@@ -768,10 +768,7 @@ fn a_title_stands_before_its_text() {
             expect,
         };
         store
-            .commit(Batch {
-                space: Space::default(),
-                changes: vec![change],
-            })
+            .commit(Batch::new(Space::default(), vec![change]))
             .unwrap();
     }
     let start = engine

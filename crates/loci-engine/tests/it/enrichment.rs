@@ -143,12 +143,7 @@ fn put(store: &NaiveStore, mut memory: Memory) {
         passages: None,
         expect,
     };
-    store
-        .commit(Batch {
-            space,
-            changes: vec![change],
-        })
-        .unwrap();
+    store.commit(Batch::new(space, vec![change])).unwrap();
 }
 
 #[test]
@@ -343,10 +338,7 @@ fn the_order_of_judging_makes_no_difference() {
             }];
             shop.store
                 .inner
-                .commit(Batch {
-                    space: shop.ann.space.clone(),
-                    changes,
-                })
+                .commit(Batch::new(shop.ann.space.clone(), changes))
                 .unwrap();
         }
         for index in order {

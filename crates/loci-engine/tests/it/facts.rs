@@ -797,12 +797,7 @@ fn the_same_fact_is_found_among_more_than_a_reply_has() {
         ..first.clone()
     });
     let changes = others.map(|fact| Change::PutFact(Box::new(fact))).collect();
-    store
-        .commit(Batch {
-            space: Space::default(),
-            changes,
-        })
-        .unwrap();
+    store.commit(Batch::new(Space::default(), changes)).unwrap();
     let again = engine
         .system(&Caller::local())
         .graph()

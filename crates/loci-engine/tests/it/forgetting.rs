@@ -130,10 +130,7 @@ fn a_message_comes_back_with_what_was_made_from_it() {
     };
     bench
         .store
-        .commit(loci_core::Batch {
-            space: Space::default(),
-            changes: vec![put],
-        })
+        .commit(loci_core::Batch::new(Space::default(), vec![put]))
         .unwrap();
     let are_forgotten = || {
         [&made.id, &source].map(|id| {

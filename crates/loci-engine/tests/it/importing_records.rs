@@ -428,12 +428,7 @@ fn a_file_is_the_memory_again_that_it_was() {
             put_change(filed("another", "the same")),
             Change::PutNoteFile(Box::new(known.clone())),
         ];
-        store
-            .commit(Batch {
-                space: Space::default(),
-                changes,
-            })
-            .unwrap();
+        store.commit(Batch::new(Space::default(), changes)).unwrap();
         let mut brought = ImportReport::default();
         engine
             .system(&Caller::local())
@@ -490,10 +485,10 @@ fn what_cannot_be_stored_is_refused_and_the_rest_goes_on() {
         })
     };
     store
-        .commit(Batch {
-            space: Space::default(),
-            changes: vec![put_change(filed("deleted", "x"))],
-        })
+        .commit(Batch::new(
+            Space::default(),
+            vec![put_change(filed("deleted", "x"))],
+        ))
         .unwrap();
     let all = loci_core::Filter::of(Space::default(), local.reader(), NOW);
     assert_eq!(store.soft_delete(&all, None, NOW, 9), Ok(1));
@@ -745,12 +740,7 @@ fn a_memory_whose_id_is_beyond_the_limits_can_be_named_and_forgotten() {
     let local = Caller::local();
     let ids = ["", " ", "a\u{1}", "bell \u{7}", &"long ".repeat(200)];
     let puts = ids.iter().map(|id| put_change(filed(id, "text"))).collect();
-    store
-        .commit(Batch {
-            space: Space::default(),
-            changes: puts,
-        })
-        .unwrap();
+    store.commit(Batch::new(Space::default(), puts)).unwrap();
     for id in ids {
         let blind = caller("ann", &[Scope::Write]);
         assert_eq!(
@@ -986,12 +976,7 @@ fn a_fact_that_is_there_twice_comes_in_once() {
         .chain(others)
         .chain([put(open), ends])
         .collect();
-    store
-        .commit(Batch {
-            space: Space::default(),
-            changes,
-        })
-        .unwrap();
+    store.commit(Batch::new(Space::default(), changes)).unwrap();
     let all = archive(&*store);
     assert_eq!(all.len(), 22);
     let said = |store: &NaiveStore| {

@@ -272,10 +272,7 @@ fn a_memory_that_was_cut_otherwise_is_embedded_all_the_same() {
         expect,
     };
     store
-        .commit(Batch {
-            space: odd.space.clone(),
-            changes: vec![change],
-        })
+        .commit(Batch::new(odd.space.clone(), vec![change]))
         .unwrap();
     while engine.background().embed_pending().unwrap() > 0 {}
     assert_eq!(engine.models().pending_embeddings(), Ok(0));

@@ -365,10 +365,7 @@ fn a_memory_that_becomes_a_note_meanwhile_is_changed_in_its_file() {
         }];
         vault
             .store
-            .commit(Batch {
-                space: Space::default(),
-                changes: lost,
-            })
+            .commit(Batch::new(Space::default(), lost))
             .unwrap();
         let other = engine_on(&vault.store, &vault.folder, &vault.clock);
         let is_first = AtomicBool::new(true);
@@ -401,10 +398,7 @@ fn a_file_that_is_expected_comes_or_does_not_or_is_another_one() {
         }];
         vault
             .store
-            .commit(Batch {
-                space: Space::default(),
-                changes,
-            })
+            .commit(Batch::new(Space::default(), changes))
             .unwrap();
         let expected = vault
             .engine

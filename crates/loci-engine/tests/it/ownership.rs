@@ -1411,10 +1411,7 @@ fn no_read_names_a_memory_that_the_caller_may_not_read() {
         expect: Expect::Revision(1),
     };
     store
-        .commit(Batch {
-            space: common.space.clone(),
-            changes: vec![change],
-        })
+        .commit(Batch::new(common.space.clone(), vec![change]))
         .unwrap();
     let reads = |caller: &Caller| {
         let list = List {

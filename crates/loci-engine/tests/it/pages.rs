@@ -54,10 +54,7 @@ fn change(store: &NaiveStore, id: &MemoryId, change: impl FnOnce(&mut Memory)) {
         expect,
     };
     store
-        .commit(Batch {
-            space: Space::default(),
-            changes: vec![change],
-        })
+        .commit(Batch::new(Space::default(), vec![change]))
         .unwrap();
 }
 

@@ -206,10 +206,7 @@ fn put(store: &NaiveStore, id: &str, count: u32, vector: Option<[f32; 2]>) {
         expect: Expect::Absent,
     };
     store
-        .commit(Batch {
-            space: Space::default(),
-            changes: vec![change],
-        })
+        .commit(Batch::new(Space::default(), vec![change]))
         .unwrap();
 }
 
@@ -465,10 +462,7 @@ fn titles_that_differ_and_forgotten_ones_make_texts_of_their_own() {
             expect,
         };
         store
-            .commit(Batch {
-                space: Space::default(),
-                changes: vec![change],
-            })
+            .commit(Batch::new(Space::default(), vec![change]))
             .unwrap();
     };
     remember(Some("Monday"), None);

@@ -105,10 +105,7 @@ impl Vault {
             expect,
         };
         self.store
-            .commit(loci_core::Batch {
-                space: Space::default(),
-                changes: vec![put],
-            })
+            .commit(loci_core::Batch::new(Space::default(), vec![put]))
             .unwrap();
     }
 
@@ -1336,10 +1333,7 @@ fn a_note_that_lost_its_memory_gets_it_back() {
     let changes = vec![Change::Delete { id, revision }];
     vault
         .store
-        .commit(loci_core::Batch {
-            space: Space::default(),
-            changes,
-        })
+        .commit(loci_core::Batch::new(Space::default(), changes))
         .unwrap();
     assert_eq!(vault.reconcile().indexed, 1);
     assert_eq!(vault.memory("a.md").content, "text");

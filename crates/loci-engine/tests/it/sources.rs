@@ -655,10 +655,7 @@ fn a_conversation_of_another_file_is_gone_on_with() {
     };
     mine.store
         .inner
-        .commit(Batch {
-            space: Space::default(),
-            changes: vec![replaced(refiled)],
-        })
+        .commit(Batch::new(Space::default(), vec![replaced(refiled)]))
         .unwrap();
     assert_eq!(
         mine.file(export("/p/april", &["why?", "ok", "ok", "ok"])),
@@ -1136,10 +1133,7 @@ fn a_transcript_that_grows_costs_by_what_is_new() {
     };
     mine.store
         .inner
-        .commit(Batch {
-            space: Space::default(),
-            changes: vec![row],
-        })
+        .commit(Batch::new(Space::default(), vec![row]))
         .unwrap();
     assert_eq!(
         mine.file(mine.further(path, 601, &["ok", "part 3", "ok", "ok"])),

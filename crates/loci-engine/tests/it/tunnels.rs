@@ -688,10 +688,10 @@ fn there_are_at_most_so_many() {
             expect: None,
         };
         store
-            .commit(loci_core::Batch {
-                space: Space::default(),
-                changes: all.map(put).collect(),
-            })
+            .commit(loci_core::Batch::new(
+                Space::default(),
+                all.map(put).collect(),
+            ))
             .unwrap();
     };
     more(Some("local"), true);

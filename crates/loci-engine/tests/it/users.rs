@@ -41,10 +41,7 @@ fn complete(store: &NaiveStore, memory: &Memory) {
         expect,
     };
     store
-        .commit(Batch {
-            space: memory.space.clone(),
-            changes: vec![change],
-        })
+        .commit(Batch::new(memory.space.clone(), vec![change]))
         .unwrap();
 }
 

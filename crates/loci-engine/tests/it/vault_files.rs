@@ -363,7 +363,7 @@ fn a_note_is_found_by_the_values_of_its_frontmatter() {
     };
     let changes = vec![put, Change::PutNoteFolder { identity }];
     let space = Space::default();
-    disk.store.commit(Batch { space, changes }).unwrap();
+    disk.store.commit(Batch::new(space, changes)).unwrap();
     assert!(!found(&engine, &ann, "Begriffsheft").contains(&id));
     engine.system(&Caller::local()).notes().reconcile().unwrap();
     assert!(found(&engine, &ann, "Begriffsheft").contains(&id));

@@ -166,10 +166,7 @@ fn leave_rows(store: &PostgresStore) {
     };
     let reply = Change::PutIdempotentReply(Box::new(reply));
     for change in [embed("one"), embed("another"), reply] {
-        let batch = Batch {
-            space: memory.space.clone(),
-            changes: vec![change],
-        };
+        let batch = Batch::new(memory.space.clone(), vec![change]);
         store.commit(batch).unwrap();
     }
 }

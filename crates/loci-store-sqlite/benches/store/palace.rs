@@ -227,12 +227,7 @@ fn fill(
             let (memory, passages) = drawer(number, place, random);
             changes.extend(put(&memory, passages).changes);
         }
-        store
-            .commit(Batch {
-                space: Space::default(),
-                changes,
-            })
-            .unwrap();
+        store.commit(Batch::new(Space::default(), changes)).unwrap();
     }
     report(
         &format!("{drawers} drawers with vectors: ms"),

@@ -1,6 +1,6 @@
 //! Applies a batch. It runs on the writer's thread, inside its transaction.
 
-use loci_core::{Batch, Change, Error, Expect, Space};
+use loci_core::{Batch, Change, Condition, Error, Expect, Space};
 use rusqlite::Connection;
 
 use crate::failure::{Result, assert_same_space, memory_conflict};
@@ -16,9 +16,19 @@ pub(crate) fn commit(connection: &Connection, batch: &Batch) -> Result<()> {
     apply(connection, batch)
 }
 
-/// Applies all changes of a batch that was checked.
+/// Applies all changes of a batch that was checked, if its conditions hold.
 pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
     let space = &batch.space;
+    for condition in &batch.conditions {
+        match condition {
+            Condition::NotWiped {
+                owner,
+                origin,
+                since,
+            } => not_wiped(connection, space, owner, Some(origin), *since)?,
+            Condition::NotNote { id } => note_files::none_of(connection, space, id)?,
+        }
+    }
     for change in &batch.changes {
         match change {
             Change::Put {
@@ -60,11 +70,6 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
                 assert_same_space(space, &job.space, "a job")?;
                 jobs::settle(connection, job, outcome)?;
             }
-            Change::NotWiped {
-                owner,
-                origin,
-                since,
-            } => not_wiped(connection, space, owner, Some(origin), *since)?,
             Change::Import {
                 record,
                 passages,
@@ -82,7 +87,6 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
 /// Applies a change of something besides memories.
 fn apply_to_records(connection: &Connection, space: &Space, change: &Change) -> Result<()> {
     match change {
-        Change::NotNote { id } => note_files::none_of(connection, space, id)?,
         Change::PutNoteFile(file) => note_files::put(connection, space, file)?,
         Change::ExpectNoteFile { file, expect } => {
             let id = file

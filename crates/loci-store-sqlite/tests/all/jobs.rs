@@ -57,16 +57,16 @@ fn work(store: &SqliteStore, job: Job) {
         expect,
     };
     store
-        .commit(Batch {
+        .commit(Batch::new(
             space,
-            changes: vec![
+            vec![
                 put,
                 Change::Settle {
                     job,
                     outcome: JobOutcome::Done,
                 },
             ],
-        })
+        ))
         .unwrap();
 }
 

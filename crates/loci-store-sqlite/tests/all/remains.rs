@@ -105,10 +105,7 @@ fn a_wipe_leaves_no_text_in_the_files() {
     };
     let keep = Change::PutIdempotentReply(Box::new(answer));
     store
-        .commit(Batch {
-            space: Space::default(),
-            changes: vec![keep],
-        })
+        .commit(Batch::new(Space::default(), vec![keep]))
         .unwrap();
     for text in [
         "walrus", "ibex", "gecko", "dugong", "marmot", "tapir", "lemur", "otter", "badger",
@@ -256,12 +253,7 @@ fn an_owner_is_not_named_by_answers_that_are_gone() {
     let changes = ["a", "b"]
         .map(|key| Change::PutIdempotentReply(Box::new(answer(key))))
         .into();
-    store
-        .commit(Batch {
-            space: Space::default(),
-            changes,
-        })
-        .unwrap();
+    store.commit(Batch::new(Space::default(), changes)).unwrap();
     assert!(occurrences(folder.path(), "the quoll") > 0);
     let sweep = sweep_of_expired(NOW.plus_seconds(9));
     while store.sweep(&Partition::Whole, &sweep, 9).unwrap() > 0 {}

@@ -75,10 +75,7 @@ fn fill(store: &SqliteStore, ids: std::ops::Range<usize>, random: &mut Random) {
         put(&memory, passages).changes
     });
     store
-        .commit(Batch {
-            space: memory("a").space,
-            changes: changes.collect(),
-        })
+        .commit(Batch::new(memory("a").space, changes.collect()))
         .unwrap();
 }
 

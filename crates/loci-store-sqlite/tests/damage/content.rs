@@ -183,14 +183,14 @@ pub fn passages_of(memory: &Memory, seed: usize) -> Vec<Passage> {
 
 pub fn put(memory: Memory, seed: usize) -> Batch {
     let (passages, expect) = (Some(passages_of(&memory, seed)), Expect::Absent);
-    Batch {
-        space: memory.space.clone(),
-        changes: vec![Change::Put {
+    Batch::new(
+        memory.space.clone(),
+        vec![Change::Put {
             memory: Box::new(memory),
             passages,
             expect,
         }],
-    }
+    )
 }
 
 fn hash(number: usize) -> ContentHash {
@@ -333,12 +333,7 @@ pub fn others(store: &SqliteStore, number: usize) {
     if number.is_multiple_of(5) && space == Space::default() {
         changes.push(tunnel(number / 5, &space));
     }
-    store
-        .commit(Batch {
-            space: space.clone(),
-            changes,
-        })
-        .unwrap();
+    store.commit(Batch::new(space.clone(), changes)).unwrap();
     if number.is_multiple_of(2) {
         let (query, response) = (
             format!("query {number}"),
@@ -445,10 +440,7 @@ pub fn fill(folder: &Path) -> Vec<Archived> {
             vectors: vectors.collect(),
         };
         store
-            .commit(Batch {
-                space: space.clone(),
-                changes: vec![embed],
-            })
+            .commit(Batch::new(space.clone(), vec![embed]))
             .unwrap();
         store
             .touch(&[Touch {
@@ -468,10 +460,7 @@ pub fn fill(folder: &Path) -> Vec<Archived> {
         identity: "7:12".to_owned(),
     };
     store
-        .commit(Batch {
-            space: Space::default(),
-            changes: vec![folder],
-        })
+        .commit(Batch::new(Space::default(), vec![folder]))
         .unwrap();
     records_of_use(&store);
     // Some are gone, so that pages are free.
@@ -484,10 +473,7 @@ pub fn fill(folder: &Path) -> Vec<Archived> {
         .unwrap();
     for number in (130..160).filter(|number| number % 3 == 2) {
         let Memory { space, id, .. } = memory(number);
-        let gone = Batch {
-            space,
-            changes: vec![Change::Delete { id, revision: 1 }],
-        };
+        let gone = Batch::new(space, vec![Change::Delete { id, revision: 1 }]);
         store.commit(gone).unwrap();
     }
     store

@@ -51,22 +51,22 @@ fn logged(copied: Copied) -> Logged {
                 };
                 let (passages, expect) = (Some(passages_of(&memory, number)), Expect::Revision(1));
                 let space = memory.space.clone();
-                Batch {
+                Batch::new(
                     space,
-                    changes: vec![Change::Put {
+                    vec![Change::Put {
                         memory: Box::new(memory),
                         passages,
                         expect,
                     }],
-                }
+                )
             }
-            1 => Batch {
-                space: memory(number % 100).space,
-                changes: vec![Change::Delete {
+            1 => Batch::new(
+                memory(number % 100).space,
+                vec![Change::Delete {
                     id: memory(number % 100).id,
                     revision: 1,
                 }],
-            },
+            ),
             _ => put(memory(number), number),
         };
         store.commit(batch).unwrap();

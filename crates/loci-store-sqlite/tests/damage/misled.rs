@@ -36,10 +36,7 @@ fn fill_sparsely(folder: &Path) {
         value: "1".to_owned(),
     };
     store
-        .commit(Batch {
-            space: Space::default(),
-            changes: vec![setting],
-        })
+        .commit(Batch::new(Space::default(), vec![setting]))
         .unwrap();
     others(&store, 1);
 }

@@ -238,8 +238,7 @@ pub(super) fn no_write_outlives_a_wipe_that_it_overlaps(make: MakeStore<'_>) {
             let content = since.to_string();
             let own = private("ann", memory(&format!("{writer}-{number}")));
             let mut batch = put(&Memory { content, ..own }, Vec::new());
-            let guard = not_wiped("ann", "engram", since);
-            batch.changes.extend(guard.changes);
+            batch.conditions = not_wiped("ann", "engram", since).conditions;
             is_done(store.commit(batch));
         }
         None

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use loci_core::{
-    AuditEntry, Batch, CacheEntry, Change, Citation, CitationKind, ContentHash, Decision, Expect,
-    Fact, FileStamp, Filter, IdempotentReply, Job, Location, LocationCount, Memory, MemoryId,
-    ModelId, Name, NoteFile, Passage, Reader, Scope, Scopes, SourceFile, Space, Sweep, Term,
-    Timestamp, Token, Tombstone, Tunnel, TunnelEnd, Vector, Visibility,
+    AuditEntry, Batch, CacheEntry, Change, Citation, CitationKind, Condition, ContentHash,
+    Decision, Expect, Fact, FileStamp, Filter, IdempotentReply, Job, Location, LocationCount,
+    Memory, MemoryId, ModelId, Name, NoteFile, Passage, Reader, Scope, Scopes, SourceFile, Space,
+    Sweep, Term, Timestamp, Token, Tombstone, Tunnel, TunnelEnd, Vector, Visibility,
 };
 
 /// The time of the examples.
@@ -126,10 +126,7 @@ pub fn put(memory: &Memory, passages: Vec<Passage>) -> Batch {
         passages: Some(passages),
         expect: Expect::Absent,
     };
-    Batch {
-        space: memory.space.clone(),
-        changes: vec![change],
-    }
+    Batch::new(memory.space.clone(), vec![change])
 }
 
 /// Creates a batch that replaces a memory, whose revision is one less than this one's.
@@ -140,18 +137,12 @@ pub fn replace(memory: &Memory, passages: Option<Vec<Passage>>) -> Batch {
         passages,
         expect,
     };
-    Batch {
-        space: memory.space.clone(),
-        changes: vec![change],
-    }
+    Batch::new(memory.space.clone(), vec![change])
 }
 
 /// Creates a batch of this one change in the default space.
 pub(super) fn change(change: Change) -> Batch {
-    Batch {
-        space: Space::default(),
-        changes: vec![change],
-    }
+    Batch::new(Space::default(), vec![change])
 }
 
 /// Creates a batch that adds a job for a memory of the default space.
@@ -165,11 +156,14 @@ pub(super) fn enqueue(id: &str, due_at: Timestamp) -> Batch {
 /// Creates a batch that comes through this tool set and requires that the owner's data was not
 /// wiped after `since`.
 pub(super) fn not_wiped(owner: &str, origin: &str, since: u64) -> Batch {
-    change(Change::NotWiped {
-        owner: owner.to_owned(),
-        origin: origin.to_owned(),
-        since,
-    })
+    Batch {
+        conditions: vec![Condition::NotWiped {
+            owner: owner.to_owned(),
+            origin: origin.to_owned(),
+            since,
+        }],
+        ..Batch::new(Space::default(), Vec::new())
+    }
 }
 
 /// Creates a cached answer, valid for an hour, without a vector; its query contains its id.
@@ -217,10 +211,10 @@ pub(super) fn idempotent_reply(owner: Option<&str>, key: &str) -> IdempotentRepl
 
 /// Creates a batch that stores the reply.
 pub(super) fn put_reply(answer: &IdempotentReply) -> Batch {
-    Batch {
-        space: answer.space.clone(),
-        changes: vec![Change::PutIdempotentReply(Box::new(answer.clone()))],
-    }
+    Batch::new(
+        answer.space.clone(),
+        vec![Change::PutIdempotentReply(Box::new(answer.clone()))],
+    )
 }
 
 /// Creates an existing file without problems, of this memory, if any.
@@ -271,10 +265,10 @@ pub(super) fn fact(id: &str, [subject, predicate, object]: [&str; 3]) -> Fact {
 
 /// Creates a batch that adds the fact.
 pub(super) fn put_fact(fact: &Fact) -> Batch {
-    Batch {
-        space: fact.space.clone(),
-        changes: vec![Change::PutFact(Box::new(fact.clone()))],
-    }
+    Batch::new(
+        fact.space.clone(),
+        vec![Change::PutFact(Box::new(fact.clone()))],
+    )
 }
 
 /// Creates an end of a tunnel that names no memory.
@@ -307,10 +301,7 @@ pub(super) fn put_tunnel(tunnel: &Tunnel, expect: Option<&Tunnel>) -> Batch {
         tunnel: Box::new(tunnel.clone()),
         expect: expect.cloned().map(Box::new),
     };
-    Batch {
-        space: tunnel.space.clone(),
-        changes: vec![put],
-    }
+    Batch::new(tunnel.space.clone(), vec![put])
 }
 
 /// Creates a batch that stores a setting of the default space.
@@ -379,10 +370,7 @@ pub(super) fn delete(memory: &Memory) -> Batch {
         id: memory.id.clone(),
         revision: memory.revision,
     };
-    Batch {
-        space: memory.space.clone(),
-        changes: vec![change],
-    }
+    Batch::new(memory.space.clone(), vec![change])
 }
 
 pub(super) fn embed(memory: &Memory, vectors: Vec<Vector>) -> Batch {
@@ -391,10 +379,7 @@ pub(super) fn embed(memory: &Memory, vectors: Vec<Vector>) -> Batch {
         revision: memory.revision,
         vectors,
     };
-    Batch {
-        space: memory.space.clone(),
-        changes: vec![change],
-    }
+    Batch::new(memory.space.clone(), vec![change])
 }
 
 /// Matches all memories of the default space that are live now, superseded, forgotten or not, for a

@@ -111,13 +111,7 @@ pub(super) fn the_oldest_of_too_many_answers_make_room(make: MakeStore<'_>) {
         .map(Box::new)
         .map(Change::PutIdempotentReply);
     let space = Space::default();
-    commit(
-        store,
-        Batch {
-            space,
-            changes: changes.collect(),
-        },
-    );
+    commit(store, Batch::new(space, changes.collect()));
     assert_eq!(number_kept(store, &many), KEYED_ANSWERS_MAX);
     // One in the place of another needs no room.
     let again = IdempotentReply {

@@ -121,10 +121,7 @@ pub(super) fn a_tombstone_is_put_and_lifted_with_its_batch_or_not_at_all(make: M
     commit(&*store, both(gone.revision));
     assert_eq!(all(&*store, &home).len(), 1);
     assert!(store.version(&home).expect("the store can be read") > before);
-    let elsewhere = Batch {
-        space: space("elsewhere"),
-        changes: vec![Change::PutTombstones(vec![tombstone("one", "a")])],
-    };
+    let elsewhere = Batch::new(space("elsewhere"), vec![Change::PutTombstones(vec![tombstone("one", "a")])]);
     commit(&*store, elsewhere);
     let graves = [tombstone("one", "b"), tombstone("two", "a")];
     commit(&*store, put_tombstones(&graves));
@@ -162,10 +159,7 @@ pub(super) fn salts_are_those_of_a_space(make: MakeStore<'_>) {
     };
     let graves = [salted(9, "a"), salted(200, "b"), salted(9, "c")];
     commit(&*store, put_tombstones(&graves));
-    let elsewhere = Batch {
-        space: space("elsewhere"),
-        changes: vec![Change::PutTombstones(vec![salted(1, "a")])],
-    };
+    let elsewhere = Batch::new(space("elsewhere"), vec![Change::PutTombstones(vec![salted(1, "a")])]);
     commit(&*store, elsewhere);
     assert_eq!(salts(&home), [[9; 16], [200; 16]]);
     assert_eq!(salts(&space("elsewhere")), [[1; 16]]);

@@ -192,12 +192,7 @@ fn doctor_names_what_nobody_could_judge() {
         };
         let now = FixedClock::new(Timestamp::from_microseconds(1)).now();
         let commit = |changes| {
-            store
-                .commit(Batch {
-                    space: Space::default(),
-                    changes,
-                })
-                .unwrap();
+            store.commit(Batch::new(Space::default(), changes)).unwrap();
         };
         let id = MemoryId::new("poison");
         let put = Change::Put {

@@ -368,12 +368,7 @@ fn a_memory_that_is_not_judged_in_time_is_told() {
             let due_at =
                 Timestamp::from_microseconds(0).plus_seconds(now.as_secs().cast_signed() + due_in);
             let changes = vec![Change::Enqueue { memory: id, due_at }];
-            store
-                .commit(Batch {
-                    space: Space::default(),
-                    changes,
-                })
-                .unwrap();
+            store.commit(Batch::new(Space::default(), changes)).unwrap();
         }
         let (verdict, text) = row_of(&place, "enrichment");
         assert!(

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::{iter, mem};
 
 use loci_core::{
-    Batch, Caller, Change, CollectionFilter, Error, ErrorCode, Expect, Filter, Forgotten, Location,
-    Memory, MemoryId, Page, Result, Salt, Scope, SourceFile, Thread, Timestamp,
+    Batch, Caller, Change, CollectionFilter, Condition, Error, ErrorCode, Expect, Filter,
+    Forgotten, Location, Memory, MemoryId, Page, Result, Salt, Scope, SourceFile, Thread,
+    Timestamp,
 };
 use loci_text::indexed;
 
@@ -156,17 +157,17 @@ impl<'a> Filing<'a> {
                 }
             )
         });
-        changes.extend(self.not_wiped());
-        self.sources.access.commit(changes)?;
+        let not_wiped = Vec::from_iter(self.not_wiped());
+        self.sources.access.commit_if(not_wiped, changes)?;
         if waits && self.sources.search_mode != SearchMode::Words {
             self.sources.to_embed.ring();
         }
         Ok(())
     }
 
-    fn not_wiped(&self) -> Option<Change> {
+    fn not_wiped(&self) -> Option<Condition> {
         let owner = self.caller.principal.subject.clone()?;
-        Some(Change::NotWiped {
+        Some(Condition::NotWiped {
             owner,
             origin: self.caller.origin.to_owned(),
             since: self.since,
@@ -191,8 +192,8 @@ impl<'a> Filing<'a> {
             return Ok(());
         };
         match self.sources.store.commit(Batch {
-            space: space.clone(),
-            changes: vec![unwiped],
+            conditions: vec![unwiped],
+            ..Batch::new(space.clone(), Vec::new())
         }) {
             Err(error) if error.code == ErrorCode::Conflict => Err(conflict),
             outcome => outcome,

@@ -385,10 +385,7 @@ pub fn set_resource(world: &World, name: &str, text: &str) {
         .insert(name.to_owned(), text.to_owned());
     world
         .store
-        .commit(Batch {
-            space: Space::default(),
-            changes: Vec::new(),
-        })
+        .commit(Batch::new(Space::default(), Vec::new()))
         .unwrap();
 }
 

@@ -641,10 +641,7 @@ fn no_changed_text_reaches_a_caller() {
             revision: lost.revision,
         };
         store
-            .commit(loci_core::Batch {
-                space: lost.space.clone(),
-                changes: vec![delete],
-            })
+            .commit(loci_core::Batch::new(lost.space.clone(), vec![delete]))
             .unwrap();
         assert_eq!(store.structure_check(), Ok(Vec::new()));
     }

@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use loci_core::{
     Access, ArchiveStore, AuditEntry, AuditQuery, AuditStore, Batch, CandidateQuery, Change,
-    Citation, CitationKind, ContentHash, Delivery, EnrichmentStatus, ErrorCode, FileStamp,
-    FilingOrder, Filter, Forgotten, JobStore, Link, Location, Memory, MemoryId, ModelId, NoteStore,
-    Page, Partition, Passage, QueryVector, Reader, Relation, SOURCE_FILE, SourceFile, Space, Store,
-    Thread, Tier, Timestamp, TokenStore, Vector, Visibility,
+    Citation, CitationKind, Condition, ContentHash, Delivery, EnrichmentStatus, ErrorCode,
+    FileStamp, FilingOrder, Filter, Forgotten, JobStore, Link, Location, Memory, MemoryId, ModelId,
+    NoteStore, Page, Partition, Passage, QueryVector, Reader, Relation, SOURCE_FILE, SourceFile,
+    Space, Store, Thread, Tier, Timestamp, TokenStore, Vector, Visibility,
 };
 use loci_testkit::contract::{filter, memory, passage, put, reader, replace};
 
@@ -454,10 +454,7 @@ fn a_database_that_holds_nul_answers_as_before() {
         id: old.id.clone(),
         revision: 1,
     };
-    let deletion = Batch {
-        space: old.space.clone(),
-        changes: vec![delete],
-    };
+    let deletion = Batch::new(old.space.clone(), vec![delete]);
     assert_eq!(store.commit(deletion), Ok(()));
     assert_eq!(store.get(&old.space, &old.id), Ok(None));
 }
@@ -483,15 +480,15 @@ fn check_wipe_of_old(store: &SqliteStore) {
         further_records: 0,
     };
     for origin in ["mememory", "memory-mcp", "engram", ""] {
-        let relies = |since| Change::NotWiped {
+        let relies = |since| Condition::NotWiped {
             owner: "bob".to_owned(),
             origin: origin.to_owned(),
             since,
         };
         let commit = |since| {
             store.commit(Batch {
-                space: filter().space,
-                changes: vec![relies(since)],
+                conditions: vec![relies(since)],
+                ..Batch::new(filter().space, Vec::new())
             })
         };
         assert_eq!(commit(0).unwrap_err().code, ErrorCode::Conflict, "{origin}");
@@ -1175,10 +1172,7 @@ fn what_was_mined_before_paths_were_noted_gets_its_path() {
             expect: None,
         });
         store
-            .commit(Batch {
-                space: Space::default(),
-                changes: row.into_iter().collect(),
-            })
+            .commit(Batch::new(Space::default(), row.into_iter().collect()))
             .unwrap();
     }
     drop(store);

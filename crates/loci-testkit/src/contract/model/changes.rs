@@ -2,8 +2,8 @@
 
 use loci_core::limits::VERSIONS_MAX;
 use loci_core::{
-    Batch, Change, Expect, Fact, FactQuery, FactStore, Memory, MemoryId, NoteFile, Record,
-    SourceStore, Space, Store, Tier, Timestamp, Tunnel, TunnelStore, Version,
+    Batch, Change, Condition, Expect, Fact, FactQuery, FactStore, Memory, MemoryId, NoteFile,
+    Record, SourceStore, Space, Store, Tier, Timestamp, Tunnel, TunnelStore, Version,
 };
 
 use super::comparison::{Comparison, Subject};
@@ -13,6 +13,7 @@ impl Comparison<'_> {
     pub(super) fn batch(&mut self, subject: Subject) -> Batch {
         let space = self.random.space();
         let most = self.random.pick(&[1, 5]);
+        let conditions = self.conditions(subject, &space);
         let mut changes: Vec<Change> = (0..=self.random.below(most))
             .map(|_| self.change(subject, &space))
             .collect();
@@ -25,17 +26,32 @@ impl Comparison<'_> {
                     .map(|revision| self.former(&memory, revision)),
             );
         }
-        Batch { space, changes }
+        Batch {
+            space,
+            conditions,
+            changes,
+        }
     }
 
-    fn change(&mut self, subject: Subject, space: &Space) -> Change {
-        if self.random.chance(4) {
-            return Change::NotWiped {
+    fn conditions(&mut self, subject: Subject, space: &Space) -> Vec<Condition> {
+        let mut conditions = Vec::new();
+        if self.random.chance(8) {
+            conditions.push(Condition::NotWiped {
                 owner: self.random.pick(&OWNER_NAMES).to_owned(),
                 origin: self.random.pick(&ORIGINS).to_owned(),
                 since: 0,
-            };
+            });
         }
+        let notes_percent = if subject == Subject::Notes { 20 } else { 4 };
+        if self.random.chance(notes_percent) {
+            let id = self.random.id();
+            let known = self.known(space, &id).0;
+            conditions.extend(known.map(|memory| Condition::NotNote { id: memory.id }));
+        }
+        conditions
+    }
+
+    fn change(&mut self, subject: Subject, space: &Space) -> Change {
         match subject {
             Subject::Graph => self.change_beside_memories(space),
             Subject::Archives if self.random.chance(70) => self.import(space),
@@ -165,8 +181,7 @@ impl Comparison<'_> {
         let (known, revision) = self.known(space, &id);
         let file = Box::new(self.random.note_file());
         match (self.random.below(10), known) {
-            (0..2, Some(memory)) => Change::NotNote { id: memory.id },
-            (2..4, Some(memory)) => Change::ExpectNoteFile {
+            (0..=3, Some(memory)) => Change::ExpectNoteFile {
                 file: Box::new(NoteFile {
                     memory: Some(memory.id),
                     ..*file

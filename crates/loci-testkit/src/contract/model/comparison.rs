@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use loci_core::{
-    Access, Batch, CandidateQuery, Candidates, Change, Error, ErrorCode, Filter, Job, Memory,
-    ModelId, QueryVector, Record, Result, Space, Store, Timestamp,
+    Access, Batch, CandidateQuery, Candidates, Change, Condition, Error, ErrorCode, Filter, Job,
+    Memory, ModelId, QueryVector, Record, Result, Space, Store, Timestamp,
 };
 
 use super::generator::{Generator, MARKS, MODELS, SPACES, WORDS};
@@ -81,8 +81,8 @@ pub fn give_the_same_candidates(
         if number % 2 == 0 {
             let mut batch = comparison.batch(Subject::Memories);
             // The numbers of wipes differ.
-            let is_dated = |change: &Change| matches!(change, Change::NotWiped { .. });
-            batch.changes.retain(|change| !is_dated(change));
+            let is_dated = |condition: &Condition| matches!(condition, Condition::NotWiped { .. });
+            batch.conditions.retain(|condition| !is_dated(condition));
             let code = |error: Error| error.code;
             let outcome = one.commit(batch.clone()).map_err(code);
             assert_eq!(outcome, other.commit(batch.clone()).map_err(code));
@@ -322,8 +322,13 @@ impl<'a> Comparison<'a> {
         let before = self.version(&batch.space);
         self.same_at(since, |store, number| {
             let mut batch = batch.clone();
+            for condition in &mut batch.conditions {
+                if let Condition::NotWiped { since, .. } = condition {
+                    *since = number;
+                }
+            }
             for change in &mut batch.changes {
-                if let Change::NotWiped { since, .. } | Change::Import { since, .. } = change {
+                if let Change::Import { since, .. } = change {
                     *since = number;
                 }
             }

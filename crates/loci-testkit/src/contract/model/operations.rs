@@ -46,6 +46,7 @@ impl Comparison<'_> {
     /// Commits a single change that every store refuses.
     fn refuse(&mut self, subject: Subject) {
         let mut batch = self.batch(subject);
+        batch.conditions.clear();
         batch.changes.truncate(1);
         for change in &mut batch.changes {
             self.spoil(change);

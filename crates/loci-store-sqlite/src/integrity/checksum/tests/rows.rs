@@ -62,10 +62,7 @@ fn damaged(text: &str) -> (tempfile::TempDir, SqliteStore) {
 }
 
 fn commit(store: &SqliteStore, change: Change) -> loci_core::Result<()> {
-    store.commit(Batch {
-        space: Space::default(),
-        changes: vec![change],
-    })
+    store.commit(Batch::new(Space::default(), vec![change]))
 }
 
 fn facts(
