@@ -1,11 +1,14 @@
 //! Who sends a request, as the page needs it.
 
 use std::future::Future;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::{Extensions, HeaderMap};
-use loci_core::{Caller, Result, SignInProvider};
+use loci_admission::Subject;
+use loci_core::{Caller, Error, SignInProvider};
 
 /// Tells who sends a request, and under which URL it reached this server.
 pub trait Authenticator: Send + Sync {
@@ -24,7 +27,16 @@ pub trait Authenticator: Send + Sync {
         headers: &'a HeaderMap,
         base_url: &'a str,
         path: &'a str,
-    ) -> Pin<Box<dyn Future<Output = Result<Caller>> + Send + 'a>>;
+    ) -> Pin<Box<dyn Future<Output = Result<Caller, Error>> + Send + 'a>>;
+
+    /// Returns the address of the sender; `None` if it is not known.
+    fn client(&self, extensions: &Extensions) -> Option<IpAddr>;
+
+    /// Charges a request to the rate limit of its sender, which it shares with the calls of tools.
+    ///
+    /// # Errors
+    /// The time until the sender may send another one, if it has sent too many.
+    fn charge(&self, subject: &Subject) -> Result<(), Duration>;
 
     /// Returns true if this server takes callers without a token.
     fn is_open(&self) -> bool;

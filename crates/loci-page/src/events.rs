@@ -13,15 +13,15 @@ use futures_util::stream::{self, Stream};
 use http::HeaderMap;
 use http::StatusCode;
 use http::header::AUTHORIZATION;
+use loci_admission::{Permit, Subject};
 use loci_core::Space;
-use tokio::sync::OwnedSemaphorePermit;
 
+use crate::admission::{charge, run_blocking, stranger};
+use crate::failure::failure;
 use crate::form::Form;
 use crate::guard::BaseUrl;
 use crate::page::Page;
-use crate::request::{
-    authenticate_session, failure, headers_of, language_of, run_blocking, session_of,
-};
+use crate::request::{authenticate_session, headers_of, language_of, session_of};
 
 /// The time between two looks at the version of a space.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -36,7 +36,8 @@ struct Listener {
     headers: HeaderMap,
     base_url: String,
     version: Option<(u64, usize)>,
-    _place: OwnedSemaphorePermit,
+    subject: Subject,
+    _place: Permit,
 }
 
 async fn listen(
@@ -44,9 +45,10 @@ async fn listen(
     Extension(BaseUrl(base_url)): Extension<BaseUrl>,
     request: Request,
 ) -> Response {
+    let stranger = stranger(request.extensions());
     let session = session_of(&page, request.headers(), &base_url);
     let (admitted, credential) = if let Some(session) = session {
-        let admitted = authenticate_session(&page, &session, &base_url, "/events").await;
+        let admitted = authenticate_session(&page, &session, &base_url, "/events", &stranger).await;
         (admitted, session.credential())
     } else {
         let credential = request.headers().get(AUTHORIZATION).cloned().into();
@@ -62,7 +64,11 @@ async fn listen(
         Err(error) => return failure(&error, Form::Json, language_of(request.headers())),
     };
     let headers = headers_of(&credential);
-    let Ok(place) = Arc::clone(page.listeners()).try_acquire_owned() else {
+    let subject = Subject::of(&caller, stranger);
+    if let Err(refused) = charge(&page, &subject, Form::Json, language_of(request.headers())) {
+        return refused;
+    }
+    let Some(place) = page.listeners().try_acquire(&subject, 1) else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };
     let listener = Listener {
@@ -71,6 +77,7 @@ async fn listen(
         headers,
         base_url,
         version: None,
+        subject,
         _place: place,
     };
     Sse::new(changes(listener))
@@ -89,7 +96,7 @@ fn changes(listener: Listener) -> impl Stream<Item = Result<Event, Infallible>> 
                 () = tokio::time::sleep(INTERVAL) => {}
             }
             let space = listener.space.clone();
-            let read = run_blocking(&listener.page, move |page| {
+            let read = run_blocking(&listener.page, &listener.subject, move |page| {
                 let engine = page.engine();
                 Ok((engine.version(&space)?, engine.audit().buffered()))
             });

@@ -16,6 +16,7 @@ use http::header::{
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use http::{HeaderMap, StatusCode};
+use loci_admission::Subject;
 
 use crate::form::form_of;
 use crate::page::Page;
@@ -25,7 +26,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
-const FETCH_SITE: &str = "sec-fetch-site";
+pub(crate) const FETCH_SITE: &str = "sec-fetch-site";
 
 /// The URL under which the sender of a request reached this server.
 #[derive(Clone)]
@@ -45,6 +46,8 @@ pub(crate) async fn guard(
     let form = form_of(request.headers(), request.uri().path());
     request.extensions_mut().insert(form);
     request.extensions_mut().insert(BaseUrl(base_url));
+    let client = page.authenticator().client(request.extensions());
+    request.extensions_mut().insert(Subject::network(client));
     protected(next.run(request).await)
 }
 

@@ -10,11 +10,13 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 
+mod admission;
 mod assets;
 mod authenticator;
 mod change;
 mod encoding;
 mod events;
+mod failure;
 mod form;
 mod guard;
 mod installation;

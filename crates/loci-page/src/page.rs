@@ -4,21 +4,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use http::HeaderValue;
+use loci_admission::{Pool, Subject};
 use loci_core::Result;
 use loci_engine::Engine;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use crate::session::Sessions;
 use crate::{Authenticator, Installation};
 
-/// The most requests of browsers that work at a time, so that agents' calls are not delayed.
-const REQUESTS_MAX: usize = 4;
-/// The most waits for the provider at a time, which strangers cause.
-const SIGN_INS_MAX: usize = 2;
+/// The most requests of browsers that work at a time, so that agents' calls are not delayed, and of
+/// one subject.
+const REQUESTS_MAX: (usize, usize) = (4, 3);
+/// The most waits for the provider at a time, which strangers cause, and from one network.
+const SIGN_INS_MAX: (usize, usize) = (4, 2);
+/// The most whole files that come or go at a time, and of one subject.
+const TRANSFERS_MAX: (usize, usize) = (4, 1);
 /// The time for which a model that was tried counts as it was: a try loads it, and takes a moment.
 const MODEL_TRIED_FOR: Duration = Duration::from_mins(1);
-/// The most browsers that are told of changes at a time.
-const LISTENERS_MAX: usize = 16;
+/// The most browsers that are told of changes at a time, and of one subject.
+const LISTENERS_MAX: (usize, usize) = (64, 16);
 
 /// The page of one server.
 pub struct Page {
@@ -26,31 +30,36 @@ pub struct Page {
     authenticator: Arc<dyn Authenticator>,
     installation: Arc<dyn Installation>,
     sessions: Sessions,
-    requests: Arc<Semaphore>,
-    sign_ins: Arc<Semaphore>,
-    transfers: Arc<Semaphore>,
-    listeners: Arc<Semaphore>,
+    requests: Pool,
+    sign_ins: Pool,
+    transfers: Pool,
+    listeners: Pool,
+    bodies: Arc<Pool>,
     closing: watch::Sender<bool>,
     /// When the model was last tried, and its problem.
     model_tried: Mutex<Option<(Instant, Option<String>)>>,
 }
 
 impl Page {
-    /// Returns a page of this engine. Starts nothing, and reads nothing.
+    /// Returns a page of this engine, whose requests share `bodies`, in bytes, with the rest of the
+    /// server. Starts nothing, and reads nothing.
     pub fn new(
         engine: Arc<Engine>,
         authenticator: Arc<dyn Authenticator>,
         installation: Arc<dyn Installation>,
+        bodies: Arc<Pool>,
     ) -> Arc<Self> {
+        let pool = |(all, each)| Pool::new(all, each);
         Arc::new(Page {
             engine,
             authenticator,
             installation,
             sessions: Sessions::default(),
-            requests: Arc::new(Semaphore::new(REQUESTS_MAX)),
-            sign_ins: Arc::new(Semaphore::new(SIGN_INS_MAX)),
-            transfers: Arc::new(Semaphore::new(1)),
-            listeners: Arc::new(Semaphore::new(LISTENERS_MAX)),
+            requests: pool(REQUESTS_MAX),
+            sign_ins: pool(SIGN_INS_MAX),
+            transfers: pool(TRANSFERS_MAX),
+            listeners: pool(LISTENERS_MAX),
+            bodies,
             closing: watch::channel(false).0,
             model_tried: Mutex::new(None),
         })
@@ -61,8 +70,13 @@ impl Page {
     ///
     /// # Errors
     /// `unavailable` if the system gives no randomness.
-    pub fn sign_in_path(&self, credential: Option<HeaderValue>) -> Result<String> {
-        Ok(format!("/enter?code={}", self.sessions.code(credential)?))
+    pub fn sign_in_path(
+        &self,
+        subject: Subject,
+        credential: Option<HeaderValue>,
+    ) -> Result<String> {
+        let code = self.sessions.code(subject, credential)?;
+        Ok(format!("/enter?code={code}"))
     }
 
     /// Ends the streams that tell browsers of changes, so that a server can shut down.
@@ -86,12 +100,16 @@ impl Page {
         &self.sessions
     }
 
-    pub(crate) fn requests(&self) -> &Arc<Semaphore> {
+    pub(crate) fn requests(&self) -> &Pool {
         &self.requests
     }
 
-    pub(crate) fn sign_ins(&self) -> &Arc<Semaphore> {
+    pub(crate) fn sign_ins(&self) -> &Pool {
         &self.sign_ins
+    }
+
+    pub(crate) fn bodies(&self) -> &Pool {
+        &self.bodies
     }
 
     /// Returns the [problem](loci_engine::Models::model_problem) of the model, as of a minute ago
@@ -111,12 +129,12 @@ impl Page {
         }
     }
 
-    /// Returns the permit of whole files that come or go, one at a time.
-    pub(crate) fn transfers(&self) -> &Arc<Semaphore> {
+    /// Returns the permits of whole files that come or go.
+    pub(crate) fn transfers(&self) -> &Pool {
         &self.transfers
     }
 
-    pub(crate) fn listeners(&self) -> &Arc<Semaphore> {
+    pub(crate) fn listeners(&self) -> &Pool {
         &self.listeners
     }
 

@@ -2,29 +2,27 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::{FromRequestParts, RawPathParams, Request};
 use axum::response::{IntoResponse, Response};
 use http::header::{ACCEPT_LANGUAGE, AUTHORIZATION, CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use http_body_util::{BodyExt, Limited};
-use loci_core::limits::REQUEST_BYTES_MAX;
+use loci_admission::{Permit, Subject};
 use loci_core::{Caller, Error, ErrorCode, Result, Scope, SignInGrant};
-use loci_engine::{Call, CallInfo, Effect, Engine, catch_panic};
+use loci_engine::{Call, CallInfo, Effect, Engine};
 use serde::de::DeserializeOwned;
-use serde_json::json;
-use tokio::sync::Semaphore;
 
+use crate::admission::{ask_provider, charge, read_body, run_blocking, stranger};
 use crate::change::{Change, Outcome};
 use crate::encoding::encoded;
+use crate::failure::failure;
 use crate::form::Form;
 use crate::guard::{BaseUrl, is_from_here};
 use crate::page::Page;
 use crate::parameters::Parameters;
 use crate::session::{Credential, Session};
 use crate::text::Language;
-use crate::view::{Ui, View, error_page};
+use crate::view::{Ui, View};
 use crate::visitor::Visitor;
 
 /// The tool set of what people do on the page.
@@ -124,9 +122,11 @@ pub(crate) async fn respond(
         parameters,
         form,
         cookie,
+        _share,
     } = received;
     let language = visitor.language;
-    let answer = run_blocking(&page, move |page| {
+    let subject = visitor.subject.clone();
+    let answer = run_blocking(&page, &subject, move |page| {
         require(&visitor.caller, scope)?;
         RequestContext::run(page, &visitor, form, |context| {
             handler(context, parameters, path)
@@ -207,6 +207,8 @@ struct ParsedRequest {
     form: Form,
     /// The cookie of a session that started with this request.
     cookie: Option<HeaderValue>,
+    /// Of the memory for bodies.
+    _share: Option<Permit>,
 }
 
 impl ParsedRequest {
@@ -220,7 +222,8 @@ impl ParsedRequest {
             cookie,
         } = AuthenticatedRequest::of(page, &parts).await?;
         let refuse = |error: &Error| failure(error, form, visitor.language);
-        let body = read_body(body).await.map_err(|error| refuse(&error))?;
+        let received = read_body(page, &visitor.subject, &parts.headers, body).await;
+        let (body, share) = received.map_err(|error| refuse(&error))?;
         let path = RawPathParams::from_request_parts(&mut parts, &())
             .await
             .map_err(IntoResponse::into_response)?;
@@ -240,6 +243,7 @@ impl ParsedRequest {
             parameters,
             form,
             cookie,
+            _share: share,
         })
     }
 }
@@ -262,7 +266,8 @@ impl AuthenticatedRequest {
         let base_url = parts.extensions.get::<BaseUrl>().cloned();
         let BaseUrl(base_url) =
             base_url.ok_or_else(|| refuse(&Error::internal("the page has no address")))?;
-        let authenticated = authenticate(page, &parts.headers, &base_url, parts.uri.path()).await;
+        let stranger = stranger(&parts.extensions);
+        let authenticated = authenticate(page, parts, &base_url, &stranger).await;
         let (caller, session, cookie) = authenticated.map_err(|error| {
             if error.code == ErrorCode::Unauthorized && form == Form::Html {
                 let requested = parts.uri.path_and_query().map_or("/", |path| path.as_str());
@@ -272,7 +277,10 @@ impl AuthenticatedRequest {
                 refuse(&error)
             }
         })?;
+        let subject = Subject::of(&caller, stranger);
+        charge(page, &subject, form, language)?;
         let visitor = Visitor {
+            subject,
             caller: Caller {
                 origin: ORIGIN_NAME,
                 client: Some(CLIENT.to_owned()),
@@ -317,10 +325,11 @@ pub(crate) fn check_origin(
 /// Returns the caller of a request, with the session of a browser and the cookie of a new one.
 async fn authenticate(
     page: &Page,
-    headers: &HeaderMap,
+    parts: &Parts,
     base_url: &str,
-    path: &str,
+    stranger: &Subject,
 ) -> Result<(Caller, Option<Arc<Session>>, Option<HeaderValue>)> {
+    let (headers, path) = (&parts.headers, parts.uri.path());
     if headers.contains_key(AUTHORIZATION) {
         let caller = page.authenticator().caller(headers, base_url, path).await?;
         return Ok((caller, None, None));
@@ -328,7 +337,9 @@ async fn authenticate(
     let (session, cookie) = match session_of(page, headers, base_url) {
         Some(session) => (session, None),
         None if page.authenticator().is_open() => {
-            let (secret, session) = page.sessions().begin(Credential::default())?;
+            let (secret, session) = page
+                .sessions()
+                .begin(stranger.clone(), Credential::default())?;
             (session, Some(cookie(base_url, &secret)?))
         }
         None => {
@@ -338,7 +349,7 @@ async fn authenticate(
             ));
         }
     };
-    let caller = authenticate_session(page, &session, base_url, path).await?;
+    let caller = authenticate_session(page, &session, base_url, path, stranger).await?;
     Ok((caller, Some(session), cookie))
 }
 
@@ -352,6 +363,7 @@ pub(crate) async fn authenticate_session(
     session: &Session,
     base_url: &str,
     path: &str,
+    stranger: &Subject,
 ) -> Result<Caller> {
     let credential = session.credential();
     let headers = headers_of(&credential);
@@ -370,7 +382,7 @@ pub(crate) async fn authenticate_session(
             return Err(refused);
         };
         let token = refresh_token.clone();
-        let renewed = ask_provider(page, move || provider.renew(&token)).await;
+        let renewed = ask_provider(page, stranger, move || provider.renew(&token)).await;
         match renewed {
             Ok(grant) => {
                 let mut renewed = credential_of(grant)?;
@@ -410,14 +422,6 @@ pub(crate) fn credential_of(grant: SignInGrant) -> Result<Credential> {
         refresh_token: grant.refresh_token,
         ..credential
     })
-}
-
-/// Waits for the provider, for a few visitors at a time.
-pub(crate) async fn ask_provider<T: Send + 'static>(
-    page: &Page,
-    ask: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    run_with_permit(page.sign_ins(), ask).await
 }
 
 /// Returns the session that a cookie of the request names.
@@ -483,23 +487,6 @@ pub(crate) fn see_other(path: &str) -> Response {
     (StatusCode::SEE_OTHER, [(LOCATION, location)]).into_response()
 }
 
-/// Reads the body of a request.
-///
-/// # Errors
-/// `too_large` beyond [`REQUEST_BYTES_MAX`], `invalid_argument` if it breaks off.
-pub(crate) async fn read_body(body: Body) -> Result<Vec<u8>> {
-    let collected = Limited::new(body, REQUEST_BYTES_MAX).collect().await;
-    let bytes = collected.map_err(|error| {
-        if error.is::<http_body_util::LengthLimitError>() {
-            let message = format!("the request is longer than {REQUEST_BYTES_MAX} bytes");
-            Error::new(ErrorCode::TooLarge, message)
-        } else {
-            Error::invalid("body", "broke off")
-        }
-    })?;
-    Ok(bytes.to_bytes().to_vec())
-}
-
 pub(crate) fn requested_path(request: &Request) -> String {
     let path = request.uri().path_and_query();
     path.map_or("/", |path| path.as_str()).to_owned()
@@ -521,46 +508,4 @@ fn require(caller: &Caller, scope: Scope) -> Result<()> {
     }
     let message = format!("this needs a token with the scope `{}`", scope.name());
     Err(Error::new(ErrorCode::Forbidden, message))
-}
-
-/// Runs blocking work, a few at a time.
-pub(crate) async fn run_blocking<T: Send + 'static>(
-    page: &Arc<Page>,
-    work: impl FnOnce(&Page) -> Result<T> + Send + 'static,
-) -> Result<T> {
-    let shared = Arc::clone(page);
-    run_with_permit(page.requests(), move || work(&shared)).await
-}
-
-/// Runs blocking work on a thread of its own when there is a permit.
-async fn run_with_permit<T: Send + 'static>(
-    permits: &Arc<Semaphore>,
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    let permit = Arc::clone(permits).acquire_owned().await;
-    let task = tokio::task::spawn_blocking(move || {
-        let _permit = permit;
-        catch_panic(work)
-    });
-    task.await
-        .unwrap_or_else(|_| Err(Error::internal("loci failed while working on this request")))
-}
-
-/// Returns an error as an answer.
-pub(crate) fn failure(error: &Error, form: Form, language: Language) -> Response {
-    if error.code == ErrorCode::Internal {
-        tracing::error!(%error, "a request of the page failed inside loci");
-    }
-    let status =
-        StatusCode::from_u16(error.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    match form {
-        Form::Json => {
-            let mut fields = json!({"code": error.code.name(), "message": error.message});
-            if let Some(argument) = &error.argument {
-                fields["argument"] = json!(argument);
-            }
-            (status, axum::Json(json!({ "error": fields }))).into_response()
-        }
-        Form::Html => (status, axum::response::Html(error_page(error, language))).into_response(),
-    }
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use data_encoding::HEXLOWER;
 use http::HeaderValue;
+use loci_admission::{Subject, subject_to_evict};
 use loci_core::{Error, Result};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -20,7 +21,7 @@ use crate::change::{Outcome, Undo};
 const IDLE_MAX: Duration = Duration::from_hours(12);
 /// The time for which a code is good.
 const CODE_LIFETIME: Duration = Duration::from_mins(1);
-/// The most sessions and codes that are kept; beyond it, the one that was used first is evicted.
+/// The most sessions and codes that are kept; beyond it, one is evicted.
 const KEPT_MAX: usize = 1_000;
 /// The changes of a session that can be undone; beyond it, the first is evicted.
 const UNDOS_MAX: usize = 20;
@@ -148,20 +149,29 @@ impl Session {
     }
 }
 
+/// A session or a code.
+struct SessionEntry<T> {
+    used_at: Instant,
+    /// Who started it.
+    subject: Subject,
+    value: T,
+}
+
 /// The sessions and codes of this process, by the hashes of their secrets.
 #[derive(Default)]
 pub(crate) struct Sessions {
-    sessions: Mutex<HashMap<Hash, (Instant, Arc<Session>)>>,
-    codes: Mutex<HashMap<Hash, (Instant, Option<HeaderValue>)>>,
+    sessions: Mutex<HashMap<Hash, SessionEntry<Arc<Session>>>>,
+    codes: Mutex<HashMap<Hash, SessionEntry<Option<HeaderValue>>>>,
 }
 
 impl Sessions {
-    /// Starts a session, and returns it with the secret of its cookie.
+    /// Starts a session of a subject, and returns it with the secret of its cookie.
     ///
     /// # Errors
     /// `unavailable` if the system gives no randomness.
     pub(crate) fn begin(
         &self,
+        subject: Subject,
         credential: impl Into<Credential>,
     ) -> Result<(String, Arc<Session>)> {
         let secret = new_secret()?;
@@ -171,21 +181,27 @@ impl Sessions {
             csrf: new_secret()?,
             state: Mutex::default(),
         });
-        let kept = (Instant::now(), Arc::clone(&session));
-        keep(&mut lock(&self.sessions), hash(&secret), kept, IDLE_MAX);
+        let value = Arc::clone(&session);
+        keep(
+            &mut lock(&self.sessions),
+            hash(&secret),
+            subject,
+            value,
+            IDLE_MAX,
+        );
         Ok((secret, session))
     }
 
     /// Returns the session whose cookie has this secret, and notes that it was used.
     pub(crate) fn get(&self, secret: &str) -> Option<Arc<Session>> {
         let mut sessions = lock(&self.sessions);
-        let (used_at, session) = sessions.get_mut(&hash(secret))?;
-        if used_at.elapsed() > IDLE_MAX {
+        let kept = sessions.get_mut(&hash(secret))?;
+        if kept.used_at.elapsed() > IDLE_MAX {
             sessions.remove(&hash(secret));
             return None;
         }
-        *used_at = Instant::now();
-        Some(Arc::clone(session))
+        kept.used_at = Instant::now();
+        Some(Arc::clone(&kept.value))
     }
 
     /// Ends the session whose cookie has this secret.
@@ -197,11 +213,24 @@ impl Sessions {
     ///
     /// # Errors
     /// `unavailable` if the system gives no randomness.
-    pub(crate) fn code(&self, credential: Option<HeaderValue>) -> Result<String> {
+    pub(crate) fn code(&self, subject: Subject, credential: Option<HeaderValue>) -> Result<String> {
         let code = new_secret()?;
-        let kept = (Instant::now(), credential);
-        keep(&mut lock(&self.codes), hash(&code), kept, CODE_LIFETIME);
+        keep(
+            &mut lock(&self.codes),
+            hash(&code),
+            subject,
+            credential,
+            CODE_LIFETIME,
+        );
         Ok(code)
+    }
+
+    /// Returns the credential of a code, which stays good; `None` if the code is unknown, used or too
+    /// old.
+    pub(crate) fn credential_of_code(&self, code: &str) -> Option<Option<HeaderValue>> {
+        let codes = lock(&self.codes);
+        let kept = codes.get(&hash(code))?;
+        (kept.used_at.elapsed() <= CODE_LIFETIME).then(|| kept.value.clone())
     }
 
     /// Starts the session of a code, and returns the secret of its cookie; `None` if the code is
@@ -211,41 +240,76 @@ impl Sessions {
     /// `unavailable` if the system gives no randomness.
     pub(crate) fn redeem(&self, code: &str) -> Result<Option<String>> {
         match lock(&self.codes).remove(&hash(code)) {
-            Some((made_at, credential)) if made_at.elapsed() <= CODE_LIFETIME => {
-                self.begin(credential).map(|(secret, _)| Some(secret))
+            Some(kept) if kept.used_at.elapsed() <= CODE_LIFETIME => {
+                let (secret, _) = self.begin(kept.subject, kept.value)?;
+                Ok(Some(secret))
             }
             _ => Ok(None),
         }
     }
 }
 
-/// Keeps an entry, without entries that are too old, and without the oldest if there are too many.
+/// Keeps an entry, without entries that are too old. If there are too many, the oldest goes of the
+/// subject that has most, so that no subject signs out another.
 fn keep<T>(
-    kept: &mut HashMap<Hash, (Instant, T)>,
+    kept: &mut HashMap<Hash, SessionEntry<T>>,
     key: Hash,
-    value: (Instant, T),
+    subject: Subject,
+    value: T,
     lifetime: Duration,
 ) {
-    kept.retain(|_, (used_at, _)| used_at.elapsed() <= lifetime);
-    if kept.len() >= KEPT_MAX
-        && let Some(oldest) = kept
-            .iter()
-            .min_by_key(|(_, (used_at, _))| *used_at)
-            .map(|(key, _)| *key)
-    {
-        kept.remove(&oldest);
+    kept.retain(|_, entry| entry.used_at.elapsed() <= lifetime);
+    if kept.len() >= KEPT_MAX {
+        let subjects = kept.values().map(|entry| &entry.subject);
+        let payer = subject_to_evict(subjects, &subject).unwrap_or(&subject);
+        let of_payer = |entry: &SessionEntry<T>| entry.subject == *payer;
+        let oldest = |of: &dyn Fn(&SessionEntry<T>) -> bool| {
+            let entries = kept.iter().filter(|(_, entry)| of(entry));
+            entries
+                .min_by_key(|(_, entry)| entry.used_at)
+                .map(|(key, _)| *key)
+        };
+        // A newcomer in a table where each other has as few has none of its own to give.
+        if let Some(oldest) = oldest(&of_payer).or_else(|| oldest(&|_| true)) {
+            kept.remove(&oldest);
+        }
     }
-    kept.insert(key, value);
+    let used_at = Instant::now();
+    kept.insert(
+        key,
+        SessionEntry {
+            used_at,
+            subject,
+            value,
+        },
+    );
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn user(name: &str) -> Subject {
+        Subject::User(loci_core::Space::default(), name.to_owned())
+    }
+
+    #[test]
+    fn a_subject_with_many_sessions_and_codes_ends_only_its_own() {
+        let sessions = Sessions::default();
+        let (first, _) = sessions.begin(user("bob"), Credential::default()).unwrap();
+        let code = sessions.code(user("bob"), None).unwrap();
+        for _ in 0..2 * KEPT_MAX {
+            sessions.begin(user("ann"), Credential::default()).unwrap();
+            sessions.code(user("ann"), None).unwrap();
+        }
+        assert!(sessions.get(&first).is_some());
+        assert!(sessions.redeem(&code).unwrap().is_some());
+    }
+
     #[test]
     fn a_code_is_good_once() {
         let sessions = Sessions::default();
-        let code = sessions.code(None).unwrap();
+        let code = sessions.code(user("ann"), None).unwrap();
         let secret = sessions.redeem(&code).unwrap().unwrap();
         assert!(sessions.get(&secret).is_some());
         assert_eq!(sessions.redeem(&code), Ok(None));
@@ -255,7 +319,7 @@ mod tests {
     #[test]
     fn a_session_ends_for_good() {
         let sessions = Sessions::default();
-        let (secret, session) = sessions.begin(Credential::default()).unwrap();
+        let (secret, session) = sessions.begin(user("ann"), Credential::default()).unwrap();
         let again = sessions.get(&secret).unwrap();
         assert!(again.is_csrf(session.csrf()) && !again.is_csrf(""));
         sessions.end(&secret);
@@ -265,9 +329,9 @@ mod tests {
     #[test]
     fn the_sessions_that_are_kept_are_bounded() {
         let sessions = Sessions::default();
-        let (first, _) = sessions.begin(Credential::default()).unwrap();
+        let (first, _) = sessions.begin(user("ann"), Credential::default()).unwrap();
         for _ in 0..KEPT_MAX {
-            sessions.begin(Credential::default()).unwrap();
+            sessions.begin(user("ann"), Credential::default()).unwrap();
         }
         assert!(sessions.get(&first).is_none());
         assert_eq!(lock(&sessions.sessions).len(), KEPT_MAX);

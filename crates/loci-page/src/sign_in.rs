@@ -9,19 +9,22 @@ use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use http::header::{AUTHORIZATION, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, StatusCode, Uri};
+use loci_admission::Subject;
 use loci_core::{Error, ErrorCode, Result, SignInAttempt};
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::admission::{ask_provider, charge, read_body_of_stranger, stranger};
 use crate::change::own_path;
 use crate::encoding::encoded;
+use crate::failure::failure;
 use crate::form::Form;
-use crate::guard::{BaseUrl, is_from_here};
+use crate::guard::{BaseUrl, FETCH_SITE, is_from_here};
 use crate::page::Page;
 use crate::request::{
-    ask_provider, cookie, cookie_name, cookie_secret, cookie_value, credential_of, failure,
-    headers_of, language_of, read_body, secure_attribute, see_other, session_of, with_cookie,
+    cookie, cookie_name, cookie_secret, cookie_value, credential_of, headers_of, language_of,
+    secure_attribute, see_other, session_of, with_cookie,
 };
 use crate::session::{Credential, is_same, new_secret};
 use crate::text::{Language, Value};
@@ -37,7 +40,7 @@ const ATTEMPT_SECONDS: u64 = 600;
 /// Returns the routes on which sessions start and end.
 pub(crate) fn routes() -> Router<Arc<Page>> {
     Router::new()
-        .route("/enter", get(sign_in_with_code))
+        .route("/enter", get(open_code).post(sign_in_with_code))
         .route("/sign-in", get(sign_in_form).post(sign_in))
         .route(PROVIDER_PATH, get(sign_in_at_provider))
         .route(RETURN_PATH, get(signed_in))
@@ -76,6 +79,16 @@ struct Provider {
 #[template(path = "signed_in.html")]
 struct SignedInPage<'a> {
     ui: &'a Ui,
+    next: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "continue.html")]
+struct ContinuePage<'a> {
+    ui: &'a Ui,
+    /// Whose session it will be; `None` for callers without a name.
+    name: Option<&'a str>,
+    code: &'a str,
     next: &'a str,
 }
 
@@ -125,34 +138,98 @@ fn query_of(request: &Request) -> SignInForm {
     })
 }
 
-/// Starts a session with a code.
-async fn sign_in_with_code(
+/// Opens the link of a code: starts its session, or asks first.
+///
+/// A page of another site can lead a browser here with a code of its own, so that its visitor would
+/// go on as another user. So a session starts at once only if the person came from nowhere, as from
+/// a terminal or a bookmark, or from this server; and no session that exists is replaced. Otherwise
+/// a form asks, which is sent from here.
+async fn open_code(
     State(page): State<Arc<Page>>,
     Extension(BaseUrl(base_url)): Extension<BaseUrl>,
     request: Request,
 ) -> Response {
     let sign_in = query_of(&request);
-    let begun = page.sessions().redeem(&sign_in.code);
-    let begun =
-        begun.and_then(|secret| secret.map(|secret| cookie(&base_url, &secret)).transpose());
-    match begun {
-        Ok(None) => {
-            let ui = Ui::of_stranger(language_of(request.headers()));
-            let problem = ui.t("sign-in-code-used");
-            sign_in_page(&page, request.headers(), &sign_in.next, Some(&problem))
+    let headers = request.headers();
+    let language = language_of(headers);
+    let stranger = stranger(request.extensions());
+    if let Err(refused) = charge(&page, &stranger, Form::Html, language) {
+        return refused;
+    }
+    let session = session_of(&page, headers, &base_url);
+    let site = headers.get(FETCH_SITE).map(HeaderValue::as_bytes);
+    if session.is_none() && matches!(site, Some(b"none" | b"same-origin")) {
+        return redeem_code(&page, &base_url, headers, &sign_in);
+    }
+    let Some(credential) = page.sessions().credential_of_code(&sign_in.code) else {
+        return used_code(&page, headers, &sign_in.next);
+    };
+    // Who is signed in so already goes on, and keeps the session.
+    if session.is_some_and(|session| session.credential().header == credential) {
+        return see_other(own_path(&sign_in.next, "/"));
+    }
+    let code_headers = headers_of(&credential.into());
+    let caller = page.authenticator().caller(&code_headers, &base_url, "/");
+    match caller.await {
+        Ok(caller) => {
+            let ui = Ui::of_stranger(language);
+            let page = ContinuePage {
+                name: caller.principal.subject.as_deref(),
+                code: &sign_in.code,
+                next: own_path(&sign_in.next, "/"),
+                ui: &ui,
+            };
+            rendered(StatusCode::OK, &page, language)
         }
-        Ok(Some(cookie)) => with_cookie(see_other(own_path(&sign_in.next, "/")), Some(cookie)),
-        Err(error) => failure(&error, Form::Html, language_of(request.headers())),
+        Err(error) => failure(&error, Form::Html, language),
     }
 }
 
-fn session_cookie(
-    page: &Page,
-    base_url: &str,
-    credential: impl Into<Credential>,
-) -> Result<HeaderValue> {
-    let (secret, _) = page.sessions().begin(credential)?;
-    cookie(base_url, &secret)
+/// Starts the session of a code that a person chose to go on with.
+async fn sign_in_with_code(
+    State(page): State<Arc<Page>>,
+    Extension(BaseUrl(base_url)): Extension<BaseUrl>,
+    request: Request,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let language = language_of(&parts.headers);
+    let refuse = |error: &Error| failure(error, Form::Html, language);
+    if let Err(refused) = charge(&page, &stranger(&parts.extensions), Form::Html, language) {
+        return refused;
+    }
+    if !is_from_here(&parts.headers, &base_url) {
+        return refuse(&not_from_here());
+    }
+    let body = match read_body_of_stranger(body).await {
+        Ok(body) => body,
+        Err(error) => return refuse(&error),
+    };
+    match serde_html_form::from_bytes(&body) {
+        Ok(sign_in) => redeem_code(&page, &base_url, &parts.headers, &sign_in),
+        Err(error) => refuse(&Error::invalid("code", error.to_string())),
+    }
+}
+
+/// Starts the session of a code.
+fn redeem_code(page: &Page, base_url: &str, headers: &HeaderMap, sign_in: &SignInForm) -> Response {
+    let secret = page.sessions().redeem(&sign_in.code);
+    let cookie =
+        secret.and_then(|secret| secret.map(|secret| cookie(base_url, &secret)).transpose());
+    match cookie {
+        Ok(None) => used_code(page, headers, &sign_in.next),
+        Ok(Some(cookie)) => with_cookie(see_other(own_path(&sign_in.next, "/")), Some(cookie)),
+        Err(error) => failure(&error, Form::Html, language_of(headers)),
+    }
+}
+
+/// Answers a code that is good no more.
+fn used_code(page: &Page, headers: &HeaderMap, next: &str) -> Response {
+    let problem = Ui::of_stranger(language_of(headers)).t("sign-in-code-used");
+    sign_in_page(page, headers, next, Some(&problem))
+}
+
+fn not_from_here() -> Error {
+    Error::new(ErrorCode::Forbidden, "sign in from the page of this server")
 }
 
 async fn sign_in_form(State(page): State<Arc<Page>>, request: Request) -> Response {
@@ -166,18 +243,17 @@ async fn sign_in(
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
+    let stranger = stranger(&parts.extensions);
     let headers = parts.headers;
     let language = language_of(&headers);
+    if let Err(refused) = charge(&page, &stranger, Form::Html, language) {
+        return refused;
+    }
     // Otherwise a page of another origin could sign a visitor in as another user.
     if !is_from_here(&headers, &base_url) {
-        let message = "sign in from the page of this server";
-        return failure(
-            &Error::new(ErrorCode::Forbidden, message),
-            Form::Html,
-            language,
-        );
+        return failure(&not_from_here(), Form::Html, language);
     }
-    let body = match read_body(body).await {
+    let body = match read_body_of_stranger(body).await {
         Ok(body) => body,
         Err(error) => return failure(&error, Form::Html, language),
     };
@@ -188,24 +264,36 @@ async fn sign_in(
             return failure(&error, Form::Html, language);
         }
     };
-    let problem = match try_token(&page, &base_url, sign_in.token.trim()).await {
+    let problem = match try_token(&page, &base_url, stranger, sign_in.token.trim()).await {
         Ok(cookie) => return with_cookie(see_other(own_path(&sign_in.next, "/")), Some(cookie)),
         Err(error) => error.message,
     };
     sign_in_page(&page, &headers, &sign_in.next, Some(&problem))
 }
 
-async fn try_token(page: &Page, base_url: &str, token: &str) -> Result<HeaderValue> {
+async fn try_token(
+    page: &Page,
+    base_url: &str,
+    stranger: Subject,
+    token: &str,
+) -> Result<HeaderValue> {
     let credential = Credential::bearer(token);
     let invalid = || Error::invalid("token", "has characters that no token has");
-    start_session(page, base_url, credential.ok_or_else(invalid)?).await
+    start_session(page, base_url, stranger, credential.ok_or_else(invalid)?).await
 }
 
 /// Starts a session if a token is valid, and returns its cookie.
-async fn start_session(page: &Page, base_url: &str, credential: Credential) -> Result<HeaderValue> {
+async fn start_session(
+    page: &Page,
+    base_url: &str,
+    stranger: Subject,
+    credential: Credential,
+) -> Result<HeaderValue> {
     let headers = headers_of(&credential);
-    page.authenticator().caller(&headers, base_url, "/").await?;
-    session_cookie(page, base_url, credential)
+    let caller = page.authenticator().caller(&headers, base_url, "/").await?;
+    let subject = Subject::of(&caller, stranger);
+    let (secret, _) = page.sessions().begin(subject, credential)?;
+    cookie(base_url, &secret)
 }
 
 /// Returns the cookie that holds an attempt to sign in at the provider. It comes back with the
@@ -240,13 +328,20 @@ async fn sign_in_at_provider(
     request: Request,
 ) -> Response {
     let next = query_of(&request).next;
+    let stranger = stranger(request.extensions());
+    if let Err(refused) = charge(&page, &stranger, Form::Html, language_of(request.headers())) {
+        return refused;
+    }
     let begun = async {
         let provider = page.authenticator().provider().ok_or_else(no_provider)?;
         let (state, verifier) = (new_secret()?, new_secret()?);
         let value = format!("{state}:{verifier}:{}", encoded(own_path(&next, "/")));
         let cookie = attempt_cookie(&base_url, &value, ATTEMPT_SECONDS)?;
         let attempt = attempt(&base_url, &state, &verifier);
-        let url = ask_provider(&page, move || provider.authorization_url(&attempt)).await?;
+        let url = ask_provider(&page, &stranger, move || {
+            provider.authorization_url(&attempt)
+        })
+        .await?;
         Ok::<_, Error>((url, cookie))
     };
     match begun.await {
@@ -282,7 +377,11 @@ async fn signed_in(
     let query = request.uri().query().unwrap_or_default();
     let reply: ProviderReply = serde_html_form::from_str(query).unwrap_or_default();
     let ended = attempt_cookie(&base_url, "", 0).ok();
-    let response = match redeem(&page, &base_url, secrets, reply, language).await {
+    let stranger = stranger(request.extensions());
+    if let Err(refused) = charge(&page, &stranger, Form::Html, language) {
+        return refused;
+    }
+    let response = match redeem(&page, &base_url, stranger, secrets, reply, language).await {
         // A redirect would still be one of the provider's, on which the browser leaves the cookie out.
         Ok(cookie) => {
             let ui = Ui::of_stranger(language);
@@ -299,6 +398,7 @@ async fn signed_in(
 async fn redeem(
     page: &Page,
     base_url: &str,
+    stranger: Subject,
     secrets: &str,
     reply: ProviderReply,
     language: Language,
@@ -319,8 +419,8 @@ async fn redeem(
     }
     let code = reply.code.ok_or_else(|| refused("sign-in-refused"))?;
     let attempt = attempt(base_url, state, verifier);
-    let grant = ask_provider(page, move || provider.redeem(&attempt, &code)).await?;
-    let started = start_session(page, base_url, credential_of(grant)?).await;
+    let grant = ask_provider(page, &stranger, move || provider.redeem(&attempt, &code)).await?;
+    let started = start_session(page, base_url, stranger, credential_of(grant)?).await;
     started.map_err(|error| match error.code {
         ErrorCode::Unauthorized => {
             let why = ("value", Value::Text(error.message));
@@ -340,7 +440,7 @@ async fn sign_out(
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    let sent = read_body(body).await.unwrap_or_default();
+    let sent = read_body_of_stranger(body).await.unwrap_or_default();
     let pairs: Vec<(String, String)> = serde_html_form::from_bytes(&sent).unwrap_or_default();
     let csrf = pairs.iter().find(|(name, _)| name == "csrf");
     let is_own = session_of(&page, &parts.headers, &base_url)
@@ -364,24 +464,33 @@ async fn sign_out(
 async fn make_code(
     State(page): State<Arc<Page>>,
     Extension(BaseUrl(base_url)): Extension<BaseUrl>,
-    headers: HeaderMap,
+    request: Request,
 ) -> Response {
+    let (stranger, headers) = (stranger(request.extensions()), request.headers());
     let made = async {
         // A browser sends no such header by itself, so no page of another origin can ask.
-        let credential = headers.get(AUTHORIZATION).cloned();
-        if credential.is_none() && !page.authenticator().is_open() {
+        if !headers.contains_key(AUTHORIZATION) && !page.authenticator().is_open() {
             return Err(Error::new(
                 ErrorCode::Unauthorized,
                 "send a token as `Authorization: Bearer TOKEN`",
             ));
         }
-        page.authenticator()
-            .caller(&headers, &base_url, "/api/v1/codes")
+        let caller = page
+            .authenticator()
+            .caller(headers, &base_url, "/api/v1/codes")
             .await?;
-        page.sign_in_path(credential)
+        Ok(Subject::of(&caller, stranger))
     };
-    match made.await {
+    let language = language_of(headers);
+    let subject = match made.await {
+        Ok(subject) => subject,
+        Err(error) => return failure(&error, Form::Json, language),
+    };
+    if let Err(refused) = charge(&page, &subject, Form::Json, language) {
+        return refused;
+    }
+    match page.sign_in_path(subject, headers.get(AUTHORIZATION).cloned()) {
         Ok(path) => Json(json!({ "path": path })).into_response(),
-        Err(error) => failure(&error, Form::Json, language_of(&headers)),
+        Err(error) => failure(&error, Form::Json, language),
     }
 }

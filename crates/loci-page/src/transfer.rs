@@ -1,7 +1,7 @@
 //! Whole files that a person sends or takes: an upload to import, and an export.
 //!
-//! They are not bound by the limit of other requests, and go through memory piece by piece, one
-//! file at a time.
+//! They are not bound by the limit of other requests, and go through memory piece by piece, a few
+//! files at a time, and one of a subject.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -14,18 +14,19 @@ use futures_util::stream::unfold;
 use http::HeaderMap;
 use http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE};
 use http::request::Parts;
+use loci_admission::{Permit, Subject};
 use loci_core::limits::UPLOAD_BYTES_MAX;
 use loci_core::{Caller, Error, ErrorCode, Result};
 use multer::{Constraints, Field, Multipart, SizeLimit};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::time::timeout;
 
+use crate::admission::run_blocking;
+use crate::failure::failure;
 use crate::installation::Upload;
 use crate::page::Page;
 use crate::request::{
-    AuthenticatedRequest, RequestContext, check_origin, failure, render_view, requested_path,
-    run_blocking,
+    AuthenticatedRequest, RequestContext, check_origin, render_view, requested_path,
 };
 use crate::view::View;
 
@@ -55,10 +56,11 @@ pub(crate) async fn receive_upload<V: View>(
     let (form, language) = (authenticated.form, authenticated.visitor.language);
     let received = async {
         admit(&authenticated.visitor.caller)?;
-        let _permit = permit(&page)?;
+        let subject = authenticated.visitor.subject.clone();
+        let _permit = permit(&page, &subject)?;
         let name = save_upload(&page, &parts, body, &authenticated).await?;
         let visitor = authenticated.visitor;
-        run_blocking(&page, move |page| {
+        run_blocking(&page, &subject, move |page| {
             let view = RequestContext::run(page, &visitor, form, |context| view(context, name))?;
             render_view(&visitor, form, path, view)
         })
@@ -83,10 +85,11 @@ pub(crate) async fn send_download(
     let (form, language) = (authenticated.form, authenticated.visitor.language);
     let sent = async {
         let visitor = authenticated.visitor;
-        let begun = run_blocking(&page, move |page| {
+        let subject = visitor.subject.clone();
+        let begun = run_blocking(&page, &subject, move |page| {
             // The permit comes after the check of the sender.
             let mut bytes = RequestContext::run(page, &visitor, form, open)?;
-            let permit = permit(page)?;
+            let permit = permit(page, &visitor.subject)?;
             let first = piece(&mut *bytes)
                 .map_err(|error| Error::unavailable(format!("there is no export: {error}")))?;
             Ok((first, bytes, permit))
@@ -98,10 +101,11 @@ pub(crate) async fn send_download(
     sent.unwrap_or_else(|error| failure(&error, form, language))
 }
 
-fn permit(page: &Page) -> Result<OwnedSemaphorePermit> {
-    Arc::clone(page.transfers())
-        .try_acquire_owned()
-        .map_err(|_| Error::unavailable("another file is being sent or taken; try again after it"))
+fn permit(page: &Page, subject: &Subject) -> Result<Permit> {
+    let another = "another file is being sent or taken; try again after it";
+    page.transfers()
+        .try_acquire(subject, 1)
+        .ok_or_else(|| Error::unavailable(another))
 }
 
 /// Reads the next bytes; none at the end.
@@ -117,7 +121,7 @@ fn stream_body(
     name: &str,
     first: Bytes,
     mut bytes: Box<dyn Read + Send>,
-    permit: OwnedSemaphorePermit,
+    permit: Permit,
 ) -> Response {
     let (sender, receiver) = channel(PIECES_WAITING);
     tokio::task::spawn_blocking(move || {
@@ -179,16 +183,16 @@ async fn save_upload(
                     &authenticated.base_url,
                     csrf.as_deref(),
                 )?;
-                let Upload { name, file } = run_blocking(page, move |page| {
+                let subject = &authenticated.visitor.subject;
+                let Upload { name, file } = run_blocking(page, subject, move |page| {
                     page.installation().begin_upload(announced)
                 })
                 .await?;
                 let outcome = write(&mut field, file).await;
                 if outcome.is_err() {
                     let name = name.clone();
-                    let _ =
-                        run_blocking(page, move |page| page.installation().discard_upload(&name))
-                            .await;
+                    let discard = move |page: &Page| page.installation().discard_upload(&name);
+                    let _ = run_blocking(page, subject, discard).await;
                 }
                 return outcome.map(|()| name);
             }
@@ -266,7 +270,7 @@ async fn forward_chunks(field: &mut Field<'_>, sender: Sender<Bytes>) -> Result<
 #[cfg(test)]
 mod tests {
     use http_body_util::BodyExt;
-    use tokio::sync::Semaphore;
+    use loci_admission::Pool;
 
     use super::*;
 
@@ -284,13 +288,13 @@ mod tests {
 
     #[tokio::test]
     async fn an_export_that_is_cut_off_does_not_look_whole() {
-        let transfers = Arc::new(Semaphore::new(1));
-        let permit = || Arc::clone(&transfers).try_acquire_owned().unwrap();
+        let (transfers, subject) = (Pool::new(1, 1), Subject::network(None));
+        let permit = || transfers.try_acquire(&subject, 1).unwrap();
         let whole = stream_body("a", Bytes::from("one"), Box::new(&b"two"[..]), permit());
         let whole = whole.into_body().collect().await.unwrap().to_bytes();
         assert_eq!(whole, "onetwo");
         // The permit is back once the writer has ended.
-        let permit = Arc::clone(&transfers).acquire_owned().await.unwrap();
+        let permit = transfers.acquire(&subject, 1).await.unwrap();
         let cut_off = stream_body("a", Bytes::from("one"), Box::new(CutOff(b"two")), permit);
         assert!(cut_off.into_body().collect().await.is_err());
     }

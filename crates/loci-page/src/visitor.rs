@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use loci_admission::Subject;
 use loci_core::Caller;
 
 use crate::session::Session;
@@ -11,6 +12,8 @@ use crate::text::Language;
 pub(crate) struct Visitor {
     /// The caller in the engine, with the tool set of the page.
     pub(crate) caller: Caller,
+    /// Whose shares of the server its requests use.
+    pub(crate) subject: Subject,
     /// The session of the browser; `None` for a program with a token.
     pub(crate) session: Option<Arc<Session>>,
     pub(crate) language: Language,

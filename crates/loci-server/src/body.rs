@@ -5,13 +5,16 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use http::header::{CONTENT_LENGTH, EXPECT};
+use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use http_body_util::BodyExt;
-use loci_core::limits::{CALL_SECONDS_MAX, REQUEST_BYTES_MAX};
+use loci_admission::{BodyError, BodyLimit, collect};
+use loci_core::limits::REQUEST_BYTES_MAX;
 use rmcp::model::ErrorCode;
 
 use crate::message::{Refusal, Text};
-use crate::request_share::{RequestBudget, RequestShare, SMALL_BYTES_MAX, shrink};
+use crate::request_share::{RequestBudget, RequestShare, weight_at_most};
+use crate::subject::subject_of;
 
 /// The maximum bytes of a body that are read and discarded, so that a client which reads only after
 /// it has sent everything still gets the refusal.
@@ -27,34 +30,55 @@ type Received = (Text<Bytes>, RequestShare);
 /// # Errors
 /// The response if the body is too long, does not arrive in time, or the budget is used up.
 pub(crate) async fn read(
-    headers: &HeaderMap,
-    body: Body,
+    parts: &Parts,
+    mut body: Body,
     budget: &RequestBudget,
 ) -> Result<Received, (StatusCode, Refusal)> {
+    let headers = &parts.headers;
     if is_beyond_draining(headers) {
         return Err((
             StatusCode::PAYLOAD_TOO_LARGE,
             Refusal::too_long(b"", REQUEST_BYTES_MAX),
         ));
     }
-    let bytes_max = announced(headers).unwrap_or(REQUEST_BYTES_MAX);
-    match tokio::time::timeout(
-        Duration::from_secs(CALL_SECONDS_MAX),
-        collect(body, bytes_max, budget),
-    )
-    .await
-    {
-        Ok(outcome) => outcome,
-        Err(_elapsed) => {
-            let message = format!(
-                "the request did not arrive, or found no room beside others, within {CALL_SECONDS_MAX} s"
-            );
-            Err((
-                StatusCode::REQUEST_TIMEOUT,
-                Refusal::new(None, ErrorCode::INVALID_REQUEST, message),
-            ))
+    let limit = BodyLimit {
+        bytes_max: REQUEST_BYTES_MAX,
+        announced: announced(headers),
+        budget: Some((budget.large(), &subject_of(&parts.extensions))),
+        weight: weight_at_most,
+    };
+    let refused = |error: &BodyError, status, code| {
+        let message = error.message(REQUEST_BYTES_MAX);
+        (status, Refusal::new(None, code, message))
+    };
+    let (bytes, permit) = match collect(&mut body, &limit).await {
+        Ok(collected) => collected,
+        Err(BodyError::TooLong(kept)) => {
+            let refusal = Refusal::too_long(&kept, REQUEST_BYTES_MAX);
+            drop(kept);
+            discard(&mut body).await;
+            return Err((StatusCode::PAYLOAD_TOO_LARGE, refusal));
         }
-    }
+        Err(error) => {
+            let (status, code) = match error {
+                BodyError::Late => (StatusCode::REQUEST_TIMEOUT, ErrorCode::INVALID_REQUEST),
+                BodyError::Closed => (StatusCode::SERVICE_UNAVAILABLE, ErrorCode::INTERNAL_ERROR),
+                BodyError::TooLong(_) | BodyError::BrokeOff => {
+                    (StatusCode::BAD_REQUEST, ErrorCode::INVALID_REQUEST)
+                }
+            };
+            return Err(refused(&error, status, code));
+        }
+    };
+    let text = Text::of(Bytes::from(bytes));
+    let share = budget.hold(&text, permit).await.ok_or_else(|| {
+        refused(
+            &BodyError::Closed,
+            StatusCode::SERVICE_UNAVAILABLE,
+            ErrorCode::INTERNAL_ERROR,
+        )
+    })?;
+    Ok((text, share))
 }
 
 /// Returns the request without its body, which is read and discarded within limits of size and
@@ -77,55 +101,6 @@ fn announced(headers: &HeaderMap) -> Option<usize> {
 
 fn is_beyond_draining(headers: &HeaderMap) -> bool {
     announced(headers).is_some_and(|length| length > DRAINED_BYTES_MAX)
-}
-
-async fn collect(
-    mut body: Body,
-    bytes_max: usize,
-    budget: &RequestBudget,
-) -> Result<Received, (StatusCode, Refusal)> {
-    let (mut kept, mut share) = (Vec::new(), None);
-    while let Some(frame) = body.frame().await {
-        let Ok(frame) = frame else {
-            let message = "the request broke off before its end";
-            return Err((
-                StatusCode::BAD_REQUEST,
-                Refusal::new(None, ErrorCode::INVALID_REQUEST, message),
-            ));
-        };
-        let Ok(data) = frame.into_data() else {
-            continue;
-        };
-        if share.is_none() && kept.len() + data.len() > SMALL_BYTES_MAX {
-            share = Some(budget.hold_large(bytes_max).await.ok_or_else(closed)?);
-        }
-        let room = data.len().min(REQUEST_BYTES_MAX - kept.len());
-        kept.extend_from_slice(&data[..room]);
-        if room < data.len() {
-            let refusal = Refusal::too_long(&kept, REQUEST_BYTES_MAX);
-            drop((kept, share));
-            discard(&mut body).await;
-            return Err((StatusCode::PAYLOAD_TOO_LARGE, refusal));
-        }
-    }
-    let text = Text::of(Bytes::from(kept));
-    let share = match share {
-        Some(mut share) => {
-            shrink(&mut share, &text);
-            share
-        }
-        None => budget.hold(&text).await.ok_or_else(closed)?,
-    };
-    Ok((text, share))
-}
-
-fn closed() -> (StatusCode, Refusal) {
-    let refusal = Refusal::new(
-        None,
-        ErrorCode::INTERNAL_ERROR,
-        "loci is shutting down; try again when it is back",
-    );
-    (StatusCode::SERVICE_UNAVAILABLE, refusal)
 }
 
 /// Reads and discards the rest of a body, up to a limit.

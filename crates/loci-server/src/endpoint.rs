@@ -88,7 +88,7 @@ impl Endpoint {
             return Ok(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, refusal));
         }
         let (mut parts, body) = request.into_parts();
-        let (body, _share) = match body::read(&parts.headers, body, self.host.requests()).await {
+        let (body, _share) = match body::read(&parts, body, self.host.requests()).await {
             Ok(read) => read,
             Err((status, refusal)) => return Ok(refused(status, refusal)),
         };

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use loci_admission::Pool;
 use loci_core::limits::{
     CALL_SECONDS_MAX, CALLS_IN_FLIGHT_MAX, OUTSIDE_CALLS_IN_FLIGHT_MAX, SUBSCRIPTIONS_MAX,
 };
@@ -95,6 +96,12 @@ impl Host {
     /// The budget for replies.
     pub(crate) fn replies(&self) -> &ReplyBudget {
         &self.replies
+    }
+
+    /// Returns the budget for the bodies of large requests, in bytes, which all routes of a server
+    /// share.
+    pub fn large_requests(&self) -> &Arc<Pool> {
+        self.requests.large()
     }
 
     /// The budget for requests.

@@ -30,9 +30,8 @@ use crate::endpoint::{Endpoint, RefusedNames};
 use crate::error_reply::failure;
 use crate::handler::DialectHandler;
 use crate::host::{self, Host};
-use crate::monotonic::MonotonicTime;
 use crate::proxy::{OriginResolver, PublicUrl, set_request_origin};
-use crate::rate_limit::{CallLimit, RateLimit, limit_calls};
+use crate::rate_limit::{CallLimit, limit_calls};
 use crate::tls::Tls;
 
 /// The write timeout of [`HttpConfig::new`].
@@ -72,10 +71,9 @@ pub struct HttpConfig {
     /// The addresses of trusted proxies in front of this server, whose `X-Forwarded-For`, `-Proto`
     /// and `-Host` are used. These headers are ignored from any other address.
     pub trusted_proxies: Vec<IpNet>,
-    /// The rate limit of each caller; `None` for no limit.
-    pub rate_limit: Option<RateLimit>,
-    /// The clock of the rate limit.
-    pub time: MonotonicTime,
+    /// The rate limit of each caller; `None` for no limit. The routes of
+    /// [`HttpServer::with_pages`] charge their requests to it by themselves.
+    pub call_limit: Option<Arc<CallLimit>>,
     /// Encrypts every connection if present.
     pub tls: Option<Tls>,
     /// The maximum number of connections, clamped to 1 to [`CONNECTIONS_MAX`]. When all slots are
@@ -99,8 +97,7 @@ impl HttpConfig {
             legacy_sessions: false,
             public_url: None,
             trusted_proxies: Vec::new(),
-            rate_limit: None,
-            time: MonotonicTime::default(),
+            call_limit: None,
             tls: None,
             connections_max: CONNECTIONS_MAX,
             write_timeout: WRITE_TIMEOUT,
@@ -166,7 +163,6 @@ pub struct HttpServer {
     /// The paths of the endpoints.
     paths: Vec<String>,
     refused_names: Arc<RefusedNames>,
-    call_limit: Option<Arc<CallLimit>>,
     streams: CancellationToken,
     /// Cancelled when unanswered requests must be refused.
     cut_off: CancellationToken,
@@ -175,11 +171,7 @@ pub struct HttpServer {
 impl HttpServer {
     /// Returns a server without endpoints.
     pub fn new(config: HttpConfig, host: Arc<Host>) -> Self {
-        let time = &config.time;
         HttpServer {
-            call_limit: config
-                .rate_limit
-                .map(|limit| Arc::new(CallLimit::new(limit, time.clone()))),
             config,
             host,
             mcp: Router::new(),
@@ -239,7 +231,7 @@ impl HttpServer {
     pub fn router(&self) -> Router {
         let authentication = self.config.authentication.clone();
         let mut mcp = self.mcp.clone();
-        if let Some(limit) = &self.call_limit {
+        if let Some(limit) = &self.config.call_limit {
             mcp = mcp.layer(middleware::from_fn_with_state(
                 Arc::clone(limit),
                 limit_calls,

@@ -20,22 +20,11 @@ use loci_core::{Error, Result};
 use crate::body::drain;
 use crate::connections::Peer;
 use crate::error_reply::failure;
+use crate::subject::RequestOrigin;
 
 const FORWARDED_FOR: &str = "x-forwarded-for";
 const FORWARDED_HOST: &str = "x-forwarded-host";
 const FORWARDED_PROTOCOL: &str = "x-forwarded-proto";
-
-/// The origin of a request; in the extensions of every request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RequestOrigin {
-    /// The base URL under which the caller reached this server, e.g. `https://memory.example`,
-    /// without a slash at the end; `None` if no trusted source gives it.
-    pub(crate) base_url: Option<String>,
-    /// The base URL as a browser shows it: by the `Host` header, if that names this server.
-    pub(crate) shown_url: Option<String>,
-    /// The caller's address; `None` if there is no connection (in tests of a router).
-    pub(crate) client: Option<IpAddr>,
-}
 
 /// Returns the URL under which the sender of a request reached this server, without a slash at the
 /// end; `None` if the request names a host that is not served. `extensions` belong to a request to

@@ -1,6 +1,5 @@
 //! The rate limit of each caller.
 
-use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,14 +12,15 @@ use governor::state::keyed::HashMapStateStore;
 use governor::{Quota, RateLimiter};
 use http::header::RETRY_AFTER;
 use http::{Extensions, HeaderValue, Method};
+use loci_admission::Subject;
 use loci_core::limits::{RATE_BURST_MAX, RATED_CALLERS_MAX};
-use loci_core::{Caller, Error, ErrorCode, Space};
+use loci_core::{Error, ErrorCode};
 
 use crate::body::drain;
 use crate::error_reply::failure;
 use crate::monotonic::MonotonicTime;
 use crate::mutex::lock;
-use crate::proxy::RequestOrigin;
+use crate::subject::subject_of;
 
 /// A rate limit for one caller: a token bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,39 +31,6 @@ pub struct RateLimit {
     pub burst: u32,
 }
 
-/// The owner of a bucket.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum RateLimitKey {
-    Subject(Space, String),
-    /// The client's address, or the network that belongs to one client.
-    Network(Option<IpAddr>),
-}
-
-impl RateLimitKey {
-    fn of(extensions: &Extensions) -> Self {
-        match extensions
-            .get::<Caller>()
-            .map(|caller| (&caller.space, &caller.principal.subject))
-        {
-            Some((space, Some(subject))) => RateLimitKey::Subject(space.clone(), subject.clone()),
-            _ => RateLimitKey::network(extensions),
-        }
-    }
-
-    fn network(extensions: &Extensions) -> Self {
-        /// The part of an IPv6 address that a provider assigns to one customer, who chooses the
-        /// rest.
-        const OF_CUSTOMER: u128 = !(u64::MAX as u128);
-        let client = extensions
-            .get::<RequestOrigin>()
-            .and_then(|origin| origin.client);
-        RateLimitKey::Network(client.map(|client| match client {
-            IpAddr::V4(_) => client,
-            IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & OF_CUSTOMER).into(),
-        }))
-    }
-}
-
 /// The buckets of all callers.
 struct Buckets {
     quota: Quota,
@@ -71,12 +38,8 @@ struct Buckets {
     limiter: Mutex<Limiter>,
 }
 
-type Limiter = RateLimiter<
-    RateLimitKey,
-    HashMapStateStore<RateLimitKey>,
-    MonotonicTime,
-    NoOpMiddleware<Duration>,
->;
+type Limiter =
+    RateLimiter<Subject, HashMapStateStore<Subject>, MonotonicTime, NoOpMiddleware<Duration>>;
 
 impl Buckets {
     fn new(limit: RateLimit, time: MonotonicTime) -> Self {
@@ -93,7 +56,7 @@ impl Buckets {
 
     /// Takes `count` tokens from a bucket, or returns the time until they are available. A count
     /// above the bucket's capacity is free.
-    fn take(&self, payer: &RateLimitKey, count: u32) -> Result<(), Duration> {
+    fn take(&self, payer: &Subject, count: u32) -> Result<(), Duration> {
         let Some(count) = NonZeroU32::new(count) else {
             return Ok(());
         };
@@ -113,18 +76,27 @@ impl Buckets {
     }
 }
 
-/// The limit on the calls of each caller.
-pub(crate) struct CallLimit {
+/// The limit on the calls of each caller, whichever route they take.
+pub struct CallLimit {
     limit: RateLimit,
     buckets: Buckets,
 }
 
 impl CallLimit {
-    pub(crate) fn new(limit: RateLimit, time: MonotonicTime) -> Self {
+    /// Returns a limit by this clock, of which no caller has used anything.
+    pub fn new(limit: RateLimit, time: MonotonicTime) -> Self {
         CallLimit {
             limit,
             buckets: Buckets::new(limit, time),
         }
+    }
+
+    /// Charges one call to a subject.
+    ///
+    /// # Errors
+    /// The time until the subject may call again, if it has used up its limit.
+    pub fn charge(&self, subject: &Subject) -> Result<(), Duration> {
+        self.buckets.take(subject, 1)
     }
 
     fn refusal(&self, wait: Duration) -> Response {
@@ -144,8 +116,8 @@ pub(crate) async fn limit_calls(
     next: Next,
 ) -> Response {
     if request.method() == Method::POST {
-        let payer = RateLimitKey::of(request.extensions());
-        if let Err(wait) = limit.buckets.take(&payer, 1) {
+        let payer = subject_of(request.extensions());
+        if let Err(wait) = limit.charge(&payer) {
             drain(request).await;
             return limit.refusal(wait);
         }
@@ -158,7 +130,7 @@ pub(crate) async fn limit_calls(
 #[derive(Clone)]
 struct Charge {
     limit: Arc<CallLimit>,
-    payer: RateLimitKey,
+    payer: Subject,
 }
 
 /// Charges the elements of a batch after the first, which was charged as the request, or returns
@@ -195,8 +167,8 @@ fn refusal(wait: Duration, problem: &str) -> Response {
 mod tests {
     use super::*;
 
-    fn payer(number: u32) -> RateLimitKey {
-        RateLimitKey::Network(Some(number.to_be_bytes().into()))
+    fn payer(number: u32) -> Subject {
+        Subject::network(Some(number.to_be_bytes().into()))
     }
 
     fn time_that_stands_still() -> MonotonicTime {

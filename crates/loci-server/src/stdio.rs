@@ -10,6 +10,7 @@ use std::io;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 
+use loci_admission::Subject;
 use loci_core::limits::{CALLS_IN_FLIGHT_MAX, REQUEST_BYTES_MAX, SUBSCRIPTIONS_MAX};
 use loci_core::{Caller, Space};
 use loci_dialects::Dialect;
@@ -341,7 +342,12 @@ async fn take_line(
     if line.bytes.iter().all(u8::is_ascii_whitespace) {
         return Ok(());
     }
-    let request = session.host.requests().hold(line).await.map(Arc::new);
+    let request = session
+        .host
+        .requests()
+        .hold_line(line, &Subject::network(None))
+        .await
+        .map(Arc::new);
     let in_flight = InFlight {
         request,
         ..InFlight::default()

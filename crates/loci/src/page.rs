@@ -7,17 +7,20 @@ use std::ffi::OsString;
 use std::fs;
 use std::future::Future;
 use std::io::{self, ErrorKind, Read};
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
+use loci_admission::{Pool, Subject};
 use loci_archive::files::create_private_folder;
 use loci_core::{Caller, Clock, Error, Result, Scope, SignInProvider, Token, TokenStore};
 use loci_page::{
     Authenticator, BackupFile, ClientActivity, CommandOutput, HostStatus, ImportReport, ImportWork,
     Installation, Page, RestoreReport, SettingValue, Task, TokenDetails, Upload, UtcTimestamp,
 };
-use loci_server::{Authentication, Extensions, HeaderMap, base_url};
+use loci_server::{Authentication, CallLimit, Extensions, HeaderMap, base_url, client_address};
 
 use crate::client_calls::{LastCall, last_calls};
 use crate::damage::BACKUPS;
@@ -32,6 +35,7 @@ use crate::wiring::{Parts, SystemClock};
 struct TokenAuthenticator {
     authentication: Authentication,
     provider: Option<Arc<dyn SignInProvider>>,
+    call_limit: Option<Arc<CallLimit>>,
 }
 
 impl Authenticator for TokenAuthenticator {
@@ -46,6 +50,16 @@ impl Authenticator for TokenAuthenticator {
         path: &'a str,
     ) -> Pin<Box<dyn Future<Output = Result<Caller>> + Send + 'a>> {
         Box::pin(self.authentication.caller(headers, Some(base_url), path))
+    }
+
+    fn client(&self, extensions: &Extensions) -> Option<IpAddr> {
+        client_address(extensions)
+    }
+
+    fn charge(&self, subject: &Subject) -> std::result::Result<(), Duration> {
+        self.call_limit
+            .as_ref()
+            .map_or(Ok(()), |limit| limit.charge(subject))
     }
 
     fn is_open(&self) -> bool {
@@ -239,13 +253,14 @@ impl LocalInstallation {
     }
 }
 
-/// Returns the page of a server that lets callers in like this, and lets people sign in at the
-/// provider.
+/// Returns the page of a server that lets callers in like this, within the limits of its MCP
+/// endpoints, and lets people sign in at the provider.
 pub fn page(
     settings: &Settings,
     parts: &Parts,
     authentication: Authentication,
     provider: Option<Arc<dyn SignInProvider>>,
+    (call_limit, bodies): (Option<Arc<CallLimit>>, Arc<Pool>),
 ) -> Arc<Page> {
     files::remove_uploads(&settings.data);
     let installation = LocalInstallation {
@@ -257,7 +272,9 @@ pub fn page(
         Arc::new(TokenAuthenticator {
             authentication,
             provider,
+            call_limit,
         }),
         Arc::new(installation),
+        bodies,
     )
 }

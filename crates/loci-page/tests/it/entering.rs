@@ -4,13 +4,16 @@ use axum::body::Body;
 use http::header::{AUTHORIZATION, CONTENT_SECURITY_POLICY, ORIGIN, SET_COOKIE};
 use http::{Request, StatusCode};
 
-use crate::support::{BASE, OtherHost, TestPage, form, with_fields};
+use crate::support::{BASE, OtherHost, TestPage, form, named, with_fields};
 
 #[tokio::test]
 async fn a_code_lets_one_browser_in_once() {
     let installation = TestPage::new();
     let credential = "Bearer ann".parse().unwrap();
-    let path = installation.page.sign_in_path(Some(credential)).unwrap();
+    let path = installation
+        .page
+        .sign_in_path(named("ann"), Some(credential))
+        .unwrap();
     let mut first = installation.stranger();
     let entered = first.get(&path).await;
     assert_eq!(entered.status, StatusCode::SEE_OTHER);
@@ -24,6 +27,58 @@ async fn a_code_lets_one_browser_in_once() {
     let refused = second.get("/").await;
     assert_eq!(refused.status, StatusCode::SEE_OTHER);
     assert_eq!(refused.location(), "/sign-in?next=%2F");
+}
+
+#[tokio::test]
+async fn a_link_from_elsewhere_asks_before_it_signs_in() {
+    let installation = TestPage::new();
+    let link = |user: &str| {
+        let credential = format!("Bearer {user}").parse().unwrap();
+        let path = installation
+            .page
+            .sign_in_path(named(user), Some(credential));
+        path.unwrap()
+    };
+    for (is_signed_in, site) in [
+        (false, "cross-site"),
+        (false, "same-site"),
+        (true, "cross-site"),
+        (true, "none"),
+        (true, "same-origin"),
+    ] {
+        let mut browser = if is_signed_in {
+            installation.browser("ann").await
+        } else {
+            installation.stranger()
+        };
+        let (before, path) = (browser.cookie.clone(), link("bob"));
+        let asked = browser.get_from(&path, site).await;
+        assert_eq!(asked.status, StatusCode::OK, "{site}");
+        assert!(asked.text.contains("Continue as bob"), "{}", asked.text);
+        assert_eq!(browser.cookie, before, "{site}: nothing has changed");
+        // The form is taken only from this page.
+        let code = path.split_once("code=").unwrap().1;
+        let fields = [("code", code), ("next", "/palace")];
+        let go_on = |origin: &str| {
+            let request = form("/enter", &fields).header(ORIGIN, origin);
+            with_fields(request, &fields)
+        };
+        let forged = browser.send(go_on("https://evil.example")).await;
+        assert_eq!(forged.status, StatusCode::FORBIDDEN);
+        let chosen = browser.send(go_on(BASE)).await;
+        assert_eq!(chosen.location(), "/palace");
+        assert_ne!(browser.cookie, before);
+        assert_eq!(browser.get("/palace").await.status, StatusCode::OK);
+    }
+    // Without the header, as over plain http, it is unknown where a person came from.
+    let request = Request::get(link("bob")).body(Body::empty()).unwrap();
+    let asked = installation.stranger().send(request).await;
+    assert!(asked.text.contains("Continue as bob"), "{}", asked.text);
+    // Who is signed in so already just goes on.
+    let mut browser = installation.browser("ann").await;
+    let cookie = browser.cookie.clone();
+    assert_eq!(browser.get(&link("ann")).await.location(), "/");
+    assert_eq!(browser.cookie, cookie);
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ mod entering;
 mod keeping;
 mod measuring;
 mod review;
+mod shares;
 mod showing;
 mod sign_in;
 mod support;

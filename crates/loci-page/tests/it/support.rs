@@ -1,17 +1,21 @@
 //! A page on the naive store, and a browser that keeps its cookie.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::future::{Future, ready};
 use std::io::Read;
+use std::net::IpAddr;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
 use http::{Extensions, HeaderMap, Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
+use loci_admission::{Pool, Subject};
 use loci_core::{
     Caller, Clock, Error, ErrorCode, Principal, Result, Scope, Scopes, SignInAttempt, SignInGrant,
     SignInProvider, Space, Timestamp,
@@ -30,6 +34,11 @@ use tower::ServiceExt;
 pub const ISSUER: &str = "https://provider.example";
 pub const BASE: &str = "http://page.example:7821";
 
+/// Returns the subject that is this user.
+pub fn named(user: &str) -> Subject {
+    Subject::User(Space::default(), user.to_owned())
+}
+
 /// Marks a request that named a host which is not served.
 #[derive(Clone)]
 pub struct OtherHost;
@@ -39,6 +48,8 @@ pub struct OtherHost;
 #[derive(Default)]
 pub struct NamesAsTokens {
     pub has_brief_expired: AtomicBool,
+    /// The requests that subjects may still send; any number, if a subject is not here.
+    pub calls_left: Mutex<HashMap<Subject, u32>>,
 }
 
 impl Authenticator for NamesAsTokens {
@@ -47,6 +58,22 @@ impl Authenticator for NamesAsTokens {
             .get::<OtherHost>()
             .is_none()
             .then(|| BASE.to_owned())
+    }
+
+    fn client(&self, extensions: &Extensions) -> Option<IpAddr> {
+        extensions.get().copied()
+    }
+
+    fn charge(&self, subject: &Subject) -> std::result::Result<(), Duration> {
+        let mut left = self.calls_left.lock().unwrap();
+        match left.get_mut(subject) {
+            Some(0) => Err(Duration::from_millis(1_500)),
+            Some(left) => {
+                *left -= 1;
+                Ok(())
+            }
+            None => Ok(()),
+        }
     }
 
     fn caller<'a>(
@@ -243,6 +270,7 @@ impl TestPage {
             Arc::clone(&engine),
             Arc::clone(&authenticator) as Arc<dyn Authenticator>,
             Arc::new(Uploads(tempfile::tempdir().unwrap())),
+            Arc::new(Pool::new(64 << 20, 48 << 20)),
         );
         TestPage {
             engine,
@@ -269,7 +297,10 @@ impl TestPage {
     /// Returns a browser in which this user is signed in.
     pub async fn browser(&self, user: &str) -> Browser {
         let credential = format!("Bearer {user}").parse().unwrap();
-        let path = self.page.sign_in_path(Some(credential)).unwrap();
+        let path = self
+            .page
+            .sign_in_path(named(user), Some(credential))
+            .unwrap();
         let mut browser = Browser {
             router: self.page.router(),
             cookie: None,
@@ -296,7 +327,7 @@ pub fn caller(user: &str) -> Caller {
 
 /// A browser with its cookie.
 pub struct Browser {
-    router: Router,
+    pub router: Router,
     pub cookie: Option<String>,
 }
 
@@ -347,8 +378,13 @@ impl Browser {
     }
 
     pub async fn get(&mut self, path: &str) -> Reply {
-        self.send(Request::get(path).body(Body::empty()).unwrap())
-            .await
+        self.get_from(path, "none").await
+    }
+
+    /// Goes to a path from a page of that site, as browsers name it in `Sec-Fetch-Site`.
+    pub async fn get_from(&mut self, path: &str, site: &str) -> Reply {
+        let request = Request::get(path).header("sec-fetch-site", site);
+        self.send(request.body(Body::empty()).unwrap()).await
     }
 
     /// Sends a form as a page of this server does.

@@ -15,7 +15,7 @@ use serde_json::json;
 use super::challenge::USUAL_SCOPES;
 use super::{Authentication, WELL_KNOWN, scope_names};
 use crate::error_reply::failure;
-use crate::proxy::RequestOrigin;
+use crate::subject::RequestOrigin;
 
 /// Returns the routes of the metadata documents of the server and of its endpoints at these paths
 /// (`/mcp/<dialect>`). There are no routes if only loci's own tokens are accepted. The documents

@@ -25,7 +25,7 @@ pub(crate) use scopes::{Need, insufficient_scope};
 
 use crate::body::drain;
 use crate::connection_slots::ConnectionSlot;
-use crate::proxy::RequestOrigin;
+use crate::subject::RequestOrigin;
 
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 

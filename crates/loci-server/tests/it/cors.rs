@@ -1,6 +1,8 @@
 //! Web pages of other origins.
 
-use loci_server::{Authentication, HttpConfig, RateLimit};
+use std::sync::Arc;
+
+use loci_server::{Authentication, CallLimit, HttpConfig, MonotonicTime, RateLimit};
 use serde_json::json;
 
 use crate::support::{Reply, Server, World, call, request, with_issuer};
@@ -12,10 +14,13 @@ async fn start() -> Server {
     let (_, _, authentication) = with_issuer();
     let config = HttpConfig {
         allowed_origins: vec![format!("{PAGE}:443")],
-        rate_limit: Some(RateLimit {
-            per_minute: 1,
-            burst: 2,
-        }),
+        call_limit: Some(Arc::new(CallLimit::new(
+            RateLimit {
+                per_minute: 1,
+                burst: 2,
+            },
+            MonotonicTime::default(),
+        ))),
         ..HttpConfig::new(authentication)
     };
     Server::start_with(&World::new(), config).await

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use loci_core::{Scope, Scopes, Space, Timestamp, Token, TokenStore};
-use loci_server::{Authentication, HttpConfig, MonotonicTime, RateLimit, token_hash};
+use loci_server::{Authentication, CallLimit, HttpConfig, MonotonicTime, RateLimit, token_hash};
 use loci_testkit::{FixedClock, NaiveStore};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -71,8 +71,7 @@ async fn start(
     time: &Time,
 ) -> Server {
     let config = HttpConfig {
-        rate_limit,
-        time: time.monotonic(),
+        call_limit: rate_limit.map(|limit| Arc::new(CallLimit::new(limit, time.monotonic()))),
         trusted_proxies: vec!["127.0.0.0/8".parse().unwrap()],
         ..HttpConfig::new(authentication)
     };

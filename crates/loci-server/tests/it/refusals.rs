@@ -1,7 +1,9 @@
 //! A client that sends its whole request before it reads still receives the refusal.
 
+use std::sync::Arc;
+
 use loci_core::limits::REQUEST_BYTES_MAX;
-use loci_server::{HttpConfig, RateLimit};
+use loci_server::{CallLimit, HttpConfig, MonotonicTime, RateLimit};
 
 use crate::support::{Server, World, with_issuer};
 
@@ -9,10 +11,13 @@ use crate::support::{Server, World, with_issuer};
 async fn refusals_of_large_requests_arrive() {
     let (_, _, authentication) = with_issuer();
     let config = HttpConfig {
-        rate_limit: Some(RateLimit {
-            per_minute: 1,
-            burst: 1,
-        }),
+        call_limit: Some(Arc::new(CallLimit::new(
+            RateLimit {
+                per_minute: 1,
+                burst: 1,
+            },
+            MonotonicTime::default(),
+        ))),
         ..HttpConfig::new(authentication)
     };
     let server = Server::start_with(&World::new(), config).await;

@@ -6,15 +6,16 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use loci_admission::Subject;
 use loci_core::limits::CONNECTIONS_MAX;
 use loci_core::{SignInProvider, TokenStore, TokenVerifier};
 use loci_dialects::{DIALECTS, mememory};
 use loci_engine::{Engine, SearchMode};
-use loci_oidc::{OidcSignIn, OidcVerifier};
+use loci_oidc::{OidcSignIn, OidcVerifier, Refresher};
 use loci_page::{Metrics, Page};
 use loci_server::{
-    Authentication, HeaderValue, Host, HttpConfig, HttpServer, MonotonicTime, PublicUrl, SetParent,
-    Tls,
+    Authentication, CallLimit, HeaderValue, Host, HttpConfig, HttpServer, MonotonicTime, PublicUrl,
+    SetParent, Tls,
 };
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -87,14 +88,7 @@ fn serve_until_signal(
         .transpose()?;
     access::check(&settings.data)?;
     let parts = Parts::open_for_clients(settings)?;
-    let _refresher = oidc
-        .as_ref()
-        .map(|oidc| oidc.start())
-        .transpose()?
-        .inspect(|refresher| {
-            // So that the first tokens find the keys, if the provider answers.
-            refresher.wait_for_first_fetch(FIRST_FETCH_TIMEOUT);
-        });
+    let _refresher = oidc.as_ref().map(start_refresher).transpose()?;
     let token = if arguments.no_auth {
         None
     } else {
@@ -104,7 +98,9 @@ fn serve_until_signal(
     let signal = signal();
     let verifier = oidc.map(|oidc| -> Arc<dyn TokenVerifier> { oidc });
     let authentication = authentication(&parts, arguments.no_auth, verifier);
-    let page = page(settings, &parts, authentication.clone(), provider);
+    let (host, call_limit) = (host(settings, &parts), call_limit(settings));
+    let limits = (call_limit.clone(), Arc::clone(host.large_requests()));
+    let page = page(settings, &parts, authentication.clone(), provider, limits);
     match opens_page {
         None => announce(settings, scheme, address, token.as_ref(), output)?,
         Some(opens) => {
@@ -124,8 +120,10 @@ fn serve_until_signal(
         settings,
         &parts,
         &page,
+        host,
         HttpConfig {
             tls,
+            call_limit,
             ..HttpConfig::new(authentication)
         },
         (listener, metrics),
@@ -137,6 +135,14 @@ fn serve_until_signal(
     // After this nothing holds the engine, and dropping it closes the store.
     runtime.shutdown_timeout(CALLS_END_TIMEOUT);
     Ok(())
+}
+
+/// Starts to fetch the keys of the provider, and waits a moment for the first, so that the first
+/// tokens find them if the provider answers.
+fn start_refresher(oidc: &Arc<OidcVerifier>) -> Result<Refresher, Failure> {
+    let refresher = oidc.start()?;
+    refresher.wait_for_first_fetch(FIRST_FETCH_TIMEOUT);
+    Ok(refresher)
 }
 
 /// Makes the owner's token if it is missing. A server starts while the one with its store is away,
@@ -308,15 +314,16 @@ fn sign_in_path(
     settings: &Settings,
     token: Option<&OwnersToken>,
 ) -> Result<String, Failure> {
+    let owner = Subject::network(None);
     let secret = match token {
-        None => return Ok(page.sign_in_path(None)?),
+        None => return Ok(page.sign_in_path(owner, None)?),
         Some(OwnersToken::New | OwnersToken::InFile) => {
             fs::read_to_string(secret::file_in(&settings.data))?
         }
         Some(OwnersToken::Elsewhere) => return Ok("/sign-in".to_owned()),
     };
     let credential = HeaderValue::try_from(format!("Bearer {}", secret.trim()));
-    Ok(page.sign_in_path(credential.ok())?)
+    Ok(page.sign_in_path(owner, credential.ok())?)
 }
 
 /// Says what an address opens.
@@ -472,10 +479,24 @@ fn connections_max() -> usize {
     CONNECTIONS_MAX
 }
 
+fn call_limit(settings: &Settings) -> Option<Arc<CallLimit>> {
+    let limit = settings.network.rate_limit?;
+    Some(Arc::new(CallLimit::new(limit, MonotonicTime::default())))
+}
+
+/// Returns the host of a server, which records clients' calls.
+fn host(settings: &Settings, parts: &Parts) -> Arc<Host> {
+    let calls = Arc::new(CallFiles::new(&settings.data));
+    let set_parent: SetParent = loci_otlp::set_parent;
+    let set_parent = settings.network.otlp_endpoint.as_ref().map(|_| set_parent);
+    Host::recording(Arc::clone(&parts.engine), Some(calls), set_parent)
+}
+
 async fn serve(
     settings: &Settings,
     parts: &Parts,
     page: &Arc<Page>,
+    host: Arc<Host>,
     config: HttpConfig,
     (listener, metrics): (TcpListener, Option<TcpListener>),
     signal: impl Future<Output = ()>,
@@ -485,7 +506,6 @@ async fn serve(
         allowed_origins: settings.allowed_origins.clone(),
         public_url: settings.network.public_url.clone(),
         trusted_proxies: settings.network.trusted_proxies.clone(),
-        rate_limit: settings.network.rate_limit,
         connections_max: connections_max(),
         ..config
     };
@@ -495,10 +515,6 @@ async fn serve(
     };
     #[cfg(unix)]
     let _hooks = hook_socket::listen(settings, "serve", &parts.engine);
-    let calls = Arc::new(CallFiles::new(&settings.data));
-    let set_parent: SetParent = loci_otlp::set_parent;
-    let set_parent = settings.network.otlp_endpoint.as_ref().map(|_| set_parent);
-    let host = Host::recording(Arc::clone(&parts.engine), Some(calls), set_parent);
     let server = HttpServer::new(config, host)
         .with_dialects(DIALECTS)
         .with_pages(page.router());

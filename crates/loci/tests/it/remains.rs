@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::program::Place;
 use crate::servers::Server;
 
-/// Returns whether a file of the data folder, in any folder of it, holds the text.
+/// Returns whether a file below the folder holds the text.
 fn is_on_disk(folder: &Path, text: &str) -> bool {
     fs::read_dir(folder).unwrap().any(|entry| {
         let path = entry.unwrap().path();

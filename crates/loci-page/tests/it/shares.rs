@@ -1,0 +1,137 @@
+//! Shares of the page: a greedy subject keeps out no other, and a stranger nobody.
+
+use axum::body::{Body, Bytes};
+use futures_util::stream;
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, ORIGIN, RETRY_AFTER};
+use http::{Request, StatusCode};
+
+use crate::support::{BASE, Browser, TestPage, named};
+
+/// Returns a request of which some bytes come, and then nothing more.
+fn stalled(path: &str, token: Option<&str>, sent: usize) -> Request<Body> {
+    let pieces = (0..sent.div_ceil(4_096))
+        .map(|_| Ok::<_, std::io::Error>(Bytes::from_static(&[b'x'; 4_096])));
+    let body = stream::unfold(pieces, |mut pieces| async {
+        match pieces.next() {
+            Some(piece) => Some((piece, pieces)),
+            None => std::future::pending().await,
+        }
+    });
+    let mut request = Request::post(path)
+        .header(ORIGIN, BASE)
+        .header(CONTENT_LENGTH, 8 << 20);
+    if let Some(token) = token {
+        request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+    }
+    request.body(Body::from_stream(body)).unwrap()
+}
+
+fn with_token(path: &str, token: &str) -> Request<Body> {
+    let request = Request::get(path).header(AUTHORIZATION, format!("Bearer {token}"));
+    request.body(Body::empty()).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stranger_sends_little_and_a_silent_sender_is_given_up() {
+    let installation = TestPage::new();
+    let mut stranger = installation.stranger();
+    let long = stranger.send(stalled("/sign-in", None, 1 << 20)).await;
+    assert_eq!(long.status, StatusCode::PAYLOAD_TOO_LARGE);
+    for (path, token) in [("/sign-in", None), ("/api/v1/time/add", Some("reader"))] {
+        let start = tokio::time::Instant::now();
+        let silent = stranger.send(stalled(path, token, 1)).await;
+        assert_eq!(silent.status, StatusCode::BAD_REQUEST, "{path}");
+        let waited = start.elapsed().as_secs();
+        assert!((5..=15).contains(&waited), "{path}: {waited} s");
+    }
+    // Without a token nothing is read.
+    let unknown = stranger.send(stalled("/api/v1/time/add", None, 1)).await;
+    assert_eq!(unknown.status, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test(start_paused = true)]
+async fn bodies_of_one_subject_leave_room_for_others() {
+    let installation = TestPage::new();
+    let send = |token: &'static str| {
+        let mut browser = installation.stranger();
+        tokio::spawn(async move {
+            let request = stalled("/api/v1/time/add", Some(token), 7 << 20);
+            browser.send(request).await.status
+        })
+    };
+    let greedy: Vec<_> = (0..200).map(|_| send("ann")).collect();
+    tokio::task::yield_now().await;
+    let start = tokio::time::Instant::now();
+    let mut other = installation.stranger();
+    let text = "word ".repeat(20_000);
+    let request = Request::post("/api/v1/time/add").header(AUTHORIZATION, "Bearer bob");
+    let request = request.body(Body::from(format!("object={text}"))).unwrap();
+    let reply = other.send(request).await;
+    // It was read, and only its fields are wrong.
+    assert!(reply.text.contains("subject"), "{}", reply.text);
+    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+    for task in greedy {
+        assert_eq!(task.await.unwrap(), StatusCode::BAD_REQUEST);
+    }
+}
+
+#[tokio::test]
+async fn listeners_and_sessions_of_one_subject_leave_room_for_others() {
+    let installation = TestPage::new();
+    let listen = async |token: &str| {
+        let Browser { router, .. } = installation.stranger();
+        let request = with_token("/events", token);
+        tower::ServiceExt::oneshot(router, request).await.unwrap()
+    };
+    let mut held = Vec::new();
+    loop {
+        let reply = listen("ann").await;
+        if reply.status() != StatusCode::OK {
+            assert_eq!(reply.status(), StatusCode::SERVICE_UNAVAILABLE);
+            break;
+        }
+        held.push(reply);
+        assert!(held.len() < 1_000);
+    }
+    assert!(held.len() > 1);
+    assert_eq!(listen("bob").await.status(), StatusCode::OK);
+
+    let mut bob = installation.browser("bob").await;
+    for _ in 0..1_100 {
+        installation.browser("ann").await;
+    }
+    assert_eq!(bob.get("/palace").await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn requests_are_charged_to_who_sends_them_on_every_route() {
+    let installation = TestPage::new();
+    let left = &installation.authenticator.calls_left;
+    left.lock().unwrap().insert(named("ann"), 2);
+    let mut program = installation.stranger();
+    for (path, status) in [
+        ("/api/v1/search?query=kiln", StatusCode::OK),
+        ("/palace", StatusCode::OK),
+        ("/api/v1/search?query=kiln", StatusCode::TOO_MANY_REQUESTS),
+        ("/events", StatusCode::TOO_MANY_REQUESTS),
+    ] {
+        let reply = program.send(with_token(path, "ann")).await;
+        assert_eq!(reply.status, status, "{path}: {}", reply.text);
+        if status == StatusCode::TOO_MANY_REQUESTS {
+            assert_eq!(reply.headers[RETRY_AFTER], "2");
+        }
+        assert_eq!(
+            program.send(with_token("/palace", "bob")).await.status,
+            StatusCode::OK
+        );
+    }
+    // A stranger is its network.
+    let stranger = loci_admission::Subject::network(None);
+    left.lock().unwrap().insert(stranger, 0);
+    for path in ["/enter?code=1", "/sign-in/provider"] {
+        let reply = program.get(path).await;
+        assert_eq!(reply.status, StatusCode::TOO_MANY_REQUESTS, "{path}");
+    }
+    let signing_in = program.send(stalled("/sign-in", None, 1)).await;
+    assert_eq!(signing_in.status, StatusCode::TOO_MANY_REQUESTS);
+}
