@@ -1,8 +1,8 @@
 //! Files the messages of conversations as drawers, one for each message.
 
 mod counts;
-mod found;
 mod parts;
+mod transcript_files;
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -17,12 +17,12 @@ use loci_mine::conversation::{self, Format, LeftOut, Mark, Reading, Transcript};
 use loci_mine::project;
 
 pub use counts::Told;
-use found::{NO_TRANSCRIPT, Place, found};
 pub use parts::ROOM;
 use parts::{bytes_said, id_of, is_known_by_time, parts_of};
+use transcript_files::{NO_TRANSCRIPT, Place, find_transcripts};
 
-use crate::left_unread::{self, SHARED, VERBATIM};
 use crate::project::FORMAT;
+use crate::transcript_backlog::{self, SHARED, VERBATIM};
 use crate::trust::Trust;
 use crate::wings::Wings;
 use crate::{ATTEMPTS_MAX, Progress, Report, is_gone, settled, unreadable};
@@ -143,7 +143,7 @@ pub fn mine(
         is_verbatim,
         trust,
     } = *mining;
-    let found = found(root).map_err(|error| unreadable(root, &error))?;
+    let found = find_transcripts(root).map_err(|error| unreadable(root, &error))?;
     let folder = found.folder.as_path();
     let mut report = Report {
         files: (found.files.len() + found.passed_over.len()) as u64,
@@ -236,14 +236,14 @@ pub fn save(
 /// # Errors
 /// `unavailable` if the store cannot be used, or no remaining file can be read now.
 pub fn read_on(parts: &Parts<'_>) -> loci_core::Result<usize> {
-    let (mut done, mut failed, shared) = (0, None, left_unread::named_by(parts, SHARED)?);
+    let (mut done, mut failed, shared) = (0, None, transcript_backlog::named_by(parts, SHARED)?);
     for source in parts.sources().pending_sources(PENDING_AT_A_TIME)? {
         let wing = source
             .collection
             .as_deref()
             .unwrap_or(mempalace::GLOBAL_WING);
         let is_shared = shared.contains(&source.path);
-        let is_verbatim = left_unread::named_by(parts, VERBATIM)?.contains(&source.path);
+        let is_verbatim = transcript_backlog::named_by(parts, VERBATIM)?.contains(&source.path);
         let transcripts = Transcripts {
             wing,
             root: &source.root,
@@ -296,7 +296,7 @@ struct Reader<'a> {
 }
 
 /// The part of a transcript that one step read.
-struct Read {
+struct TranscriptStep {
     /// The state of the file after this step.
     file: SourceFile,
     before: Option<SourceFile>,
@@ -344,7 +344,7 @@ impl<'a> Reader<'a> {
                         let new = told.filed.added + told.filed.forgotten;
                         told.filed.kept = file.parts.saturating_sub(new);
                         if transcripts.is_verbatim && !transcripts.is_dry {
-                            left_unread::name(self.parts, VERBATIM, path, file.is_pending)?;
+                            transcript_backlog::name(self.parts, VERBATIM, path, file.is_pending)?;
                         }
                         return Ok(Some(told));
                     }
@@ -446,7 +446,7 @@ impl<'a> Reader<'a> {
             is_whole: false,
         };
         let moved_from = moved.map(|file| file.path);
-        let read = Read {
+        let read = TranscriptStep {
             file,
             before,
             moved_from,
@@ -454,7 +454,7 @@ impl<'a> Reader<'a> {
             counted,
         };
         if has_more && !transcripts.is_dry {
-            left_unread::name(self.parts, SHARED, path, transcripts.is_shared)?;
+            transcript_backlog::name(self.parts, SHARED, path, transcripts.is_shared)?;
         }
         self.file_read(read, transcripts, told).map(Some)
     }
@@ -462,7 +462,7 @@ impl<'a> Reader<'a> {
     /// Files the parts, some conversations at a time; returns the state of the file after that.
     fn file_read(
         &self,
-        read: Read,
+        read: TranscriptStep,
         transcripts: &Transcripts<'_>,
         told: &mut Told,
     ) -> loci_core::Result<SourceFile> {
@@ -478,7 +478,7 @@ impl<'a> Reader<'a> {
         } else {
             Visibility::Private
         };
-        let Read {
+        let TranscriptStep {
             mut file,
             before,
             moved_from,
@@ -748,7 +748,7 @@ mod tests {
                 is_verbatim: false,
             };
             // The entry of an earlier read does not count.
-            left_unread::name(
+            transcript_backlog::name(
                 &engine.system(&super::super::caller()),
                 SHARED,
                 &path,
@@ -852,14 +852,15 @@ mod tests {
                 (1, true, u64::from(!is_verbatim))
             );
             assert_eq!(
-                left_unread::named_by(&engine.system(&super::super::caller()), VERBATIM)
+                transcript_backlog::named_by(&engine.system(&super::super::caller()), VERBATIM)
                     .unwrap()
                     .len(),
                 usize::from(is_verbatim)
             );
             assert_eq!(read_on(&engine.system(&super::super::caller())), Ok(1));
             assert_eq!(
-                left_unread::named_by(&engine.system(&super::super::caller()), VERBATIM).unwrap(),
+                transcript_backlog::named_by(&engine.system(&super::super::caller()), VERBATIM)
+                    .unwrap(),
                 Vec::<String>::new()
             );
             let browse = loci_engine::Browse {

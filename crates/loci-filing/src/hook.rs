@@ -89,7 +89,7 @@ impl StdError for HookError {}
 
 /// The message of a transcript up to which the agent was asked to save.
 #[derive(Serialize, Deserialize)]
-struct Asked {
+struct SaveRequest {
     transcript: String,
     messages: u64,
 }
@@ -342,7 +342,7 @@ fn await_answer(transcript: &Path, from: u64, answer: &str, timeout: Duration) -
 /// messages.
 fn ask(parts: &Parts<'_>, path: &str, said: u64) -> Result<Option<Reply>, Error> {
     let setting = crate::setting_of_machine(parts, ASKED);
-    let mut asked: Vec<Asked> = parts
+    let mut asked: Vec<SaveRequest> = parts
         .settings()
         .get(&setting)?
         .and_then(|text| serde_json::from_str(&text).ok())
@@ -356,7 +356,7 @@ fn ask(parts: &Parts<'_>, path: &str, said: u64) -> Result<Option<Reply>, Error>
     let is_due = said >= begun + MESSAGES_UNASKED_MAX;
     let messages = if is_due { said } else { begun };
     if messages != known {
-        asked.push(Asked {
+        asked.push(SaveRequest {
             transcript: path.to_owned(),
             messages,
         });

@@ -14,9 +14,9 @@
 
 pub mod conversation;
 pub mod hook;
-mod left_unread;
 pub mod project;
 pub mod prompt;
+mod transcript_backlog;
 pub mod trust;
 pub mod wings;
 

@@ -59,7 +59,7 @@ struct Work<'a> {
 }
 
 /// A file that is filed, for the report.
-struct Filing {
+struct FileReport {
     path: String,
     /// True if its content has not changed.
     is_same: bool,
@@ -330,7 +330,7 @@ impl Work<'_> {
     fn file(&mut self) -> Result<(), Error> {
         for attempt in 1.. {
             let waiting = std::mem::take(&mut self.waiting);
-            let filings: Vec<Filing> = waiting.iter().map(Filing::of).collect();
+            let filings: Vec<FileReport> = waiting.iter().map(FileReport::of).collect();
             for (filing, outcome) in filings.into_iter().zip(self.outcomes(waiting)?) {
                 match outcome {
                     Ok(filed) => self.count(&filing, filed),
@@ -378,7 +378,7 @@ impl Work<'_> {
             .file_sources(&id_of, reads)
     }
 
-    fn count(&mut self, filing: &Filing, filed: SourceFiled) {
+    fn count(&mut self, filing: &FileReport, filed: SourceFiled) {
         self.report.redacted.add_all(&filing.redacted);
         if filing.is_passed_over {
             return self.report.add(filed);
@@ -395,9 +395,9 @@ impl Work<'_> {
     }
 }
 
-impl Filing {
+impl FileReport {
     fn of(read: &ReadSource) -> Self {
-        Filing {
+        FileReport {
             path: read.file.path.clone(),
             is_same: read
                 .before

@@ -119,14 +119,14 @@ impl Prompt {
 
 /// The memories that a session was shown.
 #[derive(Serialize, Deserialize)]
-struct Shown {
+struct SessionMemories {
     session: String,
     ids: Vec<String>,
 }
 
 /// The memories that a prompt brings up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Surfaced {
+pub struct PromptMemories {
     /// The text for the agent.
     pub text: String,
     tokens: usize,
@@ -140,7 +140,7 @@ pub struct Surfaced {
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.
-pub fn surfaced(engine: &Engine, prompt: &Prompt) -> Result<Option<Surfaced>, Error> {
+pub fn surfaced(engine: &Engine, prompt: &Prompt) -> Result<Option<PromptMemories>, Error> {
     let started = Instant::now();
     // Looks beside the log, because it reads more than the agent is shown; `note_shown` logs that.
     let parts = &engine.system(&crate::caller());
@@ -162,7 +162,7 @@ pub fn surfaced(engine: &Engine, prompt: &Prompt) -> Result<Option<Surfaced>, Er
                 || hit.memory.source_path() != prompt.transcript.as_deref())
     };
     let hits: Vec<&Hit> = hits.iter().filter(is_new).collect();
-    let Rendered {
+    let PromptText {
         text,
         tokens,
         memories,
@@ -171,7 +171,7 @@ pub fn surfaced(engine: &Engine, prompt: &Prompt) -> Result<Option<Surfaced>, Er
         .iter()
         .map(|memory| (memory.id.as_str().to_owned(), parts.caller().owns(memory)))
         .collect();
-    Ok((!memories.is_empty()).then_some(Surfaced {
+    Ok((!memories.is_empty()).then_some(PromptMemories {
         text,
         tokens,
         memories,
@@ -181,7 +181,7 @@ pub fn surfaced(engine: &Engine, prompt: &Prompt) -> Result<Option<Surfaced>, Er
 
 /// Adds to the audit log that the agent was shown these memories, and notes it for the session, so
 /// that it is not shown them again. A failure to note it is told to the user, and fails nothing.
-pub fn note_shown(engine: &Engine, prompt: &Prompt, shown: Surfaced, notice: Notice) {
+pub fn note_shown(engine: &Engine, prompt: &Prompt, shown: PromptMemories, notice: Notice) {
     let info = CallInfo::new(DIALECT, "prompt", "search", Effect::Read, &[])
         .of_client(prompt.host.as_deref(), prompt.session.as_deref())
         .with_query(Some(&prompt.text))
@@ -215,7 +215,7 @@ fn note_in_ledger(
     let mut ids = known.map_or_else(Vec::new, |at| ledger.remove(at).ids);
     ids.extend(memories.into_iter().map(|(id, _)| id));
     ids.drain(..ids.len().saturating_sub(SHOWN_IDS_MAX));
-    ledger.push(Shown {
+    ledger.push(SessionMemories {
         session: session.to_owned(),
         ids,
     });
@@ -226,7 +226,7 @@ fn note_in_ledger(
 
 /// Returns the memories that the last sessions were shown, latest last. A ledger that cannot be
 /// read counts as empty.
-fn ledger(parts: &Parts<'_>) -> Result<Vec<Shown>, Error> {
+fn ledger(parts: &Parts<'_>) -> Result<Vec<SessionMemories>, Error> {
     let setting = crate::setting_of_machine(parts, SHOWN);
     let text = parts.settings().get(&setting)?;
     Ok(text
@@ -262,7 +262,7 @@ fn candidates(parts: &Parts<'_>, prompt: &Prompt) -> Result<Vec<Hit>, Error> {
 }
 
 /// A text for the agent.
-struct Rendered<'a> {
+struct PromptText<'a> {
     text: String,
     tokens: usize,
     /// The memories in it, in order.
@@ -275,7 +275,7 @@ fn rendered<'a>(
     engine: &Engine,
     terms: &[String],
     hits: &[&'a Hit],
-) -> Result<Rendered<'a>, Error> {
+) -> Result<PromptText<'a>, Error> {
     let budgets = engine.budgets();
     let mut text = FRAME.to_owned();
     let mut tokens = budgets.count_tokens(&text);
@@ -305,7 +305,7 @@ fn rendered<'a>(
             shown.push(memory);
         }
     }
-    Ok(Rendered {
+    Ok(PromptText {
         text,
         tokens,
         memories: shown,
@@ -412,7 +412,7 @@ mod tests {
             .get(SHOWN)
             .unwrap()
             .unwrap();
-        let kept: Vec<Shown> = serde_json::from_str(&kept).unwrap();
+        let kept: Vec<SessionMemories> = serde_json::from_str(&kept).unwrap();
         assert_eq!(kept.len(), SHOWN_SESSIONS_MAX);
     }
 

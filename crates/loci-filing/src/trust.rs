@@ -209,7 +209,7 @@ impl Trust {
     pub fn say_passed_over(&self, choice: &Choice, wing: &str) {
         for (folder, named) in &choice.passed_over {
             match named {
-                Ok(named) => self.say_untrusted(folder, named, wing),
+                Ok(named) => self.warn_untrusted(folder, named, wing),
                 Err(problem) => self.say_unused(folder, problem, wing),
             }
         }
@@ -232,7 +232,7 @@ impl Trust {
 
     /// Notes that a plan names a wing to which the user has not agreed, unless that wing is used
     /// anyway.
-    pub fn say_untrusted(&self, folder: &Path, named: &str, counts: &str) {
+    pub fn warn_untrusted(&self, folder: &Path, named: &str, counts: &str) {
         if named != counts {
             self.say(format!(
                 "note: {} names the wing \"{named}\", which counts once you agree to it by `loci palace trust` in that \

@@ -94,7 +94,7 @@ fn output_of(mut command: Command) -> io::Result<String> {
         .stdin(Stdio::null())
         .stdout(out.try_clone()?)
         .stderr(err.try_clone()?);
-    let mut running = Running(command.spawn()?);
+    let mut running = RunningProgram(command.spawn()?);
     let begin = Instant::now();
     while running.0.try_wait()?.is_none() {
         if begin.elapsed() > LIST_TIMEOUT {
@@ -170,7 +170,7 @@ fn server_name(program: &str, arguments: &[String]) -> io::Result<String> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
-    let mut running = Running(command.spawn()?);
+    let mut running = RunningProgram(command.spawn()?);
     let client = json!({"name": "loci connect", "version": env!("CARGO_PKG_VERSION")});
     let params =
         json!({"protocolVersion": PROTOCOL_VERSION, "capabilities": {}, "clientInfo": client});
@@ -230,9 +230,9 @@ fn reach(address: &str) -> io::Result<()> {
 }
 
 /// A program that ends with the check.
-struct Running(Child);
+struct RunningProgram(Child);
 
-impl Drop for Running {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         // It may have ended by itself.
         let _ = self.0.kill();

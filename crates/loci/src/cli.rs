@@ -334,7 +334,7 @@ pub struct Doctor {
 
 /// Filters that searches and lists share.
 #[derive(Args)]
-pub struct Only {
+pub struct FilterFlags {
     /// Only memories of this type
     #[arg(long, value_name = "TYPE")]
     pub r#type: Option<String>,
@@ -351,7 +351,7 @@ pub struct Search {
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
     #[command(flatten)]
-    pub only: Only,
+    pub only: FilterFlags,
     /// How many results at most
     #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
@@ -366,7 +366,7 @@ pub struct List {
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
     #[command(flatten)]
-    pub only: Only,
+    pub only: FilterFlags,
     /// How many at most
     #[arg(long, value_name = "NUMBER", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
@@ -381,7 +381,7 @@ pub struct Forget {
     #[arg(required_unless_present = "where", conflicts_with_all = OF_MANY)]
     pub id: Option<String>,
     #[command(flatten)]
-    pub many: Many,
+    pub many: BulkConditions,
 }
 
 #[derive(Args)]
@@ -390,14 +390,14 @@ pub struct Unforget {
     #[arg(required_unless_present = "where", conflicts_with_all = OF_MANY, conflicts_with = "since")]
     pub id: Option<String>,
     #[command(flatten)]
-    pub many: Many,
+    pub many: BulkConditions,
     /// Only memories forgotten then or later: 2026-01-31, 2026-01-31T12:00:00Z, or a time ago such
     /// as 90m or 7d
     #[arg(long, value_name = "MOMENT", requires = "where")]
     pub since: Option<String>,
 }
 
-/// The arguments of [`Many`]. A memory that is named by its id conflicts with each, since clap does not
+/// The arguments of [`BulkConditions`]. A memory that is named by its id conflicts with each, since clap does not
 /// require an argument that conflicts with a given one.
 const OF_MANY: [&str; 7] = [
     "where", "project", "type", "tags", "source", "before", "yes",
@@ -405,7 +405,7 @@ const OF_MANY: [&str; 7] = [
 
 /// Many memories, by conditions, of which all must hold.
 #[derive(Args)]
-pub struct Many {
+pub struct BulkConditions {
     /// All memories that match the conditions, of which one at least must be given
     #[arg(long)]
     pub r#where: bool,

@@ -14,7 +14,7 @@ use std::{fs, process};
 
 use loci_archive::files::create_private_folder;
 use loci_engine::Engine;
-use loci_filing::prompt::{Prompt, Surfaced, note_shown, surfaced};
+use loci_filing::prompt::{Prompt, PromptMemories, note_shown, surfaced};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixListener;
@@ -148,7 +148,11 @@ async fn answer_all(
 }
 
 /// Returns the answer, and the memories that it shows.
-fn answer(engine: &Engine, store: &str, question: &[u8]) -> (Answer, Option<(Prompt, Surfaced)>) {
+fn answer(
+    engine: &Engine,
+    store: &str,
+    question: &[u8],
+) -> (Answer, Option<(Prompt, PromptMemories)>) {
     let refused = |reason: String| (Answer::Refused(reason), None);
     let question = match serde_json::from_slice::<Question>(question) {
         Ok(question) if question.form == FORM => question,
@@ -168,20 +172,20 @@ fn answer(engine: &Engine, store: &str, question: &[u8]) -> (Answer, Option<(Pro
 }
 
 /// No process that serves answers.
-pub struct Unanswered;
+pub struct NoAnswer;
 
 /// Asks the processes that serve for the text with the memories that a prompt brings up; `None`
 /// without such memories.
 ///
 /// # Errors
-/// [`Unanswered`]; the hook then works by itself.
-pub fn ask(settings: &Settings, prompt: &Prompt) -> Result<Option<String>, Unanswered> {
+/// [`NoAnswer`]; the hook then works by itself.
+pub fn ask(settings: &Settings, prompt: &Prompt) -> Result<Option<String>, NoAnswer> {
     let question = Question {
         form: FORM,
         store: store_of(settings),
         prompt: prompt.clone(),
     };
-    let question = serde_json::to_vec(&question).map_err(|_| Unanswered)?;
+    let question = serde_json::to_vec(&question).map_err(|_| NoAnswer)?;
     for file in sockets(&settings.data.join(FOLDER)) {
         let answered = connect(&file).and_then(|stream| exchange(stream, &question));
         match answered {
@@ -198,7 +202,7 @@ pub fn ask(settings: &Settings, prompt: &Prompt) -> Result<Option<String>, Unans
             }
         }
     }
-    Err(Unanswered)
+    Err(NoAnswer)
 }
 
 fn exchange(mut stream: UnixStream, question: &[u8]) -> io::Result<Answer> {

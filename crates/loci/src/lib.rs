@@ -16,28 +16,28 @@ mod browser;
 mod cli;
 mod client_calls;
 mod commands;
-mod damage;
+mod corruption;
+mod detected_hosts;
+mod escaped;
 pub mod exit;
 mod former_models;
 #[cfg(unix)]
 mod hook_socket;
-mod hosts_here;
 mod machine;
 pub mod models;
-mod moments;
 pub mod output;
 mod own_program;
 mod own_server;
 mod page;
 mod panics;
 pub mod progress;
-mod question_ahead;
+mod query_prefetch;
 pub mod secret;
 pub mod settings;
 mod signal;
 pub mod store;
-mod swap;
-mod visible;
+mod store_replacement;
+mod time_format;
 pub mod wiring;
 
 use std::collections::BTreeSet;
@@ -157,7 +157,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     if matches!(cli.command, Command::Restore(_) | Command::Doctor(_)) {
         return outcome;
     }
-    outcome.map_err(|failure| damage::explained(failure, &settings))
+    outcome.map_err(|failure| corruption::explained(failure, &settings))
 }
 
 fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(), Failure> {

@@ -12,7 +12,7 @@ use loci_http::{
 };
 
 use crate::exit::Failure;
-use crate::question_ahead::QuestionAhead;
+use crate::query_prefetch::QueryPrefetch;
 use crate::settings::{EmbeddingChoice, LanguageModel, Runtime, Settings};
 
 /// Returns the model that the settings choose. Loads nothing.
@@ -56,7 +56,7 @@ pub(crate) fn embedder_of_prompt(settings: &Settings, prompt: &str) -> Option<Ar
     match settings.embedding {
         EmbeddingChoice::Bundled(runtime) if settings.search != SearchMode::Words => {
             let model = on(runtime, LocalModel::bundled().for_one_text());
-            Some(Arc::new(QuestionAhead::begin(Arc::new(model), prompt)))
+            Some(Arc::new(QueryPrefetch::begin(Arc::new(model), prompt)))
         }
         _ => None,
     }

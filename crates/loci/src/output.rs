@@ -1,6 +1,6 @@
 //! Data goes to stdout, messages to stderr. Nothing else in loci writes to either.
 //!
-//! Texts of memories may contain control sequences for terminals: all texts pass `Visible` here, or
+//! Texts of memories may contain control sequences for terminals: all texts pass `Escaped` here, or
 //! are JSON.
 
 use std::fmt::Display;
@@ -11,8 +11,8 @@ use loci_dialects::mememory::Record;
 use serde_json::Value;
 use tracing_subscriber::fmt::MakeWriter;
 
+use crate::escaped::{self, Escaped, OneLine};
 use crate::exit::{Exit, Failure};
-use crate::visible::{self, OneLine, Visible};
 
 /// The lines and characters of a memory's text that a list shows on a terminal.
 const LINES_LISTED_MAX: usize = 6;
@@ -47,7 +47,7 @@ impl Output {
     /// If stdout is closed or full.
     pub fn either(self, value: &Value, text: impl Display) -> io::Result<()> {
         if self.json {
-            print(format_args!("{}\n", visible::json(&format!("{value:#}"))))
+            print(format_args!("{}\n", escaped::json(&format!("{value:#}"))))
         } else {
             self.text(text)
         }
@@ -61,7 +61,7 @@ impl Output {
         if self.is_raw {
             print(text)
         } else {
-            print(Visible(text))
+            print(Escaped(text))
         }
     }
 }
@@ -73,7 +73,7 @@ impl<W: Write> Write for JsonOutput<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match str::from_utf8(bytes) {
             Ok(text) if io::stdout().is_terminal() => {
-                self.0.write_all(visible::json(text).as_bytes())?;
+                self.0.write_all(escaped::json(text).as_bytes())?;
             }
             _ => self.0.write_all(bytes)?,
         }
@@ -98,7 +98,7 @@ pub fn print(text: impl Display) -> io::Result<()> {
 /// Prints a line for the user at the terminal.
 pub fn status_line(words: impl Display) {
     // A closed stderr is not a failure: no one reads it.
-    let _ = writeln!(io::stderr().lock(), "{}", Visible(words));
+    let _ = writeln!(io::stderr().lock(), "{}", Escaped(words));
 }
 
 /// Writes a message of a library to stderr, as [`status_line`] does.
@@ -114,7 +114,7 @@ impl Write for LogWriter {
         write!(
             io::stderr().lock(),
             "{}",
-            Visible(String::from_utf8_lossy(bytes))
+            Escaped(String::from_utf8_lossy(bytes))
         )?;
         Ok(bytes.len())
     }

@@ -23,12 +23,12 @@ use loci_page::{
 use loci_server::{Authentication, CallLimit, Extensions, HeaderMap, base_url, client_address};
 
 use crate::client_calls::{LastCall, last_calls};
-use crate::damage::BACKUPS;
+use crate::corruption::BACKUPS;
+use crate::detected_hosts::{DetectedHost, HostConnection, detected_hosts};
 use crate::exit::Failure;
-use crate::hosts_here::{HostConnection, HostHere, hosts_here};
-use crate::moments::exact;
 use crate::own_program::OwnProgram;
 use crate::settings::{Row, Settings};
+use crate::time_format::exact;
 use crate::wiring::{Parts, SystemClock};
 
 /// Lets callers in by the tokens of the server.
@@ -79,7 +79,7 @@ struct LocalInstallation {
 
 impl Installation for LocalInstallation {
     fn hosts(&self) -> Vec<HostStatus> {
-        let found = |here: HostHere| {
+        let found = |here: DetectedHost| {
             let (dialect, problem) = match here.connection {
                 Ok(HostConnection::Stdio(dialect) | HostConnection::Http(dialect)) => {
                     (Some(dialect.to_owned()), None)
@@ -97,7 +97,10 @@ impl Installation for LocalInstallation {
                 called_at: here.called_at.map(UtcTimestamp),
             }
         };
-        hosts_here(&self.settings).into_iter().map(found).collect()
+        detected_hosts(&self.settings)
+            .into_iter()
+            .map(found)
+            .collect()
     }
 
     fn settings(&self) -> Vec<SettingValue> {
@@ -183,7 +186,9 @@ impl Installation for LocalInstallation {
 
     fn export(&self) -> Result<Box<dyn Read + Send>> {
         let command = self.command(vec!["export".into(), "-".into()])?;
-        Ok(Box::new(files::Printed::of(command).map_err(not_started)?))
+        Ok(Box::new(
+            files::CommandStream::of(command).map_err(not_started)?,
+        ))
     }
 
     fn clients(&self) -> Vec<ClientActivity> {

@@ -57,21 +57,21 @@ pub struct Setting {
 }
 
 /// A setting whose value is a `T`.
-pub struct Typed<T> {
+pub struct TypedSetting<T> {
     setting: Setting,
     value: PhantomData<fn() -> T>,
 }
 
-impl<T> Typed<T> {
+impl<T> TypedSetting<T> {
     const fn of(setting: Setting) -> Self {
-        Typed {
+        TypedSetting {
             setting,
             value: PhantomData,
         }
     }
 }
 
-impl<T> Deref for Typed<T> {
+impl<T> Deref for TypedSetting<T> {
     type Target = Setting;
 
     fn deref(&self) -> &Setting {
@@ -476,7 +476,7 @@ impl Values {
     }
 
     /// Returns the value of a setting that has a default.
-    fn get<T: Value>(&self, setting: &Typed<T>) -> Result<T, Failure> {
+    fn get<T: Value>(&self, setting: &TypedSetting<T>) -> Result<T, Failure> {
         T::parse(setting.form, self.text(setting).unwrap_or_default())
             .map_err(|problem| self.wrong(setting, problem))
     }
@@ -531,7 +531,7 @@ impl Values {
     /// which has a comma.
     fn by_name(
         &self,
-        setting: &Typed<Vec<String>>,
+        setting: &TypedSetting<Vec<String>>,
     ) -> Result<BTreeMap<String, Vec<String>>, Failure> {
         let mut named: Vec<(String, Vec<String>)> = Vec::new();
         for item in self.get(setting)? {

@@ -19,7 +19,7 @@ use loci_tokens::BpeTokens;
 use loci_vault::{VaultFolder, is_watched};
 use serde_json::{Map, Value};
 
-use crate::damage::way_out;
+use crate::corruption::recovery_advice;
 use crate::exit::{Exit, Failure};
 use crate::former_models::KnownModels;
 use crate::machine;
@@ -29,7 +29,7 @@ use crate::models::{
 use crate::output::status_line;
 use crate::settings::Settings;
 use crate::store::open_failure;
-use crate::swap;
+use crate::store_replacement;
 
 /// The longest wait of a server's shutdown for calls whose clients are gone. Changes that are not
 /// committed by then are not acknowledged either.
@@ -487,7 +487,7 @@ pub fn open_store(settings: &Settings, data: &Path) -> Result<Arc<dyn OpenStore>
     location.machine(data)?;
     let mut opened = location.open();
     if matches!(&opened, Err(error) if error.fault == OpenFault::Restoring) {
-        swap::end(&*location.files()?)?;
+        store_replacement::end(&*location.files()?)?;
         opened = location.open();
     }
     with_way_out(opened, settings)
@@ -520,7 +520,7 @@ fn with_way_out<T>(opened: Result<T, OpenError>, settings: &Settings) -> Result<
         let failure = open_failure(&error);
         match error.fault {
             OpenFault::Corrupt => Failure {
-                message: format!("{}; {}", failure.message, way_out(settings)),
+                message: format!("{}; {}", failure.message, recovery_advice(settings)),
                 ..failure
             },
             _ => failure,

@@ -28,7 +28,7 @@ pub(super) fn bytes_said(conversations: &[Conversation]) -> usize {
 }
 
 /// The parts of a conversation.
-pub(super) struct Made {
+pub(super) struct ConversationParts {
     pub(super) parts: Vec<SourcePart>,
     /// The number of messages with characters that no drawer may have, which were replaced.
     pub(super) repairs: u64,
@@ -43,7 +43,7 @@ pub(super) fn parts_of(
     counted: u64,
     conversation: Conversation,
     redact: &dyn Fn(&str) -> Redacted<'static>,
-) -> Made {
+) -> ConversationParts {
     let Conversation {
         id,
         title,
@@ -58,7 +58,7 @@ pub(super) fn parts_of(
         Some(_) => format!("{}:{id}", file.format),
     };
     let first = if id.is_empty() { counted } else { 0 };
-    let mut made = Made {
+    let mut made = ConversationParts {
         parts: Vec::new(),
         repairs: 0,
         redacted: Redactions::default(),
@@ -204,9 +204,10 @@ mod tests {
                 folder: None,
                 messages: texts.iter().map(said).collect(),
             };
-            let Made { parts, repairs, .. } = parts_of(&file(machine), 7, conversation, &|text| {
-                Redacted::unchanged(text).into_owned()
-            });
+            let ConversationParts { parts, repairs, .. } =
+                parts_of(&file(machine), 7, conversation, &|text| {
+                    Redacted::unchanged(text).into_owned()
+                });
             let found: Vec<(&str, u64)> = parts
                 .iter()
                 .map(|part| (part.content.as_str(), part.position))

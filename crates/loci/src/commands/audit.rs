@@ -7,11 +7,11 @@ use loci_engine::Engine;
 use serde_json::{Value, json};
 
 use crate::cli::Audit;
+use crate::escaped::{self, OneLine};
 use crate::exit::Failure;
-use crate::moments::parsed;
 use crate::output::{Output, moment, print};
 use crate::settings::Settings;
-use crate::visible::{self, OneLine};
+use crate::time_format::parsed;
 use crate::wiring::Parts;
 
 /// The interval of the checks for new entries.
@@ -89,7 +89,7 @@ fn follow(
             if output.json {
                 print(format_args!(
                     "{}\n",
-                    visible::json(&value(*number, entry).to_string())
+                    escaped::json(&value(*number, entry).to_string())
                 ))?;
             } else {
                 output.text(line(entry, query.record.as_deref()))?;

@@ -15,7 +15,7 @@ use tempfile::{NamedTempFile, TempDir, TempPath};
 
 use crate::cli;
 use crate::commands::migrate::into_folder;
-use crate::damage::{LAST_BACKUP, damages, foreign, way_out};
+use crate::corruption::{LAST_BACKUP, damages, foreign, recovery_advice};
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, moment, status_line};
 use crate::progress::Progress;
@@ -297,9 +297,10 @@ fn inspect(
     match damages(&inspected.problems).next() {
         None => Ok((inspected.schema, inspected.memories)),
         Some(problem) => {
-            let way_out = way_out(settings);
-            let message =
-                format!("no backup was made, since the database is damaged ({problem}): {way_out}");
+            let recovery_advice = recovery_advice(settings);
+            let message = format!(
+                "no backup was made, since the database is damaged ({problem}): {recovery_advice}"
+            );
             Err(Failure::new(Exit::Database, message))
         }
     }

@@ -20,8 +20,8 @@ use loci_core::{CheckOutcome, Clock, ServerCheck};
 use serde_json::{Value, json};
 
 use crate::cli;
+use crate::detected_hosts::{DetectedHost, detected_hosts, double_advice};
 use crate::exit::{Exit, Failure};
-use crate::hosts_here::{HostHere, double_advice, hosts_here};
 use crate::output::Output;
 use crate::settings::Settings;
 use crate::wiring::{Parts, SystemClock, open_store};
@@ -120,7 +120,7 @@ fn look(settings: &Settings) -> Vec<Finding> {
     findings.extend(outside::identity_provider(settings));
     findings.extend(outside::certificate(settings));
     findings.push(outside::clock());
-    let hosts = hosts_here(settings);
+    let hosts = detected_hosts(settings);
     findings.extend(silent_hosts(&hosts));
     let doubled = hosts.iter().filter(|host| host.is_doubled());
     findings.extend(doubled.map(|host| ("hosts", Verdict::Warn, double_advice(host.host))));
@@ -128,7 +128,7 @@ fn look(settings: &Settings) -> Vec<Finding> {
 }
 
 /// Names the hosts that start loci and have not called a tool yet: a hint, since they may be new.
-fn silent_hosts(hosts: &[HostHere]) -> Option<Finding> {
+fn silent_hosts(hosts: &[DetectedHost]) -> Option<Finding> {
     let silent: Vec<&str> = hosts
         .iter()
         .filter(|host| host.is_silent())

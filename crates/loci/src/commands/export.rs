@@ -10,7 +10,7 @@ use loci_core::Clock;
 use serde_json::json;
 
 use crate::cli;
-use crate::damage;
+use crate::corruption;
 use crate::exit::{Exit, Failure};
 use crate::output::{JsonOutput, Output, status_line};
 use crate::progress::Progress;
@@ -49,7 +49,7 @@ pub fn run(settings: &Settings, arguments: &cli::Export, output: Output) -> Resu
     }
     let parts = Parts::open_current(settings)?;
     // With an unreachable page, the export would look complete without its records.
-    if let Some(failure) = damage::told(&parts.store.structure_check()?, settings) {
+    if let Some(failure) = corruption::told(&parts.store.structure_check()?, settings) {
         return Err(failure);
     }
     let now = SystemClock.now();

@@ -17,12 +17,12 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::cli;
+use crate::escaped::OneLine;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, status_line};
 use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::signal::before_end;
-use crate::visible::OneLine;
 use crate::wiring::{CommandInfo, Parts, SystemClock};
 
 /// The largest number of memories in one transaction.

@@ -10,12 +10,12 @@ use loci_engine::{Engine, SearchMode};
 use serde_json::json;
 
 use crate::cli;
+use crate::escaped::OneLine;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, status_line};
 use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::store::{StoreLocation, StorePlace, StoreSettings, open_failure};
-use crate::visible::OneLine;
 use crate::wiring::SystemClock;
 
 pub fn run(settings: &Settings, arguments: &cli::Migrate, output: Output) -> Result<(), Failure> {

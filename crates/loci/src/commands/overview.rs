@@ -6,14 +6,14 @@ use std::fmt::Write;
 use indicatif::DecimalBytes;
 use loci_core::{Clock, Timestamp};
 
+use crate::detected_hosts::{DetectedHost, HostConnection, detected_hosts};
 use crate::exit::Failure;
-use crate::hosts_here::{HostConnection, HostHere, hosts_here};
 use crate::output::{Output, counted};
 use crate::settings::Settings;
 use crate::wiring::{Parts, SystemClock};
 
 /// The contents of the store.
-struct Held {
+struct StoreTotals {
     memories: u64,
     projects: u64,
     disk_bytes: u64,
@@ -35,7 +35,7 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
             DecimalBytes(held.disk_bytes)
         ),
     };
-    let hosts = hosts_here(settings);
+    let hosts = detected_hosts(settings);
     let now = SystemClock.now();
     if hosts.is_empty() {
         text += "hosts     none is found on this machine\n";
@@ -58,18 +58,18 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
 }
 
 /// Counts what the local user can list.
-fn held(settings: &Settings) -> Result<Held, Failure> {
+fn held(settings: &Settings) -> Result<StoreTotals, Failure> {
     let parts = Parts::open_to_read(settings)?;
     let system = parts.system();
     let listings = system.listings();
-    Ok(Held {
+    Ok(StoreTotals {
         memories: listings.count()?,
         projects: listings.collections()?.len() as u64,
         disk_bytes: parts.engine.size()?.disk_bytes,
     })
 }
 
-fn described(host: &HostHere, now: Timestamp) -> String {
+fn described(host: &DetectedHost, now: Timestamp) -> String {
     let connection = match &host.connection {
         Err(problem) => return format!("unknown: {problem}"),
         Ok(HostConnection::None) => "not connected".to_owned(),
@@ -97,7 +97,7 @@ fn ago(now: Timestamp, at: Timestamp) -> String {
 }
 
 /// Returns the one thing to do next.
-fn next_step(held: Option<&Result<Held, Failure>>, hosts: &[HostHere]) -> String {
+fn next_step(held: Option<&Result<StoreTotals, Failure>>, hosts: &[DetectedHost]) -> String {
     if matches!(held, Some(Err(_))) {
         return "`loci doctor` says what is wrong, and how to repair it".to_owned();
     }
@@ -109,7 +109,7 @@ fn next_step(held: Option<&Result<Held, Failure>>, hosts: &[HostHere]) -> String
         return "`loci connect HOST` connects a host; `loci connect --help` lists those that loci knows"
             .to_owned();
     }
-    if !hosts.iter().any(HostHere::is_connected) {
+    if !hosts.iter().any(DetectedHost::is_connected) {
         return "`loci connect` connects the hosts on this machine".to_owned();
     }
     if let Some(silent) = hosts.iter().find(|host| host.is_silent()) {
@@ -133,8 +133,8 @@ fn next_step(held: Option<&Result<Held, Failure>>, hosts: &[HostHere]) -> String
 mod tests {
     use super::*;
 
-    fn host(name: &str, connection: HostConnection, called_at: Option<i64>) -> HostHere {
-        HostHere {
+    fn host(name: &str, connection: HostConnection, called_at: Option<i64>) -> DetectedHost {
+        DetectedHost {
             host: loci_hosts::host(name).unwrap(),
             connection: Ok(connection),
             has_plugin: connection == HostConnection::Plugin,
@@ -144,13 +144,17 @@ mod tests {
     }
 
     /// The contents of the store, the hosts, and what the next step should say.
-    type Row = (Option<Result<Held, Failure>>, Vec<HostHere>, &'static str);
+    type Row = (
+        Option<Result<StoreTotals, Failure>>,
+        Vec<DetectedHost>,
+        &'static str,
+    );
 
     #[test]
     fn the_next_step_is_the_first_that_is_missing() {
         use HostConnection::{None as No, Plugin, Stdio};
         let holding = |memories| {
-            Some(Ok(Held {
+            Some(Ok(StoreTotals {
                 memories,
                 projects: 1,
                 disk_bytes: 1,

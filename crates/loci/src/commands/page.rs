@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use loci_core::ErrorCode;
-use loci_http::{check_ready, entrance_path};
+use loci_http::{check_ready, sign_in_path};
 
 use super::serve;
 use crate::browser::show;
@@ -28,7 +28,7 @@ pub fn run(settings: &Settings, arguments: &cli::Page, output: Output) -> Result
         return serve::run_with_page(settings, &Serve::default(), output, opens);
     }
     let token = fs::read_to_string(secret::file_in(&settings.data)).ok();
-    let path = match entrance_path(&url, token.as_deref().map(str::trim), TIMEOUT) {
+    let path = match sign_in_path(&url, token.as_deref().map(str::trim), TIMEOUT) {
         Ok(path) => path,
         Err(error) if error.code == ErrorCode::Unauthorized => {
             status_line(format_args!(

@@ -16,11 +16,11 @@ use loci_mine::project::{PLAN_FILE, Plan, plan_folders, propose};
 use serde_json::{Value, json};
 
 use crate::cli::{Mine, Palace};
+use crate::escaped::OneLine;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, counted, notice, status_line};
 use crate::progress::Progress;
 use crate::settings::Settings;
-use crate::visible::OneLine;
 use crate::wiring::{CommandInfo, Parts};
 use loci_filing::trust::{Trust, plan_in};
 use loci_filing::wings::{Apart, Wings};
@@ -34,8 +34,8 @@ pub fn run(settings: &Settings, command: &Palace, output: Output) -> Result<(), 
             revoke,
             list,
         } => {
-            let wish = trust::Wish::of(*revoke, *list);
-            trust::run(&settings.data, folder.as_deref(), wish, output)
+            let action = trust::TrustAction::of(*revoke, *list);
+            trust::run(&settings.data, folder.as_deref(), action, output)
         }
         Palace::Mine(arguments) => mine(settings, arguments, output),
         Palace::Sync {

@@ -1,7 +1,7 @@
 //! `loci restore`: restores a backup.
 //!
 //! It first unpacks and checks everything in the folder `restoring` of the data folder, then
-//! decides and renames the files into place (`swap.rs`).
+//! decides and renames the files into place (`store_replacement.rs`).
 
 mod server;
 
@@ -18,14 +18,14 @@ use serde_json::json;
 
 use crate::cli;
 use crate::commands::backup::check_space;
-use crate::damage::{damages, foreign};
+use crate::corruption::{damages, foreign};
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, moment, status_line};
 use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::store::{files_in, open_failure};
-use crate::swap;
-use crate::swap::{Swap, files_alone, stage, unusable};
+use crate::store_replacement;
+use crate::store_replacement::{StoreReplacement, files_alone, stage, unusable};
 use crate::wiring::{SystemClock, Vault};
 
 /// The first bytes of every SQLite database.
@@ -70,22 +70,23 @@ pub fn run(settings: &Settings, arguments: &cli::Restore, output: Output) -> Res
     }
 
     let now = moment(SystemClock.now());
-    let replaced = swap::free_name(&data, &now).map_err(|error| unusable(&data, &error))?;
+    let replaced =
+        store_replacement::free_name(&data, &now).map_err(|error| unusable(&data, &error))?;
     let aside = differing
         .into_iter()
         .filter(|path| !known.contains(path.as_str()))
         .collect();
     let notes =
         std::path::absolute(&vault.folder).map_err(|error| unusable(&vault.folder, &error))?;
-    let swap = Swap {
+    let replacement = StoreReplacement {
         replaced: replaced.clone(),
         notes,
         aside,
     };
     // From here on the restore will be completed, now or at the next start of any loci.
     let _ = staging.keep();
-    swap::decide(&*files, &swap)
-        .and_then(|()| swap::resume(&*files))
+    store_replacement::decide(&*files, &replacement)
+        .and_then(|()| store_replacement::resume(&*files))
         .map_err(|error| {
             let message =
                 format!("the restore was cut off ({error}): the next loci command goes on with it");
@@ -308,7 +309,7 @@ fn refuse_to_replace(
     folder: &Path,
     differing: &[String],
 ) -> Result<(), Failure> {
-    let way_out =
+    let recovery_advice =
         "add --replace, which first moves what is there into `backups` in the data folder";
     if files
         .database()
@@ -316,7 +317,7 @@ fn refuse_to_replace(
         .is_ok_and(|metadata| metadata.len() > 0)
     {
         let message = format!(
-            "{} has a database already: {way_out}",
+            "{} has a database already: {recovery_advice}",
             files.folder().display()
         );
         return Err(Failure::new(Exit::Usage, message));
@@ -330,7 +331,7 @@ fn refuse_to_replace(
         .map(|path| format!("{path:?}"))
         .collect();
     let message = format!(
-        "{} files in the folder of notes {} are not those of the backup ({}…): {way_out}",
+        "{} files in the folder of notes {} are not those of the backup ({}…): {recovery_advice}",
         differing.len(),
         folder.display(),
         named.join(", ")

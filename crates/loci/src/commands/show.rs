@@ -4,10 +4,10 @@ use loci_core::{Caller, Error, MemoryId};
 use loci_dialects::mememory::Record;
 use serde_json::json;
 
+use crate::escaped;
 use crate::exit::Failure;
 use crate::output::{Output, memory_text};
 use crate::settings::Settings;
-use crate::visible;
 use crate::wiring::Parts;
 
 pub fn run(settings: &Settings, id: &str, output: Output) -> Result<(), Failure> {
@@ -23,7 +23,7 @@ pub fn run(settings: &Settings, id: &str, output: Output) -> Result<(), Failure>
 /// # Errors
 /// As for [`Memories::memory_id`](loci_engine::Memories::memory_id).
 pub fn named_memory(parts: &loci_engine::Parts<'_>, id: &str) -> Result<MemoryId, Error> {
-    let as_listed = visible::unescaped(id);
+    let as_listed = escaped::unescaped(id);
     let memories = parts.memories();
     memories
         .memory_id("id", &as_listed)

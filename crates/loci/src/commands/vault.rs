@@ -8,10 +8,10 @@ use loci_vault::is_watched;
 use serde_json::{Value, json};
 
 use crate::cli::Vault;
+use crate::escaped::OneLine;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, status_line};
 use crate::settings::Settings;
-use crate::visible::OneLine;
 use crate::wiring::Parts;
 
 pub fn run(settings: &Settings, command: &Vault, output: Output) -> Result<(), Failure> {

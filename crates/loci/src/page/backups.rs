@@ -10,12 +10,12 @@ use loci_core::{Clock, Error, Result, Timestamp};
 use loci_page::{BackupFile, CommandOutput, RestoreReport};
 
 use super::not_started;
-use crate::damage::known_backups;
+use crate::corruption::known_backups;
 use crate::exit::Failure;
-use crate::moments::exact;
 use crate::own_program::OwnProgram;
 use crate::secret;
 use crate::settings::{CONFIG_FLAG, Settings};
+use crate::time_format::exact;
 use crate::wiring::SystemClock;
 
 /// The folder in the data folder with the backups that people restored to look at them.

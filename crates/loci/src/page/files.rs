@@ -76,14 +76,14 @@ pub(super) fn counts_of(printed: &[u8]) -> Option<ImportCounts> {
 }
 
 /// The bytes that a command prints, as long as it runs; it ends with its reader.
-pub(super) struct Printed {
+pub(super) struct CommandStream {
     child: Child,
     stdout: ChildStdout,
     /// The words of the command about a failure.
     stderr: File,
 }
 
-impl Printed {
+impl CommandStream {
     /// Starts a command.
     ///
     /// # Errors
@@ -96,7 +96,7 @@ impl Printed {
             .stderr(stderr.try_clone()?)
             .spawn()?;
         let stdout = child.stdout.take();
-        Ok(Printed {
+        Ok(CommandStream {
             stdout: stdout.ok_or_else(|| io::Error::other("the command has no output"))?,
             child,
             stderr,
@@ -104,7 +104,7 @@ impl Printed {
     }
 }
 
-impl Read for Printed {
+impl Read for CommandStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.stdout.read(buffer)?;
         if count > 0 || buffer.is_empty() || self.child.wait()?.success() {
@@ -117,7 +117,7 @@ impl Read for Printed {
     }
 }
 
-impl Drop for Printed {
+impl Drop for CommandStream {
     fn drop(&mut self) {
         // A command that has ended cannot be ended again.
         let _ = self.child.kill();
@@ -158,7 +158,7 @@ mod tests {
             let mut command = Command::new("sh");
             command.args(["-c", script]);
             let mut read = String::new();
-            let mut printed = Printed::of(command).unwrap();
+            let mut printed = CommandStream::of(command).unwrap();
             let outcome = printed.read_to_string(&mut read);
             (read, outcome.map_err(|error| error.to_string()).err())
         };

@@ -8,7 +8,7 @@ use loci_core::limits::{BUFFERED_MAX, LIST_RESULTS_MAX, REPLY_TOKENS_MAX, TTL_DA
 use loci_engine::Policy;
 
 use super::value::{UNNAMED, Value};
-use super::{DAY_SECONDS, DefaultValue, HOUR_SECONDS, Setting, Typed, ValueType};
+use super::{DAY_SECONDS, DefaultValue, HOUR_SECONDS, Setting, TypedSetting, ValueType};
 
 /// The hours of the longest time to live.
 const HOURS_MAX: u64 = 24 * TTL_DAYS_MAX;
@@ -22,7 +22,7 @@ macro_rules! settings {
     ($($(#[doc = $doc:literal])+ $name:ident: $type:ty = { $($field:ident: $value:expr,)+ };)+) => {
         $(
             $(#[doc = $doc])+
-            pub const $name: Typed<$type> = Typed::of(Setting {
+            pub const $name: TypedSetting<$type> = TypedSetting::of(Setting {
                 $($field: $value,)+
                 check: |form, text| <$type>::parse(form, text).map(drop),
                 ..UNNAMED

@@ -11,7 +11,7 @@ use loci_core::{
 use loci_engine::{List, ModelState, NoteStatus};
 
 use super::{Finding, Verdict, languages, place};
-use crate::damage;
+use crate::corruption;
 use crate::exit::{Exit, Failure};
 use crate::output::moment;
 use crate::secret::{self, TokenInFile};
@@ -75,8 +75,11 @@ fn integrity(settings: &Settings, parts: &Parts) -> Vec<Finding> {
             return vec![(WHAT, Verdict::Fail(failure.exit), failure.message)];
         }
     };
-    let (verdict, why) = if damage::damages(&problems).next().is_some() {
-        (BAD, format!("is damaged: {}", damage::way_out(settings)))
+    let (verdict, why) = if corruption::damages(&problems).next().is_some() {
+        (
+            BAD,
+            format!("is damaged: {}", corruption::recovery_advice(settings)),
+        )
     } else if problems
         .iter()
         .any(|problem| problem.kind == ProblemKind::Derived)

@@ -7,7 +7,7 @@ use std::path::Path;
 use loci_core::{Clock, Repair};
 
 use super::{Finding, Verdict, failed, place, rebuild};
-use crate::damage;
+use crate::corruption;
 use crate::exit::Exit;
 use crate::output::moment;
 use crate::settings::Settings;
@@ -113,7 +113,9 @@ pub fn trust_clock(settings: &Settings) -> Finding {
 fn repair(parts: &Parts) -> (Vec<Finding>, bool) {
     const WHAT: &str = "database";
     let repaired = match parts.store.integrity_check() {
-        Ok(problems) if damage::faults(&problems).next().is_none() => return (Vec::new(), false),
+        Ok(problems) if corruption::faults(&problems).next().is_none() => {
+            return (Vec::new(), false);
+        }
         Ok(_) => parts.store.repair(),
         Err(error) => Err(error),
     };

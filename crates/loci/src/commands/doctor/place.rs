@@ -8,10 +8,10 @@ use loci_core::{Clock, Holder, StoreFiles};
 
 use super::{Finding, Verdict};
 use crate::commands::backup::free_bytes;
-use crate::damage::{BACKUPS, newest_backup};
+use crate::corruption::{BACKUPS, newest_backup};
 use crate::exit::Exit;
 use crate::settings::Settings;
-use crate::swap::STAGING;
+use crate::store_replacement::STAGING;
 use crate::wiring::SystemClock;
 
 /// The free space below which writes will soon fail.

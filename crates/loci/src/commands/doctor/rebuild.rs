@@ -6,11 +6,11 @@ use loci_core::{Clock, Rebuilt, Salvaged};
 
 use super::{Finding, Verdict, failed};
 use crate::commands::backup::check_space;
-use crate::damage;
+use crate::corruption;
 use crate::exit::{Exit, Failure};
 use crate::output::moment;
 use crate::settings::Settings;
-use crate::swap::{self, files_alone, stage, unusable};
+use crate::store_replacement::{self, files_alone, stage, unusable};
 use crate::wiring::SystemClock;
 
 const WHAT: &str = "rebuild";
@@ -69,25 +69,25 @@ fn rebuild(settings: &Settings) -> Result<(Rebuilt, String), Failure> {
     let now = SystemClock.now();
     let rebuilt = files.rebuild(&staging.path().join(DATABASE), now)?;
     if !rebuilt.is_usable() {
-        let problem = damage::damages(&rebuilt.problems)
+        let problem = corruption::damages(&rebuilt.problems)
             .next()
             .unwrap_or("no row of loci was found in it");
         let message = format!(
             "the database cannot be rebuilt ({problem}), and was left as it is: {}",
-            damage::way_out_by_hand(settings)
+            corruption::manual_recovery_advice(settings)
         );
         return Err(Failure::new(Exit::Database, message));
     }
-    let replaced = swap::free_name(&data, &moment(now)).map_err(unwritable)?;
-    let swap = swap::Swap {
+    let replaced = store_replacement::free_name(&data, &moment(now)).map_err(unwritable)?;
+    let replacement = store_replacement::StoreReplacement {
         replaced: replaced.clone(),
         notes: data.clone(),
         aside: Vec::new(),
     };
     // From here on it is done, now or at the next start of any loci.
     let _ = staging.keep();
-    swap::decide(&*files, &swap)
-        .and_then(|()| swap::resume(&*files))
+    store_replacement::decide(&*files, &replacement)
+        .and_then(|()| store_replacement::resume(&*files))
         .map_err(unwritable)?;
     Ok((rebuilt, data.join(replaced).display().to_string()))
 }

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use crate::cli;
 use crate::commands::search::NOUNS;
+use crate::escaped::OneLine;
 use crate::exit::{Exit, Failure};
-use crate::moments;
 use crate::output::{Output, status_line};
-use crate::visible::OneLine;
+use crate::time_format;
 use crate::wiring::Parts;
 
 /// The matching memories that are shown.
@@ -50,7 +50,7 @@ impl Direction<'_> {
 /// [`Exit::Usage`] without any condition or for a wrong one; the errors of the operation.
 pub fn run_many(
     parts: &Parts,
-    arguments: &cli::Many,
+    arguments: &cli::BulkConditions,
     direction: Direction<'_>,
     output: Output,
 ) -> Result<(), Failure> {
@@ -86,12 +86,12 @@ pub fn run_many(
 /// the one that exists.
 fn conditions(
     parts: &Parts,
-    arguments: &cli::Many,
+    arguments: &cli::BulkConditions,
     direction: Direction<'_>,
 ) -> Result<Conditions, Failure> {
     let now = parts.engine.now();
     let moment = |flag: &str, text: Option<&str>| {
-        text.map(|text| moments::parsed(flag, text, now))
+        text.map(|text| time_format::parsed(flag, text, now))
             .transpose()
     };
     let mut which = Conditions {
@@ -275,9 +275,9 @@ fn undo(which: &Conditions, marked: &Marked) -> String {
         flag("source", source);
     }
     if let Some(before) = which.created_before {
-        flag("before", &moments::exact(before));
+        flag("before", &time_format::exact(before));
     }
-    flag("since", &moments::exact(marked.begun_at));
+    flag("since", &time_format::exact(marked.begun_at));
     words.push("--yes".to_owned());
     words.join(" ")
 }

@@ -12,7 +12,7 @@ use loci_filing::trust::{Trust, plan_in};
 use loci_filing::{absolute, named};
 
 /// The action that the user asks for.
-pub enum Wish {
+pub enum TrustAction {
     /// Agree to a plan.
     Agree,
     /// Stop using a plan.
@@ -21,24 +21,29 @@ pub enum Wish {
     List,
 }
 
-impl Wish {
+impl TrustAction {
     /// Returns the action that the flags name.
     pub fn of(revoke: bool, list: bool) -> Self {
         match (revoke, list) {
-            (_, true) => Wish::List,
-            (true, _) => Wish::Revoke,
-            _ => Wish::Agree,
+            (_, true) => TrustAction::List,
+            (true, _) => TrustAction::Revoke,
+            _ => TrustAction::Agree,
         }
     }
 }
 
-pub fn run(data: &Path, folder: Option<&Path>, wish: Wish, output: Output) -> Result<(), Failure> {
+pub fn run(
+    data: &Path,
+    folder: Option<&Path>,
+    action: TrustAction,
+    output: Output,
+) -> Result<(), Failure> {
     let folder = folder.unwrap_or(Path::new("."));
     let mut trust = Trust::read(data, notice)?;
-    match wish {
-        Wish::Agree => agree(&mut trust, folder, output),
-        Wish::Revoke => revoke(&mut trust, folder, output),
-        Wish::List => list(&trust, output),
+    match action {
+        TrustAction::Agree => agree(&mut trust, folder, output),
+        TrustAction::Revoke => revoke(&mut trust, folder, output),
+        TrustAction::List => list(&trust, output),
     }
 }
 

@@ -67,7 +67,7 @@ pub fn told(problems: &[Problem], settings: &Settings) -> Option<Failure> {
     };
     let message = format!(
         "the database is damaged ({named}{more}): {}",
-        way_out(settings)
+        recovery_advice(settings)
     );
     Some(Failure::new(Exit::Database, message))
 }
@@ -97,7 +97,7 @@ pub fn foreign(problems: &[Problem]) -> impl Iterator<Item = &str> {
 }
 
 /// The ways out for a user whose database is corrupt.
-pub fn way_out(settings: &Settings) -> String {
+pub fn recovery_advice(settings: &Settings) -> String {
     let store = settings.store_for(&settings.data);
     if store.is_shared() {
         return format!(
@@ -114,7 +114,7 @@ pub fn way_out(settings: &Settings) -> String {
 }
 
 /// The ways out where a rebuild did not help.
-pub fn way_out_by_hand(settings: &Settings) -> String {
+pub fn manual_recovery_advice(settings: &Settings) -> String {
     format!(
         "`loci doctor --salvage FILE` writes the records that are whole into a file for `loci import`; {}",
         restore(settings)

@@ -57,12 +57,12 @@ fn decided(data: &Path) {
     let aside = ["more/only old.md", "in the way"]
         .map(str::to_owned)
         .to_vec();
-    let swap = Swap {
+    let replacement = StoreReplacement {
         replaced: Path::new("backups/replaced-1").to_owned(),
         notes: data.join("vault"),
         aside,
     };
-    decide(&*files_in(data), &swap).unwrap();
+    decide(&*files_in(data), &replacement).unwrap();
 }
 
 fn expected() -> BTreeMap<String, String> {

@@ -13,7 +13,7 @@ use crate::readiness::own_server_agent;
 const PATH: &str = "/api/v1/codes";
 
 #[derive(Deserialize)]
-struct Made {
+struct CodeReply {
     path: String,
 }
 
@@ -22,7 +22,7 @@ struct Made {
 ///
 /// # Errors
 /// `unauthorized` if the server does not take the token; else `unavailable`, with the problem.
-pub fn entrance_path(url: &str, token: Option<&str>, timeout: Duration) -> Result<String> {
+pub fn sign_in_path(url: &str, token: Option<&str>, timeout: Duration) -> Result<String> {
     let failed = |problem: &dyn std::fmt::Display| {
         Error::unavailable(format!(
             "the server at {url} does not open its page: {problem}"
@@ -38,7 +38,7 @@ pub fn entrance_path(url: &str, token: Option<&str>, timeout: Duration) -> Resul
     let mut response = request.send_empty().map_err(|error| failed(&error))?;
     match response.status() {
         StatusCode::OK => {
-            let made: Made = response
+            let made: CodeReply = response
                 .body_mut()
                 .read_json()
                 .map_err(|error| failed(&error))?;

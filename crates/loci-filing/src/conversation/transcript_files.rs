@@ -15,7 +15,7 @@ const TRANSCRIPT_ENDINGS: [&str; 6] = ["json", "jsonl", "log", "markdown", "md",
 pub(super) const NO_TRANSCRIPT: &str = "no_transcript";
 
 /// The files to read, which may be transcripts.
-pub(super) struct Found {
+pub(super) struct TranscriptFiles {
     /// Each with its size and time.
     pub files: Vec<(Place, FileStamp)>,
     /// The folder that they are in; of a zip archive, the one that the archive is in.
@@ -60,7 +60,7 @@ impl Place {
 ///
 /// # Errors
 /// If the folder or the archive cannot be read.
-pub(super) fn found(root: &Path) -> io::Result<Found> {
+pub(super) fn find_transcripts(root: &Path) -> io::Result<TranscriptFiles> {
     let beside = || root.parent().unwrap_or(root).to_owned();
     if is_zip(root) {
         let unpacked = Unpacked::with_inner(root, may_be_transcript)?;
@@ -76,7 +76,7 @@ pub(super) fn found(root: &Path) -> io::Result<Found> {
         let files = files.collect::<io::Result<_>>()?;
         let passed_over = unpacked.passed_over().iter();
         let passed_over = passed_over.map(|name| (PathBuf::from(name), NO_TRANSCRIPT));
-        return Ok(Found {
+        return Ok(TranscriptFiles {
             files,
             folder: beside(),
             passed_over: passed_over.collect(),
@@ -98,7 +98,7 @@ pub(super) fn found(root: &Path) -> io::Result<Found> {
     let files = walked.files.into_iter();
     let passed_over = walked.passed_over.into_iter();
     let passed_over = passed_over.map(|(path, why)| (path, reason(why)));
-    Ok(Found {
+    Ok(TranscriptFiles {
         files: files.map(|(path, stamp)| (place(path), stamp)).collect(),
         folder,
         passed_over: passed_over.collect(),

@@ -6,14 +6,14 @@ pub use loci_core::characters::is_hidden;
 
 /// A value whose text is shown with every hidden character escaped as `\u{1b}`. Line feeds (with or
 /// without a carriage return before them) and tabs are layout, and stay.
-pub struct Visible<T>(pub T);
+pub struct Escaped<T>(pub T);
 
 /// The same on one line: line feeds and tabs are escaped, too.
 pub struct OneLine<T>(pub T);
 
-impl<T: Display> Display for Visible<T> {
+impl<T: Display> Display for Escaped<T> {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        let mut writer = Escaping {
+        let mut writer = Escaper {
             formatter,
             is_layout: |character| matches!(character, '\n' | '\t'),
             before: '\n',
@@ -26,7 +26,7 @@ impl<T: Display> Display for Visible<T> {
 
 impl<T: Display> Display for OneLine<T> {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        let mut writer = Escaping {
+        let mut writer = Escaper {
             formatter,
             is_layout: |_| false,
             before: '\n',
@@ -87,7 +87,7 @@ fn is_selector(character: char) -> bool {
     matches!(character, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
-struct Escaping<'a, 'b> {
+struct Escaper<'a, 'b> {
     formatter: &'a mut Formatter<'b>,
     is_layout: fn(char) -> bool,
     /// The previous character.
@@ -96,7 +96,7 @@ struct Escaping<'a, 'b> {
     held: bool,
 }
 
-impl Escaping<'_, '_> {
+impl Escaper<'_, '_> {
     fn finish(mut self) -> fmt::Result {
         self.release(None)
     }
@@ -123,7 +123,7 @@ impl Escaping<'_, '_> {
     }
 }
 
-impl Write for Escaping<'_, '_> {
+impl Write for Escaper<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         for character in text.chars() {
             self.release(Some(character))?;
@@ -203,9 +203,9 @@ mod tests {
             ),
         ];
         for (text, visible, line) in rows {
-            assert_eq!(Visible(text).to_string(), visible, "{text:?}");
+            assert_eq!(Escaped(text).to_string(), visible, "{text:?}");
             assert_eq!(OneLine(text).to_string(), line, "{text:?}");
-            assert_eq!(Visible(Pieces(text)).to_string(), visible, "{text:?}");
+            assert_eq!(Escaped(Pieces(text)).to_string(), visible, "{text:?}");
             assert_eq!(unescaped(&OneLine(text).to_string()), text);
         }
         assert_eq!(
@@ -231,7 +231,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn nothing_hidden_is_left_of_any_text(text in "\\PC*|.*|[\\x00-\\x1f\u{80}-\u{a0}\u{2000}-\u{2070}\u{e0000}-\u{e01ff}a\\r\\n]*") {
-            let shown = Visible(&text).to_string().replace("\r\n", "\n");
+            let shown = Escaped(&text).to_string().replace("\r\n", "\n");
             proptest::prop_assert!(!shown.contains(|character: char| is_hidden(character) && !"\n\t".contains(character)));
             let line = OneLine(&text).to_string();
             proptest::prop_assert!(!line.contains(is_hidden));

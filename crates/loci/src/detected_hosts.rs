@@ -11,7 +11,7 @@ use crate::own_program;
 use crate::settings::Settings;
 
 /// A host that is on this machine.
-pub struct HostHere {
+pub struct DetectedHost {
     /// The host.
     pub host: &'static Host,
     /// Its connection, or why that is unknown.
@@ -37,7 +37,7 @@ pub enum HostConnection {
     Http(&'static str),
 }
 
-impl HostHere {
+impl DetectedHost {
     /// Returns true if the host starts loci here and no call from it is recorded.
     pub fn is_silent(&self) -> bool {
         use HostConnection::{Plugin, Stdio};
@@ -62,7 +62,7 @@ impl HostHere {
 }
 
 /// Returns the hosts that are found on this machine; none if it has no home folder.
-pub fn hosts_here(settings: &Settings) -> Vec<HostHere> {
+pub fn detected_hosts(settings: &Settings) -> Vec<DetectedHost> {
     let (Some(machine), Ok(project)) = (Machine::here(), std::env::current_dir()) else {
         return Vec::new();
     };
@@ -88,7 +88,7 @@ pub fn hosts_here(settings: &Settings) -> Vec<HostHere> {
                 Ok(HostConnection::None) if has_plugin => Ok(HostConnection::Plugin),
                 connected => connected,
             };
-            HostHere {
+            DetectedHost {
                 host,
                 connection: connected,
                 has_plugin,

@@ -25,7 +25,7 @@ use loci_core::{FilesLock, OpenFault, StoreFiles};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
-use crate::damage::BACKUPS;
+use crate::corruption::BACKUPS;
 use crate::exit::{Exit, Failure};
 use crate::output::status_line;
 use crate::settings::Settings;
@@ -44,7 +44,7 @@ const NAMES_MAX: u32 = 1_000;
 
 /// The decision of a restore.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Swap {
+pub struct StoreReplacement {
     /// The folder, within the data folder, that receives the old files.
     pub replaced: PathBuf,
     /// The folder of notes.
@@ -77,12 +77,12 @@ pub fn free_name(data: &Path, moment: &str) -> io::Result<PathBuf> {
 ///
 /// # Errors
 /// The disk refuses; then it may be decided or not.
-pub fn decide(files: &dyn StoreFiles, swap: &Swap) -> io::Result<()> {
+pub fn decide(files: &dyn StoreFiles, replacement: &StoreReplacement) -> io::Result<()> {
     let folder = files.folder();
     // Whatever lies in there must be found again if its mark is.
     flush_folder(&folder.join(STAGING))?;
     flush_folder(folder)?;
-    write_privately(&files.restore_mark(), &serde_json::to_vec(swap)?)
+    write_privately(&files.restore_mark(), &serde_json::to_vec(replacement)?)
 }
 
 /// Carries out a decided restore, from the step at which it was interrupted; does nothing without
@@ -100,11 +100,11 @@ fn carry_out(
     before: &mut dyn FnMut(&'static str) -> io::Result<()>,
 ) -> io::Result<()> {
     let (folder, mark) = (files.folder(), files.restore_mark());
-    let swap: Swap = match fs::read(&mark) {
+    let replacement: StoreReplacement = match fs::read(&mark) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         text => serde_json::from_slice(&text?)?,
     };
-    let (staging, replaced) = (folder.join(STAGING), folder.join(&swap.replaced));
+    let (staging, replaced) = (folder.join(STAGING), folder.join(&replacement.replaced));
     if staging.join(DATABASE).exists() {
         before("the index of the old database")?;
         for cache in files.caches() {
@@ -122,10 +122,10 @@ fn carry_out(
         fs::rename(staging.join(DATABASE), files.database())?;
         flush_folder(folder)?;
     }
-    for path in &swap.aside {
+    for path in &replacement.aside {
         before("a note that is not in the backup")?;
         // A folder of that name came out of the backup before the interruption.
-        let old = swap.notes.join(path);
+        let old = replacement.notes.join(path);
         if old
             .symlink_metadata()
             .is_ok_and(|metadata| metadata.is_file())
@@ -137,7 +137,7 @@ fn carry_out(
         before("a new note")?;
         place(
             &staging.join(NOTES),
-            &swap.notes,
+            &replacement.notes,
             &path,
             &replaced.join(NOTES),
         )?;

@@ -6,20 +6,20 @@ use std::thread::{self, JoinHandle};
 use loci_core::{CosineScale, Embedder, ModelId, Result};
 
 /// An embedder that embeds one question ahead, on a thread of its own.
-pub(crate) struct QuestionAhead {
+pub(crate) struct QueryPrefetch {
     embedder: Arc<dyn Embedder>,
     question: String,
     /// `None` once the vector was taken, or if there is no thread.
     vector: Mutex<Option<JoinHandle<Result<Vec<f32>>>>>,
 }
 
-impl QuestionAhead {
+impl QueryPrefetch {
     /// Starts to embed the question.
     pub(crate) fn begin(embedder: Arc<dyn Embedder>, question: &str) -> Self {
         let (working, text) = (Arc::clone(&embedder), question.to_owned());
         let thread = thread::Builder::new().name("loci-question".to_owned());
         let vector = thread.spawn(move || working.embed_query(&text)).ok();
-        QuestionAhead {
+        QueryPrefetch {
             embedder,
             question: question.to_owned(),
             vector: Mutex::new(vector),
@@ -27,7 +27,7 @@ impl QuestionAhead {
     }
 }
 
-impl Embedder for QuestionAhead {
+impl Embedder for QueryPrefetch {
     fn model(&self) -> &ModelId {
         self.embedder.model()
     }
@@ -83,7 +83,7 @@ mod tests {
             (&["when?", "when?"], 2),
         ] {
             let counting = Arc::new(Counting(ModelId::new("m"), AtomicUsize::new(0)));
-            let ahead = QuestionAhead::begin(Arc::<Counting>::clone(&counting), "when?");
+            let ahead = QueryPrefetch::begin(Arc::<Counting>::clone(&counting), "when?");
             for question in asked {
                 assert_eq!(ahead.embed_query(question), Ok(vec![5.0]));
             }
