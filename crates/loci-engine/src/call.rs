@@ -58,7 +58,7 @@ pub enum Effect {
 
 /// The condition under which a call is in the audit log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Logged {
+enum LogCondition {
     Always,
     /// If it touched a record, e.g. a hook that showed the agent a memory.
     WithRecords,
@@ -77,7 +77,7 @@ pub struct CallInfo<'a> {
     sender: Option<&'a str>,
     client: Option<(Option<&'a str>, Option<&'a str>)>,
     knows_argument: &'a dyn Fn(&str) -> bool,
-    logged: Logged,
+    logged: LogCondition,
     started: Instant,
     is_by_a_person: bool,
 }
@@ -103,7 +103,7 @@ impl<'a> CallInfo<'a> {
             sender: None,
             client: None,
             knows_argument: &|_| false,
-            logged: Logged::Always,
+            logged: LogCondition::Always,
             started: Instant::now(),
             is_by_a_person: false,
         }
@@ -165,7 +165,7 @@ impl<'a> CallInfo<'a> {
     #[must_use]
     pub fn logged_with_records(self) -> Self {
         CallInfo {
-            logged: Logged::WithRecords,
+            logged: LogCondition::WithRecords,
             ..self
         }
     }
@@ -174,7 +174,7 @@ impl<'a> CallInfo<'a> {
     #[must_use]
     pub fn logged_with_changes(self) -> Self {
         CallInfo {
-            logged: Logged::WithChanges,
+            logged: LogCondition::WithChanges,
             ..self
         }
     }
@@ -462,9 +462,9 @@ impl<'a> Call<'a> {
         // A failed call may have changed data, e.g. the file of a note but not its index.
         let has_changed = entry.records.iter().any(|record| record.verb.is_change());
         let is_logged = match self.info.logged {
-            Logged::Always => true,
-            Logged::WithRecords => !entry.records.is_empty(),
-            Logged::WithChanges => has_changed,
+            LogCondition::Always => true,
+            LogCondition::WithRecords => !entry.records.is_empty(),
+            LogCondition::WithChanges => has_changed,
         };
         if !is_logged {
             return;

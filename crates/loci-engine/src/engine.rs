@@ -12,7 +12,7 @@ use crate::audit::Buffers;
 use crate::leases::Rounds;
 use crate::locks::Locks;
 use crate::models::ModelSwitch;
-use crate::notes::{FolderState, Keeper};
+use crate::notes::{FolderState, NotesOwner};
 use crate::observed::{ObservedFormerModels, ObservedModel, ObservedStore};
 use crate::observer::Observer;
 use crate::phases::Phases;
@@ -189,7 +189,7 @@ impl Engine {
     /// [`with_notes`](Self::with_notes).
     #[must_use]
     pub fn with_note_keeper(self, name: &str, machine: &str) -> Self {
-        let keeper = |folder: FolderState| folder.kept_by(Keeper::new(name, machine));
+        let keeper = |folder: FolderState| folder.kept_by(NotesOwner::new(name, machine));
         Engine {
             folder: self.folder.map(keeper),
             ..self

@@ -86,7 +86,7 @@ pub(crate) struct ModelRounds {
     /// The lease for embedding the memories that wait for the model.
     pub(crate) embedding: Lease,
     /// Memories that the next rounds embed before all others.
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: EmbeddingPriorities,
     /// The number of rounds.
     pub(crate) count: AtomicUsize,
     partitions: Mutex<HashMap<Partition, Arc<PartitionRounds>>>,
@@ -111,7 +111,7 @@ impl ModelRounds {
         ModelRounds {
             in_use: Lease::of(format!("model {model}"), USE_SECONDS),
             embedding: Lease::of(format!("embed {model}"), LEASE_SECONDS),
-            wanted: Wanted::default(),
+            wanted: EmbeddingPriorities::default(),
             count: AtomicUsize::new(0),
             partitions: Mutex::default(),
         }
@@ -173,9 +173,9 @@ pub(crate) type TextName = (Space, MemoryId);
 /// The memories that searches of this process had as candidates without a vector: the last search's
 /// first, best first within each search. Memories beyond [`WANTED_MAX`] wait like all others.
 #[derive(Debug, Default)]
-pub(crate) struct Wanted(Mutex<VecDeque<TextName>>);
+pub(crate) struct EmbeddingPriorities(Mutex<VecDeque<TextName>>);
 
-impl Wanted {
+impl EmbeddingPriorities {
     /// Puts these before the others, in order.
     pub(crate) fn put(&self, texts: impl IntoIterator<Item = TextName>) {
         let mut wanted: VecDeque<TextName> = texts.into_iter().take(WANTED_MAX).collect();

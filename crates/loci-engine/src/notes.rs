@@ -3,8 +3,8 @@
 pub mod append_note;
 mod change;
 mod index;
-mod keeper;
 mod names;
+mod notes_owner;
 mod possible_conflicts;
 pub mod reconcile;
 mod reconciliation;
@@ -31,8 +31,8 @@ use crate::wakeup::Wakeup;
 
 pub(crate) use change::{in_file_or_store, not_note};
 pub use index::NOTE_KIND;
-pub(crate) use index::{Embedded, Reading, in_parallel, memory_of, note_body};
-pub(crate) use keeper::Keeper;
+pub(crate) use index::{FileUpdate, TextVectors, in_parallel, memory_of, note_body};
+pub(crate) use notes_owner::NotesOwner;
 pub(crate) use reconciliation::Extent;
 
 /// The suffix of the recorded identity of the folder: how its files were read. It changes when loci
@@ -49,7 +49,7 @@ pub(crate) struct FolderState {
     /// The tool set that is the origin of notes that people wrote.
     pub(crate) origin: &'static str,
     /// This machine, if several share the store.
-    keeper: Option<Keeper>,
+    keeper: Option<NotesOwner>,
     /// Wakes the reconciliation when something may have changed in the folder.
     pub(crate) bell: Arc<Wakeup>,
     state: Mutex<State>,
@@ -84,7 +84,7 @@ impl FolderState {
     }
 
     /// Returns the folder as that of one machine among several that share the store.
-    pub(crate) fn kept_by(self, keeper: Keeper) -> Self {
+    pub(crate) fn kept_by(self, keeper: NotesOwner) -> Self {
         FolderState {
             keeper: Some(keeper),
             ..self
@@ -101,7 +101,7 @@ impl FolderState {
     }
 
     /// Records whether the folder is away.
-    pub(crate) fn found(&self, away: Option<&String>) {
+    pub(crate) fn set_unavailable(&self, away: Option<&String>) {
         let mut state = self.state();
         if let Some(why) = away
             && state.away.is_none()
@@ -114,7 +114,7 @@ impl FolderState {
     /// Returns the reason why missing files cannot be determined, if there is one: the folder does
     /// not exist, or it has another identity than the `noted` one and contains none of the known
     /// notes. May read some files.
-    pub(crate) fn away(
+    pub(crate) fn unavailable_reason(
         &self,
         rows: &[NoteFile],
         scan: &FolderScan,
@@ -378,7 +378,7 @@ impl<'a> Notes<'a> {
         problems.extend(self.possible_conflicts(folder, &rows)?);
         problems.extend(names::ambiguous_aliases(&rows));
         problems.sort_by(|left, right| left.0.cmp(&right.0));
-        let away = folder.away(&rows, &scan, noted.as_ref());
+        let away = folder.unavailable_reason(&rows, &scan, noted.as_ref());
         Ok(NoteStatus {
             location: folder.files.location(),
             notes: found,
@@ -453,7 +453,7 @@ impl<'a> Notes<'a> {
         forgotten_at: Option<Timestamp>,
     ) -> Result<Option<(Memory, bool)>> {
         let mut is_changed = false;
-        let marked = self.change(id, Forgotten::Show, &Embedded::default(), |_, note| {
+        let marked = self.change(id, Forgotten::Show, &TextVectors::default(), |_, note| {
             is_changed = note.is_deleted != forgotten_at.is_some();
             if is_changed {
                 note.is_deleted = forgotten_at.is_some();

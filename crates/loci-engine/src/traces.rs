@@ -23,9 +23,9 @@ thread_local! {
 }
 
 /// Ends an operation of this thread, even if it panics.
-struct Running;
+struct OperationGuard;
 
-impl Drop for Running {
+impl Drop for OperationGuard {
     fn drop(&mut self) {
         PARTS.set(None);
     }
@@ -48,7 +48,7 @@ pub fn operation<T>(name: &str, run: impl FnOnce() -> Result<T>) -> Result<T> {
         return run();
     }
     let result = span.in_scope(|| {
-        let _running = Running;
+        let _running = OperationGuard;
         PARTS.set(Some(0));
         let result = run();
         let left_out = PARTS.get().unwrap_or_default().saturating_sub(PARTS_MAX);

@@ -47,7 +47,7 @@ const NEIGHBOURS_MAX: usize = 2 * limits::MESSAGES_MAX;
 const REINFORCEMENT: f64 = 0.2;
 
 /// The enrichment of a text, before it is compared with other memories.
-struct Reading {
+struct TextAnalysis {
     enrichment: Enrichment,
     passages: Vec<Passage>,
     /// The vectors of the first passages.
@@ -58,7 +58,7 @@ struct Reading {
 
 /// The links of a memory to older ones.
 #[derive(Default)]
-struct Ties {
+struct LinkUpdate {
     links: Vec<Link>,
     /// The memory that it repeats, with its new weight.
     reinforced: Option<Memory>,
@@ -262,7 +262,7 @@ impl Background<'_> {
     /// # Errors
     /// `unavailable` if the store or the model does not answer; another error if the model refuses
     /// the text.
-    fn read(&self, memory: &Memory) -> Result<Reading> {
+    fn read(&self, memory: &Memory) -> Result<TextAnalysis> {
         let mut passages = indexed::passages(memory);
         let vectors = self.vectors_of(memory, &mut passages)?;
         let enrichment = self.judge(&memory.content);
@@ -271,7 +271,7 @@ impl Background<'_> {
         for (passage, with_summary) in passages.iter_mut().zip(summarised.unwrap_or_default()) {
             passage.terms = with_summary.terms;
         }
-        Ok(Reading {
+        Ok(TextAnalysis {
             enrichment,
             passages,
             vectors,
@@ -340,8 +340,8 @@ impl Background<'_> {
         })
     }
 
-    fn enriched(&self, mut memory: Memory, reading: &Reading) -> Result<Vec<Change>> {
-        let Reading {
+    fn enriched(&self, mut memory: Memory, reading: &TextAnalysis) -> Result<Vec<Change>> {
+        let TextAnalysis {
             enrichment,
             passages,
             vectors,
@@ -375,9 +375,9 @@ impl Background<'_> {
         Ok(changes)
     }
 
-    fn ties(&self, memory: &Memory, vectors: &[QueryVector]) -> Result<Ties> {
+    fn ties(&self, memory: &Memory, vectors: &[QueryVector]) -> Result<LinkUpdate> {
         let Some(owner) = &memory.owner else {
-            return Ok(Ties::default());
+            return Ok(LinkUpdate::default());
         };
         // A caller that merely claims the owner's name must not learn of memories of other tool
         // sets.
@@ -401,9 +401,9 @@ impl Background<'_> {
             }
         }
         near.retain(|(cosine, id)| *cosine >= RELATED_COSINE_MIN && *id != memory.id);
-        let mut ties = Ties {
+        let mut ties = LinkUpdate {
             is_embedded,
-            ..Ties::default()
+            ..LinkUpdate::default()
         };
         // A few at a time, because they may be large.
         for part in near.chunks(2 * LINKS_MAX) {
@@ -428,7 +428,7 @@ impl Background<'_> {
     }
 }
 
-impl Ties {
+impl LinkUpdate {
     fn add(&mut self, known: Memory, similarity: f32) {
         let repeats = similarity >= REINFORCES_COSINE_MIN;
         let relation = if repeats {

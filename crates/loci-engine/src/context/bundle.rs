@@ -33,7 +33,7 @@ pub struct BundleRequest<'a> {
 }
 
 /// A memory that matters in a phase.
-struct Ranked {
+struct PhaseMemory {
     id: MemoryId,
     score: f64,
     /// The index of its heading.
@@ -83,7 +83,7 @@ impl Context<'_> {
             }
             let ids: Vec<MemoryId> = ranked.iter().map(|ranked| ranked.id.clone()).collect();
             let mut memories = self.store.get_all(&filter, &ids)?.into_iter().peekable();
-            for Ranked {
+            for PhaseMemory {
                 id,
                 score,
                 section,
@@ -132,9 +132,9 @@ impl Context<'_> {
         &self,
         names: &[&str],
         except: &[Memory],
-    ) -> Result<(Vec<Ranked>, Option<String>)> {
+    ) -> Result<(Vec<PhaseMemory>, Option<String>)> {
         let except: HashSet<&MemoryId> = except.iter().map(|memory| &memory.id).collect();
-        let mut best: HashMap<MemoryId, Ranked> = HashMap::new();
+        let mut best: HashMap<MemoryId, PhaseMemory> = HashMap::new();
         let mut notices: Vec<String> = Vec::new();
         for (place, name) in names.iter().enumerate() {
             let phase = self.phases.named(name);
@@ -156,7 +156,7 @@ impl Context<'_> {
             hits.retain(|hit| matters(hit, &phase, self.weights));
             for hit in hits {
                 let (score, passage) = (phase_score(&hit, &phase), hit.signals.passage);
-                let found = Ranked {
+                let found = PhaseMemory {
                     score,
                     section: place + 1,
                     passage,
@@ -171,7 +171,7 @@ impl Context<'_> {
                 }
             }
         }
-        let mut ranked: Vec<Ranked> = best.into_values().collect();
+        let mut ranked: Vec<PhaseMemory> = best.into_values().collect();
         ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
         Ok((ranked, (!notices.is_empty()).then(|| notices.join("; "))))
     }

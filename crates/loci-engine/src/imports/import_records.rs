@@ -46,7 +46,7 @@ pub struct ImportReport {
 
 /// The existing ids and keys, for the kinds of records that are read all at once.
 #[derive(Default)]
-struct Known {
+struct ExistingRecords {
     memories: HashSet<(Space, MemoryId)>,
     tunnels: HashMap<Space, HashSet<String>>,
     /// By their paths.
@@ -56,7 +56,7 @@ struct Known {
     tombstones: HashSet<(Space, KeyedHash, KeyedHash)>,
 }
 
-impl Known {
+impl ExistingRecords {
     /// Returns the path of a note whose file belongs to another memory here.
     fn other_note(&self, archived: &Archived) -> Option<String> {
         let Record::NoteFile(file) = &archived.record else {
@@ -413,7 +413,10 @@ impl Imports<'_> {
     }
 
     /// Returns the memories and tombstones among these that exist.
-    fn known_memories<'a>(&self, records: impl Iterator<Item = &'a Archived>) -> Result<Known> {
+    fn known_memories<'a>(
+        &self,
+        records: impl Iterator<Item = &'a Archived>,
+    ) -> Result<ExistingRecords> {
         let mut ids: HashMap<&Space, Vec<MemoryId>> = HashMap::new();
         let mut texts: HashMap<&Space, Vec<KeyedHash>> = HashMap::new();
         for archived in records {
@@ -429,7 +432,7 @@ impl Imports<'_> {
                 _ => {}
             }
         }
-        let mut known = Known::default();
+        let mut known = ExistingRecords::default();
         for (space, texts) in texts {
             let found = self.store.tombstones_of(space, &texts)?.into_iter();
             known
@@ -446,7 +449,7 @@ impl Imports<'_> {
     }
 
     /// Reports whether a record with this id or key exists.
-    fn is_there(&self, archived: &Archived, known: &mut Known) -> Result<bool> {
+    fn is_there(&self, archived: &Archived, known: &mut ExistingRecords) -> Result<bool> {
         let space = &archived.space;
         // An expired record keeps its id until it is swept.
         let ever = Timestamp::MIN;

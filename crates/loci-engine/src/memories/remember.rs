@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::check;
 use crate::context::session_start::StartOverflow;
 use crate::memories::Memories;
-use crate::search::compare::{Compared, Similar};
+use crate::search::compare::{MemoryComparison, Similar};
 use crate::sources::note_machine;
 
 /// The name that stands for no collection; no collection has it.
@@ -204,7 +204,7 @@ impl Memories<'_> {
                 .embed_at_once(memory.title.as_deref(), &memory.content, &mut passages);
         let compared = match compare_in {
             Some(collections) => self.search.compared(&memory, collections, &vectors)?,
-            None => Compared::default(),
+            None => MemoryComparison::default(),
         };
         Ok(Prepared {
             since: version.unwrap_or(compared.version),

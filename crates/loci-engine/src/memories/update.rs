@@ -11,7 +11,7 @@ use crate::memories::Memories;
 use crate::memories::refile::Refile;
 use crate::memories::remember::{Embedding, GLOBAL};
 use crate::memories::versions::kept;
-use crate::notes::{Embedded, in_file_or_store, note_body};
+use crate::notes::{TextVectors, in_file_or_store, note_body};
 
 impl Memories<'_> {
     /// Replaces the content of a memory, sets `updated_at`, and sets whether it is shared if
@@ -148,7 +148,7 @@ impl Memories<'_> {
         let body = change.content.as_deref().map(note_body);
         let (embedding, embedded) = match &body {
             Some(body) => self.notes.embed_ahead(before.title.as_deref(), body),
-            None => (Embedding::Done, Embedded::default()),
+            None => (Embedding::Done, TextVectors::default()),
         };
         let revised =
             self.notes

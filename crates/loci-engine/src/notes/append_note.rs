@@ -10,7 +10,7 @@ use uuid::{Builder, Uuid};
 use crate::check;
 use crate::idempotency::KeyedRequest;
 use crate::memories::remember::{Embedding, distinct, not_wiped};
-use crate::notes::{Embedded, Extent, FolderState, Notes, READING, memory_of, note_body};
+use crate::notes::{Extent, FolderState, Notes, READING, TextVectors, memory_of, note_body};
 
 /// A note to write.
 pub struct AppendNote<'a> {
@@ -102,7 +102,7 @@ impl Notes<'_> {
                 identity: identity + reading,
             }));
         }
-        let written = Written::of(folder, path, read, changes)?;
+        let written = WrittenNote::of(folder, path, read, changes)?;
         // The reply contains only the caller's own text, so it depends on no memory.
         let keep = |note: &Memory| {
             Some(
@@ -148,11 +148,11 @@ impl Notes<'_> {
     fn index_written(
         &self,
         since: u64,
-        written: &Written<'_>,
-        embedded: &Embedded,
+        written: &WrittenNote<'_>,
+        embedded: &TextVectors,
         keep: impl Fn(&Memory) -> Option<Change>,
     ) -> (Memory, Option<Error>) {
-        let Written {
+        let WrittenNote {
             folder,
             id,
             row,
@@ -216,7 +216,7 @@ impl Notes<'_> {
         if identity.is_some() && identity == noted {
             return Ok(false);
         }
-        let away = folder.away(
+        let away = folder.unavailable_reason(
             &self.store.note_files(&space)?,
             &folder.files.scan()?,
             noted.as_ref(),
@@ -306,7 +306,7 @@ impl Notes<'_> {
 }
 
 /// A note whose file is written.
-struct Written<'a> {
+struct WrittenNote<'a> {
     folder: &'a FolderState,
     id: MemoryId,
     row: NoteFile,
@@ -315,7 +315,7 @@ struct Written<'a> {
     changes: Vec<Change>,
 }
 
-impl<'a> Written<'a> {
+impl<'a> WrittenNote<'a> {
     fn of(
         folder: &'a FolderState,
         path: String,
@@ -351,7 +351,7 @@ impl<'a> Written<'a> {
             problem: None,
             missing_since: None,
         };
-        Ok(Written {
+        Ok(WrittenNote {
             folder,
             id,
             row,

@@ -5,7 +5,7 @@ use loci_core::{
     Memory, MemoryId, Note, NoteFile, RecordVerb, Result, Space,
 };
 
-use super::{Embedded, Extent, FolderState, Reading};
+use super::{Extent, FileUpdate, FolderState, TextVectors};
 use crate::notes::Notes;
 
 /// Attempts at a change of one file during concurrent changes.
@@ -97,7 +97,7 @@ impl Notes<'_> {
         &self,
         id: &MemoryId,
         forgotten: Forgotten,
-        embedded: &Embedded,
+        embedded: &TextVectors,
         mut change: impl FnMut(&Memory, &mut Note) -> Result<bool>,
     ) -> Result<Option<Memory>> {
         if !self.is_note(&self.access.writable_among(id, forgotten)?)? {
@@ -145,7 +145,7 @@ impl Notes<'_> {
         &self,
         memory: Memory,
         row: NoteFile,
-        embedded: &Embedded,
+        embedded: &TextVectors,
         change: &mut impl FnMut(&Memory, &mut Note) -> Result<bool>,
     ) -> Result<Option<Memory>> {
         let folder = self.folder.ok_or_else(|| self.no_folder())?;
@@ -194,9 +194,9 @@ impl Notes<'_> {
             problem: written.problem,
             ..row
         };
-        let mut reading = Reading {
+        let mut reading = FileUpdate {
             content: written.content,
-            ..Reading::of(row)
+            ..FileUpdate::of(row)
         };
         let indexed = self.index(folder, &mut reading, embedded);
         indexed.map_err(|error| {

@@ -32,7 +32,7 @@ const ATTEMPTS_MAX: usize = 100;
 
 /// A file that was read, and the changes that follow from it in one transaction.
 #[derive(Debug, Clone)]
-pub(crate) struct Reading {
+pub(crate) struct FileUpdate {
     /// The new row of the file.
     pub(crate) row: NoteFile,
     /// True if the store has this row already.
@@ -48,10 +48,10 @@ pub(crate) struct Reading {
     pub(crate) left: Option<MemoryId>,
 }
 
-impl Reading {
+impl FileUpdate {
     /// Creates a reading that changes only the row of the file.
     pub(super) fn of(row: NoteFile) -> Self {
-        Reading {
+        FileUpdate {
             row,
             is_known: false,
             content: None,
@@ -77,7 +77,7 @@ impl Reading {
 
 /// The vectors of a text that was embedded before its note was written.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Embedded {
+pub(crate) struct TextVectors {
     title: Option<String>,
     content: String,
     vectors: Vec<Vector>,
@@ -303,7 +303,11 @@ impl Notes<'_> {
     }
 
     /// Embeds a text before it is written as a note.
-    pub(crate) fn embed_ahead(&self, title: Option<&str>, content: &str) -> (Embedding, Embedded) {
+    pub(crate) fn embed_ahead(
+        &self,
+        title: Option<&str>,
+        content: &str,
+    ) -> (Embedding, TextVectors) {
         let mut passages = indexed::of_text(content, &[], &[], self.clock.now());
         let (embedding, _) = self.models.embed_at_once(title, content, &mut passages);
         let vectors = passages
@@ -313,7 +317,7 @@ impl Notes<'_> {
         let (title, writer) = (title.map(str::to_owned), Some(self.caller.caller.clone()));
         (
             embedding,
-            Embedded {
+            TextVectors {
                 title,
                 content: content.to_owned(),
                 vectors,
@@ -338,7 +342,7 @@ impl Notes<'_> {
         &self,
         mut note: Memory,
         known: Option<&Memory>,
-        embedded: &Embedded,
+        embedded: &TextVectors,
     ) -> Result<Vec<Change>> {
         if known == Some(&note) {
             return Ok(Vec::new());
@@ -373,7 +377,7 @@ impl Notes<'_> {
         &self,
         note: &Memory,
         known: Option<&Memory>,
-        embedded: &Embedded,
+        embedded: &TextVectors,
     ) -> Result<Option<Vec<Passage>>> {
         let metadata = note.metadata();
         let is_same_text =
@@ -435,8 +439,12 @@ impl Notes<'_> {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
-    pub(super) fn index_all(&self, folder: &FolderState, readings: &mut [Reading]) -> Result<()> {
-        let none = Embedded::default();
+    pub(super) fn index_all(
+        &self,
+        folder: &FolderState,
+        readings: &mut [FileUpdate],
+    ) -> Result<()> {
+        let none = TextVectors::default();
         match catch_panic(|| self.try_index(folder, readings, &none)) {
             Err(error) if !error.is_unavailable() => {}
             outcome => return outcome,
@@ -459,8 +467,8 @@ impl Notes<'_> {
     pub(super) fn index(
         &self,
         folder: &FolderState,
-        reading: &mut Reading,
-        embedded: &Embedded,
+        reading: &mut FileUpdate,
+        embedded: &TextVectors,
     ) -> Result<()> {
         let mut vacancies = 0;
         for _ in 1..ATTEMPTS_MAX {
@@ -485,8 +493,8 @@ impl Notes<'_> {
     fn try_index(
         &self,
         folder: &FolderState,
-        readings: &[Reading],
-        embedded: &Embedded,
+        readings: &[FileUpdate],
+        embedded: &TextVectors,
     ) -> Result<()> {
         let ids: Vec<MemoryId> = readings
             .iter()
@@ -494,8 +502,8 @@ impl Notes<'_> {
             .cloned()
             .collect();
         let known = self.known(&ids)?;
-        let written: HashSet<&MemoryId> = readings.iter().filter_map(Reading::written).collect();
-        let changes_of = |reading: &Reading| {
+        let written: HashSet<&MemoryId> = readings.iter().filter_map(FileUpdate::written).collect();
+        let changes_of = |reading: &FileUpdate| {
             let mut changes = reading.others.clone();
             if let (Some(id), Some(content)) = (&reading.row.memory, &reading.content) {
                 let known = known.get(id);
@@ -558,7 +566,7 @@ impl Notes<'_> {
                     similarity: 1.0,
                 };
                 note.links.splice(0..0, targets.iter().map(link));
-                changes.extend(self.put_note(note, Some(known), &Embedded::default())?);
+                changes.extend(self.put_note(note, Some(known), &TextVectors::default())?);
             }
             self.commit_notes(changes)
         };

@@ -13,19 +13,19 @@ use unicode_normalization::UnicodeNormalization;
 #[derive(Default)]
 pub(super) struct Names<'a> {
     /// By their paths.
-    paths: HashMap<&'a str, Meaning<'a>>,
+    paths: HashMap<&'a str, NameResolution<'a>>,
     /// By every suffix of their paths that starts at a folder or file name.
-    ends: HashMap<&'a str, Meaning<'a>>,
+    ends: HashMap<&'a str, NameResolution<'a>>,
     /// By the words of their file names.
-    words: HashMap<String, Meaning<'a>>,
+    words: HashMap<String, NameResolution<'a>>,
     /// By their other names.
-    aliases: HashMap<String, Meaning<'a>>,
+    aliases: HashMap<String, NameResolution<'a>>,
     #[cfg(test)]
     look_ups: std::cell::Cell<usize>,
 }
 
 /// The note of a name, before and after; the first one if there are several.
-pub(super) type Meaning<'a> = (Option<&'a MemoryId>, Option<&'a MemoryId>);
+pub(super) type NameResolution<'a> = (Option<&'a MemoryId>, Option<&'a MemoryId>);
 
 impl<'a> Names<'a> {
     /// Adds a file by its [key](name_key). Files must be added in the order of paths.
@@ -35,8 +35,9 @@ impl<'a> Names<'a> {
         before: Option<&'a MemoryId>,
         after: Option<&'a MemoryId>,
     ) {
-        let add =
-            |meaning: &mut Meaning<'a>| *meaning = (meaning.0.or(before), meaning.1.or(after));
+        let add = |meaning: &mut NameResolution<'a>| {
+            *meaning = (meaning.0.or(before), meaning.1.or(after))
+        };
         add(self.paths.entry(key).or_default());
         for start in iter::once(0).chain(key.match_indices('/').map(|(slash, _)| slash + 1)) {
             add(self.ends.entry(&key[start..]).or_default());
@@ -62,7 +63,7 @@ impl<'a> Names<'a> {
     /// relative to the top or to the folder of the file; otherwise the first one whose path ends
     /// with it; otherwise the first one whose file name has the same words, e.g. one that was made
     /// from the title; otherwise the first one with that other name.
-    pub(super) fn meaning(&self, from: &str, link: &str) -> Meaning<'a> {
+    pub(super) fn meaning(&self, from: &str, link: &str) -> NameResolution<'a> {
         let alias = alias_key(link);
         let link = name_key(link.trim());
         let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -77,7 +78,7 @@ impl<'a> Names<'a> {
             self.find(&self.words, words.as_deref()),
             self.find(&self.aliases, Some(alias.as_str())),
         ];
-        let first = |meant: fn(&Meaning<'a>) -> Option<&'a MemoryId>| {
+        let first = |meant: fn(&NameResolution<'a>) -> Option<&'a MemoryId>| {
             found.iter().flatten().find_map(meant)
         };
         (first(|meaning| meaning.0), first(|meaning| meaning.1))
@@ -89,9 +90,9 @@ impl<'a> Names<'a> {
     )]
     fn find<K: Borrow<str> + Eq + Hash>(
         &self,
-        names: &HashMap<K, Meaning<'a>>,
+        names: &HashMap<K, NameResolution<'a>>,
         name: Option<&str>,
-    ) -> Option<Meaning<'a>> {
+    ) -> Option<NameResolution<'a>> {
         #[cfg(test)]
         self.look_ups.set(self.look_ups.get() + 1);
         names.get(name?).copied()

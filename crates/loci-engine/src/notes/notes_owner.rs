@@ -15,14 +15,14 @@ const EXTENDED_SECONDS: i64 = 300;
 
 /// A machine with a folder of notes, as the holder of the lease.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct NotesOwner {
     /// Its name for people, a space, and what tells it from another machine of that name.
     holder: String,
 }
 
-impl Keeper {
+impl NotesOwner {
     pub(crate) fn new(name: &str, machine: &str) -> Self {
-        Keeper {
+        NotesOwner {
             holder: format!("{name} {machine}"),
         }
     }

@@ -11,7 +11,7 @@ use loci_core::{
 };
 
 use super::index::duplicate_uid;
-use super::{FolderState, Notes, READING, Reading, everything, row_at};
+use super::{FileUpdate, FolderState, Notes, READING, everything, row_at};
 use crate::notes::Reconciled;
 use identity::Identity;
 
@@ -62,7 +62,7 @@ pub(super) struct Reconciliation<'a> {
     /// The same paths, as a set.
     pub(super) waiting: HashSet<String>,
     /// Readings to commit next.
-    readings: Vec<Reading>,
+    readings: Vec<FileUpdate>,
     bytes: u64,
     /// Files whose links may have other targets than the stored ones.
     relinked: BTreeSet<String>,
@@ -92,9 +92,9 @@ impl Notes<'_> {
         let scan = folder.files.scan()?;
         let (noted, is_read_anew) = self.noted_folder()?;
         let away = folder
-            .away(&before, &scan, noted.as_ref())
+            .unavailable_reason(&before, &scan, noted.as_ref())
             .filter(|_| extent != Extent::AcceptingMissing);
-        folder.found(away.as_ref());
+        folder.set_unavailable(away.as_ref());
         if away.is_some() {
             return Ok(Reconciled {
                 away,
@@ -287,7 +287,7 @@ impl Reconciliation<'_> {
             && (is_unreadable || !self.is_read_anew && is_same(row, &blank, content.is_some()))
             && row.memory.as_ref().is_none_or(|id| self.found.contains(id))
         {
-            self.add(Reading::of(NoteFile {
+            self.add(FileUpdate::of(NoteFile {
                 stamp,
                 is_settled,
                 problem: blank.problem,
@@ -310,9 +310,9 @@ impl Reconciliation<'_> {
             if let Some(id) = &own {
                 self.holders.remove(id);
             }
-            self.add(Reading {
+            self.add(FileUpdate {
                 left: held,
-                ..Reading::of(blank)
+                ..FileUpdate::of(blank)
             });
             return;
         };
@@ -344,17 +344,17 @@ impl Reconciliation<'_> {
             problem,
             ..blank
         };
-        self.add(Reading {
+        self.add(FileUpdate {
             content: Some(content),
             is_new,
             others,
             left,
-            ..Reading::of(row)
+            ..FileUpdate::of(row)
         });
     }
 
     /// Adds a reading to the next commit.
-    fn add(&mut self, mut reading: Reading) {
+    fn add(&mut self, mut reading: FileUpdate) {
         let row = &mut reading.row;
         self.after.insert(row.path.clone(), Some(row.clone()));
         let stored = row_at(&self.before, &row.path);
@@ -399,7 +399,7 @@ impl Reconciliation<'_> {
             .into_iter()
             .zip(ids)
             .filter(|(reading, id)| reading.row.memory != *id);
-        for (Reading { row, .. }, _) in parted {
+        for (FileUpdate { row, .. }, _) in parted {
             let Some(Some(after)) = self.after.get_mut(&row.path) else {
                 continue;
             };
@@ -454,9 +454,9 @@ impl Reconciliation<'_> {
                         missing_since: Some(now),
                         ..row
                     };
-                    self.readings.push(Reading {
+                    self.readings.push(FileUpdate {
                         left,
-                        ..Reading::of(row)
+                        ..FileUpdate::of(row)
                     });
                 }
                 Some(since) if !row.is_expected() && since.plus_seconds(MISSING_SECONDS) >= now => {

@@ -32,7 +32,7 @@ const READ_AT_ONCE: usize = 2 * CANDIDATES;
 
 /// The memories that a new one repeats or contradicts.
 #[derive(Debug, Default)]
-pub(crate) struct Compared {
+pub(crate) struct MemoryComparison {
     /// The oldest one with the same text in the same collection.
     pub(crate) duplicate: Option<Memory>,
     /// The clearest contradiction first, ties by id.
@@ -42,7 +42,7 @@ pub(crate) struct Compared {
 }
 
 /// The memories nearest to a text.
-pub(super) struct Near {
+pub(super) struct NearestMemories {
     version: u64,
     /// Each with its highest cosine similarity to a passage of the text.
     pub(super) cosines: HashMap<MemoryId, Option<f32>>,
@@ -60,16 +60,16 @@ impl Search<'_> {
         memory: &Memory,
         collections: CollectionFilter,
         vectors: &[QueryVector],
-    ) -> Result<Compared> {
+    ) -> Result<MemoryComparison> {
         let mut filter = self.access.filter(collections);
         filter.superseded = Superseded::Hide;
         let near = self.near_in_words_or_meaning(&filter, &memory.content, vectors)?;
         let model: Option<&ModelId> = vectors.first().map(|vector| &vector.model);
         let judge = Judge::of(&memory.content);
         let mut contradicted = Vec::new();
-        let mut compared = Compared {
+        let mut compared = MemoryComparison {
             version: near.version,
-            ..Compared::default()
+            ..MemoryComparison::default()
         };
         self.each_near(&filter, near.first, &near.unread, |older| {
             if Some(&older.id) == memory.supersedes.as_ref() {
@@ -145,7 +145,7 @@ impl Search<'_> {
         filter: &Filter,
         content: &str,
         vectors: &[QueryVector],
-    ) -> Result<Near> {
+    ) -> Result<NearestMemories> {
         let words = content.trim_start();
         let words = &words[..words.floor_char_boundary(WORDS_BYTES_MAX)];
         let terms = Query::parse(words, dates::day(filter.live_at.microseconds())).terms;
@@ -176,7 +176,7 @@ impl Search<'_> {
                 *highest = cosine;
             }
         }
-        Ok(Near {
+        Ok(NearestMemories {
             version: nearest.version,
             cosines,
             unread,

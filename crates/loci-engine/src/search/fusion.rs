@@ -379,7 +379,7 @@ pub struct Input<'a> {
 pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<Fused> {
     let candidates = query.candidates;
     let mut fused = normalised(query, weights);
-    let around = Around::of(candidates, &fused);
+    let around = NeighbourScores::of(candidates, &fused);
     let has_threads = candidates.iter().any(|scores| scores.place.is_some());
     let bm25_max = candidates
         .iter()
@@ -516,9 +516,9 @@ fn normalised(query: &Input<'_>, weights: &Weights) -> Vec<Fused> {
 }
 
 /// The best words and meaning at each position of the threads.
-struct Around(HashMap<(usize, u64), (f64, f64)>);
+struct NeighbourScores(HashMap<(usize, u64), (f64, f64)>);
 
-impl Around {
+impl NeighbourScores {
     fn of(candidates: &[Scores], fused: &[Fused]) -> Self {
         let mut best: HashMap<(usize, u64), (f64, f64)> = HashMap::new();
         for (scores, fused) in candidates.iter().zip(fused) {
@@ -527,7 +527,7 @@ impl Around {
                 *best = (best.0.max(fused.words), best.1.max(fused.meaning));
             }
         }
-        Around(best)
+        NeighbourScores(best)
     }
 
     /// Returns the contribution of the neighbours' words and meaning. A missing one, at the end of

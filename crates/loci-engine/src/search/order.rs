@@ -28,7 +28,7 @@ pub(crate) struct Paging<'a> {
 }
 
 /// A candidate with its score.
-pub(crate) struct Ranked {
+pub(crate) struct RankedCandidate {
     pub(crate) id: MemoryId,
     /// The memory that it was made from.
     source: Option<MemoryId>,
@@ -50,7 +50,7 @@ pub(super) fn ranked(
     held: &dyn Fn(&Candidate) -> usize,
     now: Timestamp,
     ranking: &dyn Fn(&Signals) -> f64,
-) -> Vec<Ranked> {
+) -> Vec<RankedCandidate> {
     let by_words = ranks(
         candidates,
         |index| fused[index].words_in_context,
@@ -79,7 +79,7 @@ pub(super) fn ranked(
             age_days: now.days_since(candidate.updated_at).max(0.0),
             collection: candidate.collection.clone(),
         };
-        Ranked {
+        RankedCandidate {
             id: candidate.id.clone(),
             source: candidate.source.clone(),
             score: ranking(&signals),
@@ -126,15 +126,15 @@ fn among_equals(
 /// to at least that of the next result, so that identifiers keep the scores in order. Also returns
 /// the candidates that were returned before.
 pub(super) fn in_order(
-    ranked: Vec<Ranked>,
+    ranked: Vec<RankedCandidate>,
     paging: Option<&Paging<'_>>,
-) -> (Vec<Ranked>, Vec<Ranked>) {
+) -> (Vec<RankedCandidate>, Vec<RankedCandidate>) {
     let (mut ranked, returned): (Vec<_>, Vec<_>) = ranked.into_iter().partition(|one| {
         let mut origins = std::iter::once(&one.id).chain(&one.source);
         paging.is_none_or(|paging| !origins.any(|id| (paging.is_returned)(id)))
     });
     // A ranking excludes a candidate by negative infinity.
-    let identifiers = |one: &Ranked| {
+    let identifiers = |one: &RankedCandidate| {
         if one.score > f64::NEG_INFINITY {
             one.signals.identifiers
         } else {

@@ -65,7 +65,7 @@ pub struct HitPage {
 
 /// The results of the earlier pages.
 #[derive(Debug, Clone, PartialEq, Default)]
-struct Returned {
+struct EarlierResults {
     /// The hash of each id, in ascending order.
     ids: Vec<[u8; ID_HASH_BYTES]>,
     /// [`Paging::is_quoted`] of the first page.
@@ -123,7 +123,7 @@ impl Cursors {
             .chain_update(payload)
     }
 
-    fn write(&self, returned: &Returned) -> String {
+    fn write(&self, returned: &EarlierResults) -> String {
         let head = [VERSION, u8::from(returned.is_quoted == Some(true))];
         let mut bytes = [&head[..], &self.binding, returned.ids.as_flattened()].concat();
         bytes.extend(cut::<TAG_BYTES>(self.tag(&bytes)));
@@ -132,7 +132,7 @@ impl Cursors {
 
     /// Returns the content of a cursor of this search; `None` if it is invalid or of another
     /// search.
-    fn read(&self, cursor: &str) -> Option<Returned> {
+    fn read(&self, cursor: &str) -> Option<EarlierResults> {
         if cursor.len() > CURSOR_BYTES_MAX.div_ceil(3) * 4 {
             return None;
         }
@@ -143,7 +143,7 @@ impl Cursors {
         let (binding, ids) = payload.split_first_chunk::<BINDING_BYTES>()?;
         let (ids, rest) = ids.as_chunks::<ID_HASH_BYTES>();
         let is_of_this = version == VERSION && *binding == self.binding && rest.is_empty();
-        is_of_this.then(|| Returned {
+        is_of_this.then(|| EarlierResults {
             ids: ids.to_vec(),
             is_quoted: Some(is_quoted == 1),
         })
@@ -175,7 +175,7 @@ impl Search<'_> {
                     "is not one that this search gave to you; repeat the search without it";
                 Error::invalid("cursor", problem)
             })?,
-            None => Returned::default(),
+            None => EarlierResults::default(),
         };
         let left = limits::PAGED_RESULTS_MAX.saturating_sub(returned.ids.len());
         let limit = request
@@ -289,12 +289,12 @@ mod tests {
     }
 
     /// Returns the state of pages that returned so many results, with ids of no memory.
-    fn returned(count: usize) -> Returned {
+    fn returned(count: usize) -> EarlierResults {
         let random = &mut Random::new(1);
         let mut id = || std::array::from_fn(|_| random.bits() as u8);
         let mut ids: Vec<_> = (0..count).map(|_| id()).collect();
         ids.sort_unstable();
-        Returned {
+        EarlierResults {
             ids,
             is_quoted: Some(count.is_multiple_of(2)),
         }

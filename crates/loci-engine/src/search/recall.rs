@@ -18,7 +18,7 @@ use crate::search::Search;
 use crate::search::fusion::{Fused, fuse};
 use crate::search::fusion_input::{FusionInput, Marks, cut_at, input};
 use crate::search::literal::Pool;
-use crate::search::order::{Paging, Ranked, candidates_for, in_order, ranked};
+use crate::search::order::{Paging, RankedCandidate, candidates_for, in_order, ranked};
 use crate::search::signals::Signals;
 
 /// A question.
@@ -109,9 +109,9 @@ pub(crate) struct Ranking {
     /// The filter that they matched.
     pub(super) filter: Filter,
     /// Best first.
-    pub(super) ranked: vec::IntoIter<Ranked>,
+    pub(super) ranked: vec::IntoIter<RankedCandidate>,
     /// The candidates that earlier pages returned.
-    pub(super) returned: Vec<Ranked>,
+    pub(super) returned: Vec<RankedCandidate>,
     /// The scores of the last candidates by words and by meaning, if more candidates may follow
     /// them.
     pub(super) cut_at: [Option<f32>; 2],
@@ -122,11 +122,11 @@ pub(crate) struct Ranking {
     /// The reasons why the search was degraded.
     pub(crate) notices: Vec<String>,
     /// Present if some admitted texts have no vector to compare with the question.
-    lacking: Option<Lacking>,
+    lacking: Option<MissingVectors>,
 }
 
 /// A question with which some texts cannot be compared by meaning.
-struct Lacking {
+struct MissingVectors {
     /// Its vector.
     question: QueryVector,
     /// The candidates that were ranked.
@@ -149,7 +149,7 @@ impl Ranking {
     /// Returns the reasons why the search was degraded, in a sentence; `None` if it was complete.
     pub(crate) fn degraded(&self) -> Option<String> {
         let mut notices = self.notices.clone();
-        if let Some(Lacking {
+        if let Some(MissingVectors {
             candidates,
             without_vector,
             ..
@@ -277,7 +277,7 @@ impl Search<'_> {
 
     /// Counts the candidates without a vector of the question's model; the background embeds these
     /// before others.
-    fn lacking(&self, question: &QueryVector, ranked: &[Ranked]) -> Lacking {
+    fn lacking(&self, question: &QueryVector, ranked: &[RankedCandidate]) -> MissingVectors {
         let lacks: Vec<&MemoryId> = ranked
             .iter()
             .filter(|one| one.signals.cosine.is_none())
@@ -288,7 +288,7 @@ impl Search<'_> {
                 .iter()
                 .map(|id| (self.caller.space.clone(), (*id).clone())),
         );
-        Lacking {
+        MissingVectors {
             question: question.clone(),
             candidates: ranked.len(),
             without_vector: lacks.len(),

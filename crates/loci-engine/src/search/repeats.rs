@@ -3,7 +3,7 @@
 use loci_core::{Memory, MemoryId, Result};
 
 use crate::search::Search;
-use crate::search::order::{CANDIDATES_MIN, CANDIDATES_PER_RESULT, Paging, Ranked};
+use crate::search::order::{CANDIDATES_MIN, CANDIDATES_PER_RESULT, Paging, RankedCandidate};
 use crate::search::recall::{Hit, Ranking, Recall};
 use crate::search::signals::Signals;
 
@@ -98,7 +98,7 @@ impl Search<'_> {
             .take((limit - hits.len()).min(HITS_READ))
             .collect();
         let ids: Vec<MemoryId> = next.iter().map(|one| one.id.clone()).collect();
-        let is_suspect = |returned: &&Ranked| {
+        let is_suspect = |returned: &&RankedCandidate| {
             next.iter()
                 .any(|one| one.signals.may_be_of_equals(&returned.signals))
         };
@@ -118,7 +118,7 @@ impl Search<'_> {
             .get_all(&ranking.filter, &ids)?
             .into_iter()
             .peekable();
-        for Ranked {
+        for RankedCandidate {
             id, score, signals, ..
         } in next
         {

@@ -12,7 +12,7 @@ use loci_core::{
 
 use crate::check;
 use crate::sources::Sources;
-use filing::Filing;
+use filing::SourceFiler;
 
 pub use loci_core::SOURCE_FILE;
 
@@ -183,7 +183,7 @@ impl Sources<'_> {
         id_of: SourceId<'_>,
         reads: Vec<ReadSource>,
     ) -> Result<Vec<Result<SourceFiled>>> {
-        Filing::new(self, id_of)?.file(&reads)
+        SourceFiler::new(self, id_of)?.file(&reads)
     }
 
     /// Returns the result that [`file_source`](crate::Sources::file_source) would have. Writes
@@ -194,7 +194,7 @@ impl Sources<'_> {
     /// cannot be read.
     pub fn preview_source(&self, id_of: SourceId<'_>, read: &ReadSource) -> Result<SourceFiled> {
         read.check(self.machine)?;
-        Ok(Filing::new(self, id_of)?.plan(read, 0)?.filed(read))
+        Ok(SourceFiler::new(self, id_of)?.plan(read, 0)?.filed(read))
     }
 
     /// Returns the ids of memories that the caller may read, forgotten ones too.

@@ -49,7 +49,7 @@ pub struct StaleMemory {
 }
 
 /// A file that a memory names, with the hash that it had then, if the memory has it.
-type Named<'a> = (&'a Memory, String, Option<&'a str>);
+type CitedFile<'a> = (&'a Memory, String, Option<&'a str>);
 
 impl Sources<'_> {
     /// Returns the memories whose files on this machine are gone, excluded or changed: the file
@@ -67,8 +67,8 @@ impl Sources<'_> {
             return Ok(Vec::new());
         };
         let mut stale = Vec::new();
-        let mut roots: BTreeMap<String, Vec<Named<'_>>> = BTreeMap::new();
-        let mut files: Vec<Named<'_>> = Vec::new();
+        let mut roots: BTreeMap<String, Vec<CitedFile<'_>>> = BTreeMap::new();
+        let mut files: Vec<CitedFile<'_>> = Vec::new();
         let mut folders = BTreeMap::new();
         for memory in memories {
             files.extend(self.files_of(memory));
@@ -121,7 +121,7 @@ impl Sources<'_> {
     }
 
     /// Returns the files of this machine that a memory names by absolute paths.
-    fn files_of<'a>(&self, memory: &'a Memory) -> Vec<Named<'a>> {
+    fn files_of<'a>(&self, memory: &'a Memory) -> Vec<CitedFile<'a>> {
         let is_here = memory.source_machine() == self.machine;
         let made_from = source(memory).filter(|_| is_here);
         let cited = |citation: &'a Citation| {
@@ -144,7 +144,7 @@ impl Sources<'_> {
         &self,
         memory: &'a Memory,
         folders: &mut BTreeMap<Option<String>, BTreeSet<String>>,
-    ) -> Result<Vec<Named<'a>>> {
+    ) -> Result<Vec<CitedFile<'a>>> {
         let is_cited = |citation: &&Citation| {
             citation.kind == CitationKind::File && is_below(&citation.reference)
         };

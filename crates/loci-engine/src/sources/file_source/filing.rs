@@ -21,7 +21,7 @@ use crate::sources::{Sources, note_machine};
 const ATTEMPTS_MAX: u64 = 100;
 
 /// Files the parts of source files for a caller.
-pub(super) struct Filing<'a> {
+pub(super) struct SourceFiler<'a> {
     sources: &'a Sources<'a>,
     caller: Actor<'a>,
     id_of: SourceId<'a>,
@@ -32,9 +32,9 @@ pub(super) struct Filing<'a> {
     salts: Vec<Salt>,
 }
 
-impl<'a> Filing<'a> {
+impl<'a> SourceFiler<'a> {
     pub(super) fn new(sources: &'a Sources<'a>, id_of: SourceId<'a>) -> Result<Self> {
-        Ok(Filing {
+        Ok(SourceFiler {
             sources,
             caller: sources.caller,
             id_of,
