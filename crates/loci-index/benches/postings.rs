@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use loci_index::structures::{Admitted, Bits, Postings, Statistics};
+use loci_index::structures::{AdmittedSlots, Bits, Postings, Statistics};
 
 const PASSAGES: u32 = 1_000_000;
 /// Words drawn for each passage, of which some may be drawn twice.
@@ -64,7 +64,7 @@ fn main() {
         .sum();
     let queries: Vec<Vec<String>> = (0..QUERIES).map(|_| query(&mut random, &words)).collect();
     let statistics = Statistics::of(passages as usize, length);
-    search(&postings, &queries, statistics, Admitted::All, "all");
+    search(&postings, &queries, statistics, AdmittedSlots::All, "all");
     for (name, every) in [("all but few", 1_000), ("half", 2)] {
         let bits: Bits = (0..passages).filter(|slot| slot % every != 0).collect();
         let length = bits
@@ -72,7 +72,13 @@ fn main() {
             .map(|slot| u64::from(postings.length(slot)))
             .sum();
         let statistics = Statistics::of(bits.count(), length);
-        search(&postings, &queries, statistics, Admitted::Only(&bits), name);
+        search(
+            &postings,
+            &queries,
+            statistics,
+            AdmittedSlots::Only(&bits),
+            name,
+        );
     }
     purge(&mut postings, passages);
     insert_again(&mut postings, &texts, &words);
@@ -82,7 +88,7 @@ fn search(
     postings: &Postings,
     queries: &[Vec<String>],
     statistics: Statistics,
-    admitted: Admitted<'_>,
+    admitted: AdmittedSlots<'_>,
     name: &str,
 ) {
     let group = |slot| slot / 2;

@@ -29,7 +29,7 @@ pub(crate) struct Base {
 
 /// The fields of a record beside its texts.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Fixed {
+pub(crate) struct RecordFields {
     pub(crate) passages: Chain,
     /// [`NONE`], if it is in no thread.
     pub(crate) thread: u32,
@@ -43,7 +43,7 @@ pub(crate) struct Fixed {
 /// A record, wherever it lies.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RecordRef<'a> {
-    pub(crate) fixed: Fixed,
+    pub(crate) fixed: RecordFields,
     texts: Texts<'a>,
 }
 
@@ -179,7 +179,7 @@ impl Base {
             Some(text(source)?)
         };
         let tags = take(tags)?;
-        let fixed = Fixed {
+        let fixed = RecordFields {
             passages: Chain::of_base(u32_at(bytes, 6)),
             thread: u32_at(bytes, 7),
             position: u64_at(bytes, 4),

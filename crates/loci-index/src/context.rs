@@ -3,7 +3,7 @@
 use loci_core::{NEIGHBOUR_DISTANCE_MAX, ThreadScore};
 
 use super::NONE;
-use super::base::Fixed;
+use super::base::RecordFields;
 use super::search::Search;
 use crate::structures::bm25;
 
@@ -25,7 +25,7 @@ impl Search<'_> {
     /// Adds the admitted memories that stand near these in their threads.
     pub(crate) fn add_neighbours(&self, numbers: &mut Vec<u32>) {
         for place in 0..numbers.len() {
-            let Some(Fixed {
+            let Some(RecordFields {
                 thread, position, ..
             }) = self.index.record(numbers[place]).map(|record| record.fixed)
             else {

@@ -79,7 +79,7 @@ use std::sync::{Mutex, PoisonError};
 use loci_core::{Delivery, ModelId, Tier, Timestamp, Visibility};
 
 use crate::structures::Bits;
-use base::{Base, Fixed, RecordRef};
+use base::{Base, RecordFields, RecordRef};
 use ids::Id;
 pub use loads::{LoadCounter, LoadedFrom};
 use names::{Name, Names};
@@ -261,7 +261,7 @@ impl Traits {
 /// The fields that a search needs of few memories.
 #[derive(Debug)]
 struct Record {
-    fixed: Fixed,
+    fixed: RecordFields,
     id: Id,
     supersedes: Option<Box<Id>>,
     source: Option<Box<Id>>,
@@ -412,7 +412,7 @@ impl Index {
         }
         let boxed = |id: &str| Box::new(Id::new(id));
         let position = memory.thread.map_or(0, |(_, position)| position);
-        let fixed = Fixed {
+        let fixed = RecordFields {
             passages: Chain::EMPTY,
             thread: memory.thread.map_or(NONE, |(name, position)| {
                 let name = self.names.intern(name);

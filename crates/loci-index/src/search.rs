@@ -4,10 +4,10 @@ use std::cmp::Ordering;
 
 use loci_core::{Candidate, CandidateQuery, Candidates, MARKS_MAX, MemoryId, ThreadPosition};
 
-use super::base::Fixed;
+use super::base::RecordFields;
 use super::views::View;
 use super::{Index, NONE};
-use crate::structures::{Admitted, Bits, Statistics, Vectors, WordQuery, top};
+use crate::structures::{AdmittedSlots, Bits, Statistics, Vectors, WordQuery, top};
 
 /// A query on its way.
 pub(crate) struct Search<'a> {
@@ -20,7 +20,7 @@ pub(crate) struct Search<'a> {
 }
 
 /// A passage of a memory that a search looks at.
-struct Looked {
+struct CandidatePassage {
     slot: u32,
     /// The memory, by its place among those.
     memory: u32,
@@ -30,7 +30,7 @@ struct Looked {
 
 /// The scores of the passages of one memory.
 #[derive(Clone, Default)]
-struct Scored {
+struct MemoryScores {
     words: Option<Best>,
     matched: f32,
     meaning: Option<Best>,
@@ -95,11 +95,11 @@ impl Index {
     }
 
     /// These slots, as the postings want to know them.
-    fn admitted<'a>(&self, slots: &'a Bits) -> Admitted<'a> {
+    fn admitted<'a>(&self, slots: &'a Bits) -> AdmittedSlots<'a> {
         if slots.count() == self.slots.in_postings() {
-            Admitted::All
+            AdmittedSlots::All
         } else {
-            Admitted::Only(slots)
+            AdmittedSlots::Only(slots)
         }
     }
 
@@ -133,7 +133,7 @@ impl Search<'_> {
         } else {
             let complete = self.complete();
             let scores = self.look(&complete, &[]);
-            let score = |scored: Scored| scored.words.map_or(0.0, |best| best.score);
+            let score = |scored: MemoryScores| scored.words.map_or(0.0, |best| best.score);
             let by_words = top(
                 limit,
                 complete
@@ -204,11 +204,11 @@ impl Search<'_> {
     }
 
     /// Scores the passages of each of these memories, and finds which of the marks they have.
-    fn look(&self, numbers: &[u32], marks: &[String]) -> Vec<Scored> {
-        let mut looked: Vec<Looked> = Vec::with_capacity(numbers.len());
+    fn look(&self, numbers: &[u32], marks: &[String]) -> Vec<MemoryScores> {
+        let mut looked: Vec<CandidatePassage> = Vec::with_capacity(numbers.len());
         for (memory, number) in (0..).zip(numbers) {
             let slots = (0..).zip(self.index.slots_of(*number));
-            looked.extend(slots.map(|(position, slot)| Looked {
+            looked.extend(slots.map(|(position, slot)| CandidatePassage {
                 slot,
                 memory,
                 position,
@@ -216,7 +216,7 @@ impl Search<'_> {
         }
         looked.sort_unstable_by_key(|passage| passage.slot);
         let slots: Vec<u32> = looked.iter().map(|passage| passage.slot).collect();
-        let mut scored = vec![Scored::default(); numbers.len()];
+        let mut scored = vec![MemoryScores::default(); numbers.len()];
         let postings = &self.index.texts.postings;
         let words = postings
             .scores(&self.words, &slots)
@@ -253,9 +253,9 @@ impl Search<'_> {
             .collect()
     }
 
-    fn hit(&self, number: u32, scored: &Scored, threads: &[u32]) -> Option<Candidate> {
+    fn hit(&self, number: u32, scored: &MemoryScores, threads: &[u32]) -> Option<Candidate> {
         let record = self.index.record(number)?;
-        let Fixed {
+        let RecordFields {
             thread,
             position,
             weight,

@@ -31,7 +31,7 @@
 //!
 //! Numbers of threads are only compared and looked up. A thread that is emptied and filled again
 //! may have another one, which does not matter, because each memory has the number of its thread
-//! ([`super::base::Fixed`]) and no memory was left.
+//! ([`super::base::RecordFields`]) and no memory was left.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;

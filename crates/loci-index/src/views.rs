@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 
 use loci_core::{Filter, Superseded, Timestamp};
 
-use super::base::Fixed;
+use super::base::RecordFields;
 use super::selection::Selection;
 use super::{Index, NONE};
 use crate::structures::Bits;
@@ -38,13 +38,13 @@ impl View {
 /// The views of the filters that were asked for last.
 #[derive(Debug, Default)]
 pub(crate) struct Views {
-    kept: Vec<Kept>,
+    kept: Vec<CachedView>,
     /// Counts the uses.
     uses: u64,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct CachedView {
     /// Without its moment.
     filter: Filter,
     /// None: nothing bears a name that the filter asks for.
@@ -70,11 +70,11 @@ impl Views {
     pub(crate) fn bytes(&self) -> usize {
         self.kept
             .iter()
-            .map(|kept| kept.view.bytes() + size_of::<Kept>() + size_of::<View>())
+            .map(|kept| kept.view.bytes() + size_of::<CachedView>() + size_of::<View>())
             .sum()
     }
 
-    fn find(&mut self, filter: &Filter) -> Option<&mut Kept> {
+    fn find(&mut self, filter: &Filter) -> Option<&mut CachedView> {
         self.uses += 1;
         let kept = self.kept.iter_mut().find(|kept| kept.filter == *filter)?;
         kept.used = self.uses;
@@ -82,12 +82,12 @@ impl Views {
     }
 
     /// Keeps a view; the ones that were not used for longest go.
-    fn keep(&mut self, kept: Kept) {
+    fn keep(&mut self, kept: CachedView) {
         if self.find(&kept.filter).is_some() {
             // Another search was faster.
             return;
         }
-        self.kept.push(Kept {
+        self.kept.push(CachedView {
             used: self.uses,
             ..kept
         });
@@ -122,7 +122,7 @@ impl Index {
             return view;
         }
         let (names, moment) = (self.names.len(), filter.live_at);
-        views().keep(Kept {
+        views().keep(CachedView {
             filter: timeless,
             selection,
             names,
@@ -135,7 +135,7 @@ impl Index {
 
     /// The view at that moment. A kept view moves on with time; for a moment in its past a copy
     /// goes back.
-    fn at(&self, kept: &mut Kept, moment: Timestamp) -> Arc<View> {
+    fn at(&self, kept: &mut CachedView, moment: Timestamp) -> Arc<View> {
         let (first, last) = (kept.moment.min(moment), kept.moment.max(moment));
         let expiring = self
             .expiries
@@ -228,7 +228,8 @@ impl Index {
 
     /// Puts a memory into the view or takes it out.
     fn place(&self, view: &mut View, number: u32, is_admitted: bool) {
-        let Some(Fixed { passages, .. }) = self.record(number).map(|record| record.fixed) else {
+        let Some(RecordFields { passages, .. }) = self.record(number).map(|record| record.fixed)
+        else {
             return;
         };
         if is_admitted && view.memories.insert(number) {

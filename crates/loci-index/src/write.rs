@@ -250,7 +250,7 @@ impl Index {
                     .into_iter()
                     .flat_map(u32::to_ne_bytes),
             );
-            let super::base::Fixed {
+            let super::base::RecordFields {
                 position,
                 weight,
                 created_at,

@@ -31,7 +31,7 @@ struct Listing {
 }
 
 /// Free names for a note, the best one first.
-pub(crate) struct Free {
+pub(crate) struct FreeNames {
     base: String,
     /// The numbers that are taken; 1 is the name without a number.
     taken: BTreeSet<u64>,
@@ -43,7 +43,7 @@ impl Names {
     ///
     /// # Errors
     /// The folder cannot be listed.
-    pub fn free(&self, folder: &Folder, base: &str) -> io::Result<(Free, Vec<String>)> {
+    pub fn free(&self, folder: &Folder, base: &str) -> io::Result<(FreeNames, Vec<String>)> {
         let metadata = folder.metadata()?;
         let (which, modified_nanoseconds) = (
             identity(&metadata),
@@ -74,7 +74,7 @@ impl Names {
             .unzip();
         *listing = Some(known);
         Ok((
-            Free {
+            FreeNames {
                 base: base.to_owned(),
                 taken,
                 next: 1,
@@ -101,7 +101,7 @@ impl Names {
     }
 }
 
-impl Iterator for Free {
+impl Iterator for FreeNames {
     type Item = String;
 
     fn next(&mut self) -> Option<String> {
@@ -180,7 +180,7 @@ mod tests {
         for (name, expected) in rows {
             assert_eq!(number(name, "tea"), expected, "{name}");
         }
-        let free = Free {
+        let free = FreeNames {
             base: "tea".to_owned(),
             taken: [1, 3].into(),
             next: 1,

@@ -21,7 +21,7 @@ pub(crate) const KEPT_SECONDS: i64 = 60;
 
 /// An open displaced file.
 #[derive(Debug)]
-pub(crate) struct Displaced {
+pub(crate) struct DisplacedFile {
     pub file: File,
     /// Short hashes of contents that need not be recovered.
     pub known: Vec<String>,
@@ -29,10 +29,10 @@ pub(crate) struct Displaced {
     stamp: Option<FileStamp>,
 }
 
-impl Displaced {
+impl DisplacedFile {
     /// Opens a file that is about to lose its name.
     pub fn open(folder: &Folder, name: &str, known: &[String]) -> io::Result<Self> {
-        Ok(Displaced {
+        Ok(DisplacedFile {
             file: folder.open_file(name)?,
             known: known.to_vec(),
             stamp: None,
@@ -75,8 +75,8 @@ impl Displaced {
 
 /// A displaced file that is kept for a while.
 #[derive(Debug)]
-pub(crate) struct Kept {
-    pub displaced: Displaced,
+pub(crate) struct RetainedFile {
+    pub displaced: DisplacedFile,
     /// The path of the folder that it was in.
     pub parents: String,
     pub until: Timestamp,
@@ -84,7 +84,7 @@ pub(crate) struct Kept {
 
 /// The kept files. A thread that waits for the lock of the folder must not hold this lock.
 #[derive(Debug, Default)]
-pub(crate) struct Keep {
+pub(crate) struct RetainedFiles {
     files: Mutex<Files>,
     /// Notified when the waiting thread should end.
     pub ended: Condvar,
@@ -93,13 +93,13 @@ pub(crate) struct Keep {
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     /// The oldest first.
-    pub kept: VecDeque<Kept>,
+    pub kept: VecDeque<RetainedFile>,
     /// True if a thread waits for the time of the oldest.
     pub is_awaited: bool,
     pub has_ended: bool,
 }
 
-impl Keep {
+impl RetainedFiles {
     pub fn files(&self) -> MutexGuard<'_, Files> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -18,7 +18,7 @@ use crate::read::{self, not_a_file, reason, unread, unreadable};
 use crate::scan::{is_note_name, scan, which};
 use crate::site::{Site, split};
 use crate::slug::slug;
-use crate::write::Refused;
+use crate::write::WriteRefusal;
 
 /// The number of names that are tried if the file system treats two different names as the same.
 const NAMES_TRIED_MAX: usize = 1_000;
@@ -231,8 +231,8 @@ impl NoteFolder for VaultFolder {
         self.site.keep_displaced(parents);
         match replaced {
             Ok(stamp) => Ok(read::understand(new.as_bytes(), stamp, false)),
-            Err(Refused::Changed) => Err(changed()),
-            Err(Refused::Io(error)) => Err(failed(error)),
+            Err(WriteRefusal::Changed) => Err(changed()),
+            Err(WriteRefusal::Io(error)) => Err(failed(error)),
         }
     }
 }

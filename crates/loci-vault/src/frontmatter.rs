@@ -28,15 +28,15 @@ const RULE: &str = "---";
 
 /// An error in a frontmatter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Broken {
+struct FrontmatterError {
     /// The line in the YAML, from 1.
     line: usize,
     problem: Cow<'static, str>,
 }
 
-impl Broken {
+impl FrontmatterError {
     fn new(line: usize, problem: impl Into<Cow<'static, str>>) -> Self {
-        Broken {
+        FrontmatterError {
             line,
             problem: problem.into(),
         }
@@ -61,7 +61,7 @@ struct Head {
 }
 
 /// A parsed text with a valid frontmatter or without one.
-struct Parsed<'a> {
+struct ParsedNote<'a> {
     head: Option<Head>,
     /// The lines of the YAML with their line ends.
     lines: Vec<&'a str>,
@@ -204,7 +204,7 @@ pub(crate) fn normal_body(text: &str) -> String {
     lines.join("\n")
 }
 
-impl Parsed<'_> {
+impl ParsedNote<'_> {
     fn entry(&self, key: Key) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.key == Some(key))
     }
@@ -226,8 +226,8 @@ fn verify(text: &str, note: &Note) -> Result<Vec<String>> {
     }
 }
 
-fn parse(text: &str) -> Result<Parsed<'_>, Broken> {
-    let no_head = || Parsed {
+fn parse(text: &str) -> Result<ParsedNote<'_>, FrontmatterError> {
+    let no_head = || ParsedNote {
         head: None,
         lines: Vec::new(),
         entries: Vec::new(),
@@ -248,11 +248,11 @@ fn parse(text: &str) -> Result<Parsed<'_>, Broken> {
     for entry in &entries {
         if let Some(key) = entry.key {
             note.take(key, &entry.value).map_err(|problem| {
-                Broken::new(entry.lines.start + 1, format!("`{}` {problem}", key.name()))
+                FrontmatterError::new(entry.lines.start + 1, format!("`{}` {problem}", key.name()))
             })?;
         }
     }
-    Ok(Parsed {
+    Ok(ParsedNote {
         head: Some(head),
         lines,
         entries,
@@ -262,7 +262,7 @@ fn parse(text: &str) -> Result<Parsed<'_>, Broken> {
 
 /// Finds the frontmatter. An unclosed rule at the beginning is part of the text, unless a key of
 /// loci follows.
-fn head(text: &str) -> Result<Option<Head>, Broken> {
+fn head(text: &str) -> Result<Option<Head>, FrontmatterError> {
     let rest = &text[mark_len(text)..];
     let Some((opening, after)) = rest.split_once('\n') else {
         return Ok(None);
@@ -286,7 +286,10 @@ fn head(text: &str) -> Result<Option<Head>, Broken> {
         line.split_once(':')
             .is_some_and(|(name, _)| Key::named(name).is_some())
     }) {
-        return Err(Broken::new(0, format!("no line `{RULE}` closes it")));
+        return Err(FrontmatterError::new(
+            0,
+            format!("no line `{RULE}` closes it"),
+        ));
     }
     Ok(None)
 }

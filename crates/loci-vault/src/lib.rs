@@ -14,7 +14,7 @@ mod conflict;
 mod copy;
 mod create;
 mod disk;
-mod displaced;
+mod displaced_file;
 mod folder;
 mod frontmatter;
 mod lock;

@@ -37,34 +37,34 @@ pub(crate) struct LockFile {
     token: Mutex<String>,
     patience: Duration,
     hurried_patience: Duration,
-    turn: Arc<Turn>,
+    turn: Arc<LockQueue>,
 }
 
 #[derive(Default)]
-struct Turn {
-    waiting: Mutex<Waiting>,
+struct LockQueue {
+    waiting: Mutex<WaitingThreads>,
     released: Condvar,
 }
 
 /// The waiting threads of this process.
 #[derive(Default)]
-struct Waiting {
+struct WaitingThreads {
     count: usize,
     /// The time at which one thread last got the lock, or the first started to wait.
     since: Option<Instant>,
 }
 
-impl Turn {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+impl LockQueue {
+    fn waiting(&self) -> MutexGuard<'_, WaitingThreads> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A held lock.
-pub(crate) struct Held {
+pub(crate) struct LockGuard {
     /// Emptied when the lock is released.
     file: Option<File>,
-    turn: Arc<Turn>,
+    turn: Arc<LockQueue>,
     /// The token of the lock.
     pub token: String,
     /// True if the previous holder did not release the lock.
@@ -96,7 +96,7 @@ impl LockFile {
     /// # Errors
     /// `unavailable` if the file cannot be opened, or the lock is held for too long: 30 seconds, or
     /// 10 if 16 threads of this process already wait for it.
-    pub fn lock(&self) -> Result<Held> {
+    pub fn lock(&self) -> Result<LockGuard> {
         let failed = |error: io::Error| {
             Error::unavailable(format!(
                 "the lock of the notes cannot be taken: {}",
@@ -113,7 +113,7 @@ impl LockFile {
         // Only a hint for other processes: a full disk must not prevent reading.
         let _ = write(&mut file, format!("{:<10}\n", process::id()).as_bytes());
         let token = self.token_in(&mut file);
-        Ok(Held {
+        Ok(LockGuard {
             file: Some(file),
             turn: Arc::clone(&self.turn),
             token,
@@ -189,9 +189,9 @@ impl LockFile {
     }
 }
 
-impl NoteLock for Held {}
+impl NoteLock for LockGuard {}
 
-impl Drop for Held {
+impl Drop for LockGuard {
     fn drop(&mut self) {
         if let Some(mut file) = self.file.take() {
             let _ = write(&mut file, NOBODY);

@@ -12,8 +12,8 @@ use std::time::Duration;
 use loci_core::{Clock, Result};
 
 use crate::disk::Folder;
-use crate::displaced::{KEPT_MAX, KEPT_SECONDS, Keep, Kept};
-use crate::lock::{Held, LockFile};
+use crate::displaced_file::{KEPT_MAX, KEPT_SECONDS, RetainedFile, RetainedFiles};
+use crate::lock::{LockFile, LockGuard};
 use crate::scan::walk;
 use crate::write::Temporary;
 
@@ -24,7 +24,7 @@ pub(crate) struct Site {
     lock: LockFile,
     /// True if files left by a crash were cleared since this process started.
     is_cleared: AtomicBool,
-    pub keep: Keep,
+    pub keep: RetainedFiles,
 }
 
 impl Site {
@@ -35,7 +35,7 @@ impl Site {
             clock,
             lock: LockFile::new(lock_file),
             is_cleared: AtomicBool::new(false),
-            keep: Keep::default(),
+            keep: RetainedFiles::default(),
         }
     }
 
@@ -43,7 +43,7 @@ impl Site {
     ///
     /// # Errors
     /// As for [`LockFile::lock`].
-    pub fn lock(self: &Arc<Self>) -> Result<Held> {
+    pub fn lock(self: &Arc<Self>) -> Result<LockGuard> {
         let held = self.lock.lock()?;
         self.temporary.name_after(&held.token);
         if held.was_abandoned || !self.is_cleared.load(Ordering::Relaxed) {
@@ -93,7 +93,7 @@ impl Site {
         let until = self.clock.now().plus_seconds(KEPT_SECONDS);
         let mut files = self.keep.files();
         for displaced in self.temporary.take_displaced() {
-            files.kept.push_back(Kept {
+            files.kept.push_back(RetainedFile {
                 displaced,
                 parents: parents.to_owned(),
                 until,
@@ -168,7 +168,7 @@ impl Site {
 
     /// Recovers text that was written to a displaced file into a file beside the note. `None` if
     /// the displaced file need not be kept any longer.
-    fn look_at(&self, mut kept: Kept, is_end: bool) -> Option<Kept> {
+    fn look_at(&self, mut kept: RetainedFile, is_end: bool) -> Option<RetainedFile> {
         let now = self.clock.now();
         let is_last = is_end || kept.until <= now;
         let put = kept
@@ -194,7 +194,7 @@ impl Site {
                 } else {
                     kept.until
                 };
-                Some(Kept { until, ..kept })
+                Some(RetainedFile { until, ..kept })
             }
         }
     }

@@ -8,10 +8,10 @@
 //! lock: another loci that writes to the same folder under another lock has its own files.
 //!
 //! A program that has the old file open can still write to it after it has lost its name. It is
-//! kept open for [`KEPT_SECONDS`](crate::displaced::KEPT_SECONDS), and text that is written to it
+//! kept open for [`KEPT_SECONDS`](crate::displaced_file::KEPT_SECONDS), and text that is written to it
 //! until then is recovered into a file beside the note. Some writes are lost all the same: writes
 //! through such an open file after that time, or before the next check if this process is killed or
-//! [`KEPT_MAX`](crate::displaced::KEPT_MAX) others are displaced before that; and, if two names
+//! [`KEPT_MAX`](crate::displaced_file::KEPT_MAX) others are displaced before that; and, if two names
 //! cannot be exchanged, a file that another program puts in the place of the note between our last
 //! check and the rename.
 
@@ -24,7 +24,7 @@ use std::time::SystemTime;
 use loci_core::{ContentHash, FileStamp};
 
 use crate::disk::{Folder, flush, is_as_written, stamp};
-use crate::displaced::Displaced;
+use crate::displaced_file::DisplacedFile;
 use crate::lock::{is_token, random_token};
 use crate::read::{self, NAMED_BYTES, short};
 
@@ -37,16 +37,16 @@ const RECOVERED_MAX: usize = 1_000;
 /// The reason why a note was not written. The note is unchanged, or as another program has made it;
 /// if two names cannot be exchanged, it may be the new one, if only making it durable failed.
 #[derive(Debug)]
-pub(crate) enum Refused {
+pub(crate) enum WriteRefusal {
     /// The file does not have the expected content.
     Changed,
     /// The disk refuses.
     Io(io::Error),
 }
 
-impl From<io::Error> for Refused {
+impl From<io::Error> for WriteRefusal {
     fn from(error: io::Error) -> Self {
-        Refused::Io(error)
+        WriteRefusal::Io(error)
     }
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Temporary {
     /// The token of the lock; until it is known, a unique random one.
     token: Mutex<String>,
     /// Displaced files that were not taken yet.
-    displaced: Mutex<Vec<Displaced>>,
+    displaced: Mutex<Vec<DisplacedFile>>,
     /// The permissions of files that are not new versions of existing ones.
     pub mode: u32,
 }
@@ -77,7 +77,7 @@ impl Temporary {
     }
 
     /// Returns the files that were displaced since the last call.
-    pub fn take_displaced(&self) -> Vec<Displaced> {
+    pub fn take_displaced(&self) -> Vec<DisplacedFile> {
         mem::take(
             &mut *self
                 .displaced
@@ -86,7 +86,7 @@ impl Temporary {
         )
     }
 
-    fn keep(&self, displaced: Displaced) {
+    fn keep(&self, displaced: DisplacedFile) {
         // On other systems, a file keeps its name until it is closed.
         if cfg!(unix) {
             self.displaced
@@ -179,7 +179,7 @@ impl Temporary {
     /// Replaces the content of a file that has the expected content.
     ///
     /// # Errors
-    /// [`Refused`].
+    /// [`WriteRefusal`].
     pub fn replace(
         &self,
         folder: &Folder,
@@ -187,7 +187,7 @@ impl Temporary {
         expected: &ContentHash,
         bytes: &[u8],
         like: &Metadata,
-    ) -> Result<FileStamp, Refused> {
+    ) -> Result<FileStamp, WriteRefusal> {
         let (new, stamp) = self.write(folder, &mut &*bytes, Some(like), None)?;
         let hashes = [short(expected), short(&read::hash(bytes))];
         let swap = format!(
@@ -219,7 +219,7 @@ impl Temporary {
         tests::pause(tests::Moment::AfterExchange);
         // Checked twice, because a program that opened the old file before may still write to it
         // now.
-        let displaced = Displaced::open(folder, &swap, &hashes).and_then(|displaced| {
+        let displaced = DisplacedFile::open(folder, &swap, &hashes).and_then(|displaced| {
             let is_expected = || Ok::<_, io::Error>(displaced.hash()? == Some(*expected));
             if !is_expected()? {
                 return Ok(None);
@@ -234,7 +234,7 @@ impl Temporary {
             return Ok(stamp_at(folder, name, stamp));
         }
         self.put_back(folder, name, &swap, &hashes)?;
-        Err(displaced.map_or_else(Refused::Io, |_| Refused::Changed))
+        Err(displaced.map_or_else(WriteRefusal::Io, |_| WriteRefusal::Changed))
     }
 
     /// Writes the content of an open file beside the note that it was; returns its short hash.
@@ -246,7 +246,7 @@ impl Temporary {
         // The same users may read it as may read the note.
         let like = file.metadata()?;
         let (new, _) = self.write(folder, &mut file, Some(&like), None)?;
-        let hash = Displaced::open(folder, &new, &[]).and_then(|file| file.hash());
+        let hash = DisplacedFile::open(folder, &new, &[]).and_then(|file| file.hash());
         if let Err(error) = put_visible(folder, &new) {
             // The content is still in the open file and is tried again later.
             folder.remove(&new)?;
@@ -294,12 +294,12 @@ impl Temporary {
         swap: &str,
         expected: &ContentHash,
         hashes: &[String],
-    ) -> Result<(), Refused> {
-        let displaced = Displaced::open(folder, name, hashes);
-        let is_expected = |displaced: &Displaced| matches!(displaced.hash(), Ok(Some(found)) if found == *expected);
+    ) -> Result<(), WriteRefusal> {
+        let displaced = DisplacedFile::open(folder, name, hashes);
+        let is_expected = |displaced: &DisplacedFile| matches!(displaced.hash(), Ok(Some(found)) if found == *expected);
         let Some(displaced) = displaced.ok().filter(is_expected) else {
             self.discard(folder, swap, hashes)?;
-            return Err(Refused::Changed);
+            return Err(WriteRefusal::Changed);
         };
         #[cfg(test)]
         tests::pause(tests::Moment::BeforeRenaming);
@@ -334,7 +334,7 @@ impl Temporary {
     /// Removes a temporary file that contains one of these texts; gives it a visible name if it
     /// contains another text.
     fn discard(&self, folder: &Folder, name: &str, known: &[String]) -> io::Result<()> {
-        let displaced = Displaced::open(folder, name, known)?;
+        let displaced = DisplacedFile::open(folder, name, known)?;
         if !displaced
             .hash()?
             .is_some_and(|hash| known.contains(&short(&hash)))

@@ -13,6 +13,6 @@ mod vectors;
 
 pub use bits::Bits;
 pub use kernel::Instructions;
-pub use postings::{Admitted, Postings, Statistics, WordQuery, bm25};
+pub use postings::{AdmittedSlots, Postings, Statistics, WordQuery, bm25};
 pub use top::top;
 pub use vectors::Vectors;

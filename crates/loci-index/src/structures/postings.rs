@@ -53,19 +53,19 @@ pub struct Postings {
 
 /// The slots in the lists that count for a query.
 #[derive(Debug, Clone, Copy)]
-pub enum Admitted<'a> {
+pub enum AdmittedSlots<'a> {
     /// All slots: there is no filter, and the lists contain no dead slot. Saves many lookups.
     All,
     /// Only these slots.
     Only(&'a Bits),
 }
 
-impl Admitted<'_> {
+impl AdmittedSlots<'_> {
     #[inline]
     fn contains(self, slot: u32) -> bool {
         match self {
-            Admitted::All => true,
-            Admitted::Only(bits) => bits.contains(slot),
+            AdmittedSlots::All => true,
+            AdmittedSlots::Only(bits) => bits.contains(slot),
         }
     }
 }
@@ -170,7 +170,7 @@ impl Postings {
                 LIST + cleaned.as_ref().map_or(0, |(cleaned, _)| cleaned.looked_at),
             );
             if let Some((
-                list::Cleaned {
+                list::CleaningProgress {
                     next: Some(slot), ..
                 },
                 _,

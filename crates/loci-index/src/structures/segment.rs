@@ -432,11 +432,11 @@ pub fn u64_at(bytes: &[u8], index: usize) -> u64 {
 
 /// The parts of a section whose checksums have been verified.
 #[derive(Debug, Default)]
-pub(super) struct Seen(Box<[AtomicU64]>);
+pub(super) struct VerifiedParts(Box<[AtomicU64]>);
 
-impl Seen {
+impl VerifiedParts {
     pub(super) fn of(parts: usize) -> Self {
-        Seen((0..parts.div_ceil(64)).map(|_| AtomicU64::new(0)).collect())
+        VerifiedParts((0..parts.div_ceil(64)).map(|_| AtomicU64::new(0)).collect())
     }
 
     /// Returns 64 flags as bits.

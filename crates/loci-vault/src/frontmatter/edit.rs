@@ -2,7 +2,7 @@
 
 use loci_core::Note;
 
-use super::Parsed;
+use super::ParsedNote;
 use super::entries::Entry;
 use super::keys::{Key, NoteKeys, normal_tag};
 use super::scalar;
@@ -27,7 +27,7 @@ pub(super) fn lines(key: Key, note: &Note, end: &str) -> String {
 }
 
 /// Returns the YAML for the note.
-pub(super) fn yaml(parsed: &Parsed<'_>, note: &Note, end: &str) -> String {
+pub(super) fn yaml(parsed: &ParsedNote<'_>, note: &Note, end: &str) -> String {
     let mut pieces = pieces(parsed);
     let first = parsed
         .entries
@@ -77,7 +77,7 @@ fn place(pieces: &[Piece], before: &[Key], after: &[Key]) -> usize {
         .unwrap_or(pieces.len())
 }
 
-fn pieces(parsed: &Parsed<'_>) -> Vec<Piece> {
+fn pieces(parsed: &ParsedNote<'_>) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut next = 0;
     for entry in &parsed.entries {
@@ -103,7 +103,7 @@ fn pieces(parsed: &Parsed<'_>) -> Vec<Piece> {
 
 /// Returns the new lines of an existing entry.
 fn changed(
-    parsed: &Parsed<'_>,
+    parsed: &ParsedNote<'_>,
     entry: &Entry,
     key: Key,
     note: &Note,
@@ -155,7 +155,7 @@ fn block_list(indent: &str, name: &str, comment: &str, tags: &[String], end: &st
 /// Returns the lines of a list without the lines of removed tags, and with new ones after its last
 /// item. `None` if an item spans several lines, or the remaining tags are in another order.
 fn kept_items(
-    parsed: &Parsed<'_>,
+    parsed: &ParsedNote<'_>,
     entry: &Entry,
     items: &[Item],
     tags: &[String],

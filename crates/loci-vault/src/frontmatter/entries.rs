@@ -8,7 +8,7 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, StrInput};
 
 use super::keys::Key;
 use super::value::{Item, Value};
-use super::{Broken, FRONTMATTER_BYTES_MAX};
+use super::{FRONTMATTER_BYTES_MAX, FrontmatterError};
 
 /// The maximum depth of nesting.
 const DEPTH_MAX: usize = 32;
@@ -36,7 +36,7 @@ pub(super) struct Entry {
 
 /// Parses the keys; returns `None` if the text is not a mapping. Valid YAML that cannot be changed
 /// line by line is an error too.
-pub(super) fn entries(yaml: &str, lines: &[&str]) -> Result<Option<Vec<Entry>>, Broken> {
+pub(super) fn entries(yaml: &str, lines: &[&str]) -> Result<Option<Vec<Entry>>, FrontmatterError> {
     // A text between two rules.
     if !lines.iter().any(|line| may_have_key(line)) && lines.iter().any(|line| is_said(line)) {
         return Ok(None);
@@ -54,7 +54,7 @@ pub(super) fn entries(yaml: &str, lines: &[&str]) -> Result<Option<Vec<Entry>>, 
         Begin::Text => return Ok(None),
     };
     if yaml.len() > FRONTMATTER_BYTES_MAX {
-        return Err(Broken::new(
+        return Err(FrontmatterError::new(
             0,
             format!("it is larger than {FRONTMATTER_BYTES_MAX} bytes"),
         ));
@@ -63,7 +63,7 @@ pub(super) fn entries(yaml: &str, lines: &[&str]) -> Result<Option<Vec<Entry>>, 
         .iter()
         .position(|line| line.trim_end_matches(['\r', '\n']).contains('\r'))
     {
-        return Err(Broken::new(
+        return Err(FrontmatterError::new(
             line + 1,
             "it has a carriage return in the middle",
         ));
@@ -74,11 +74,14 @@ pub(super) fn entries(yaml: &str, lines: &[&str]) -> Result<Option<Vec<Entry>>, 
         let name = match event {
             Event::MappingEnd => break,
             Event::Scalar(name, ..) => name.into_owned(),
-            _ => return Err(Broken::new(line + 1, "a key is not a word")),
+            _ => return Err(FrontmatterError::new(line + 1, "a key is not a word")),
         };
         reader.check_key(span, indent)?;
         if !names.insert(name.clone()) {
-            return Err(Broken::new(line + 1, "the key of this line occurs twice"));
+            return Err(FrontmatterError::new(
+                line + 1,
+                "the key of this line occurs twice",
+            ));
         }
         if let Some(before) = entries.last_mut() {
             before.lines.end = line;
@@ -159,20 +162,20 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn next(&mut self) -> Result<(Event<'a>, Span), Broken> {
+    fn next(&mut self) -> Result<(Event<'a>, Span), FrontmatterError> {
         match self.parser.next_event() {
             Some(Ok(event)) => Ok(event),
             // The parser's message may quote the text.
-            Some(Err(error)) => Err(Broken::new(
+            Some(Err(error)) => Err(FrontmatterError::new(
                 error.marker().line(),
                 "it is no YAML from here on",
             )),
-            None => Err(Broken::new(self.lines.len(), "it ends too early")),
+            None => Err(FrontmatterError::new(self.lines.len(), "it ends too early")),
         }
     }
 
     /// Advances to the first key.
-    fn begin(&mut self) -> Result<Begin, Broken> {
+    fn begin(&mut self) -> Result<Begin, FrontmatterError> {
         loop {
             let (event, span) = self.next()?;
             let problem = match event {
@@ -187,18 +190,18 @@ impl<'a> Reader<'a> {
                 }
                 _ => return Ok(Begin::Text),
             };
-            return Err(Broken::new(span.start.line(), problem));
+            return Err(FrontmatterError::new(span.start.line(), problem));
         }
     }
 
-    fn finish(&mut self) -> Result<(), Broken> {
+    fn finish(&mut self) -> Result<(), FrontmatterError> {
         loop {
             let (event, span) = self.next()?;
             match event {
                 Event::DocumentEnd => {}
                 Event::StreamEnd => return Ok(()),
                 _ => {
-                    return Err(Broken::new(
+                    return Err(FrontmatterError::new(
                         span.start.line(),
                         "it should not have several documents",
                     ));
@@ -208,7 +211,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Checks that a key is in the same column as the others, with its colon on its line.
-    fn check_key(&self, span: Span, indent: usize) -> Result<(), Broken> {
+    fn check_key(&self, span: Span, indent: usize) -> Result<(), FrontmatterError> {
         let line = self
             .lines
             .get(span.start.line().saturating_sub(1))
@@ -225,14 +228,14 @@ impl<'a> Reader<'a> {
         if is_plain {
             return Ok(());
         }
-        Err(Broken::new(
+        Err(FrontmatterError::new(
             span.start.line(),
             "a key should stand at the beginning of its line, with its colon, and without a tab",
         ))
     }
 
     /// Parses the value of an entry after its key.
-    fn entry(&mut self, name: String, key: Span) -> Result<Entry, Broken> {
+    fn entry(&mut self, name: String, key: Span) -> Result<Entry, FrontmatterError> {
         let line = key.start.line().saturating_sub(1);
         let mut entry = Entry {
             name,
@@ -273,7 +276,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Parses the rest of a list that has started; returns it with the end of its line.
-    fn list(&mut self, key: Span, start: Span) -> Result<(Value, Marker), Broken> {
+    fn list(&mut self, key: Span, start: Span) -> Result<(Value, Marker), FrontmatterError> {
         let is_block = !self.rest(start.start).starts_with('[');
         let mut items = Vec::new();
         let mut is_flat = true;
@@ -321,7 +324,11 @@ impl<'a> Reader<'a> {
 
     /// Reads the rest of a collection that has started with this event, and collects the texts in
     /// it, but for the keys of its mappings.
-    fn collect(&mut self, begin: &Event<'_>, texts: &mut Vec<String>) -> Result<(), Broken> {
+    fn collect(
+        &mut self,
+        begin: &Event<'_>,
+        texts: &mut Vec<String>,
+    ) -> Result<(), FrontmatterError> {
         // For each open collection: whether it is a mapping, and whether a key is next in it.
         let mut open = vec![(matches!(begin, Event::MappingStart(..)), true)];
         while let Some((is_mapping, is_key)) = open.last_mut() {
@@ -340,7 +347,7 @@ impl<'a> Reader<'a> {
                 _ => {}
             }
             if open.len() > DEPTH_MAX {
-                return Err(Broken::new(
+                return Err(FrontmatterError::new(
                     span.start.line(),
                     format!("it is nested in more than {DEPTH_MAX} levels"),
                 ));

@@ -74,7 +74,7 @@ impl Place {
         files
     }
 
-    fn replace(&self, expected: &str, text: &str) -> Result<FileStamp, Refused> {
+    fn replace(&self, expected: &str, text: &str) -> Result<FileStamp, WriteRefusal> {
         let folder = self.open();
         let metadata = fs::metadata(self.folder.path().join("note.md"))?;
         self.temporary.replace(
@@ -91,7 +91,7 @@ impl Place {
         &self,
         when: Moment,
         act: impl Fn(&Path) + 'static,
-    ) -> Result<FileStamp, Refused> {
+    ) -> Result<FileStamp, WriteRefusal> {
         let path = self.folder.path().to_owned();
         let hook: Hook = Rc::new(move |moment| {
             if moment == when {
@@ -158,7 +158,10 @@ fn what_is_there_is_not_replaced_by_a_new_file() {
 fn something_unexpected_is_not_replaced() {
     on_every_disk(|| {
         let place = Place::with("note.md", "theirs");
-        assert!(matches!(place.replace("old", "new"), Err(Refused::Changed)));
+        assert!(matches!(
+            place.replace("old", "new"),
+            Err(WriteRefusal::Changed)
+        ));
         assert_eq!(place.files(), files(&[("note.md", "theirs")]));
     });
 }
@@ -175,7 +178,7 @@ fn what_comes_between_wins() {
             let place = Place::with("note.md", "old");
             assert!(matches!(
                 place.replace_while(Moment::BeforeExchange, act),
-                Err(Refused::Changed)
+                Err(WriteRefusal::Changed)
             ));
             assert_eq!(place.files(), files(&[("note.md", "theirs")]));
         }
@@ -184,7 +187,7 @@ fn what_comes_between_wins() {
             fs::remove_file(path.join("note.md")).unwrap();
         });
         assert!(
-            matches!(refused, Err(Refused::Io(_) | Refused::Changed)),
+            matches!(refused, Err(WriteRefusal::Io(_) | WriteRefusal::Changed)),
             "{refused:?}"
         );
         assert_eq!(place.files(), []);
@@ -214,7 +217,7 @@ fn what_is_written_through_an_open_file_is_put_back() {
     let refused = place.replace_while(Moment::AfterExchange, |path| {
         fs::write(swap_file(path), "theirs").unwrap();
     });
-    assert!(matches!(refused, Err(Refused::Changed)));
+    assert!(matches!(refused, Err(WriteRefusal::Changed)));
     assert_eq!(place.files(), files(&[("note.md", "theirs")]));
 }
 
@@ -225,7 +228,7 @@ fn of_two_who_come_between_both_are_kept() {
         fs::write(swap_file(path), "first").unwrap();
         fs::write(path.join("note.md"), "second").unwrap();
     });
-    assert!(matches!(refused, Err(Refused::Changed)));
+    assert!(matches!(refused, Err(WriteRefusal::Changed)));
     assert_eq!(
         place.files(),
         files(&[("note.md", "second"), ("recovered note.md", "first")])

@@ -12,7 +12,8 @@ use super::lengths::Lengths;
 use super::posting::Posting;
 use super::{Postings, short};
 use crate::structures::segment::{
-    Bytes, Check, Renumbering, SectionWriter, Sections, Seen, Tag, first_slot_after, u64_at,
+    Bytes, Check, Renumbering, SectionWriter, Sections, Tag, VerifiedParts, first_slot_after,
+    u64_at,
 };
 
 const LENGTHS: Tag = Tag { kind: 1, part: 0 };
@@ -31,7 +32,7 @@ pub(super) struct Base {
     lists: Bytes,
     buckets: Bytes,
     places: Bytes,
-    seen: Seen,
+    seen: VerifiedParts,
 }
 
 /// The postings of a term in a segment: a few postings, or blocks.
@@ -51,7 +52,7 @@ impl BaseList<'_> {
 }
 
 /// An entry of a bucket.
-struct Found<'a> {
+struct BucketEntry<'a> {
     text: &'a [u8],
     place: Place<'a>,
 }
@@ -86,7 +87,7 @@ impl<'a> Reader<'a> {
         Some(u32::from_ne_bytes(*self.bytes(4)?.first_chunk()?))
     }
 
-    fn found(&mut self) -> Option<Found<'a>> {
+    fn found(&mut self) -> Option<BucketEntry<'a>> {
         let length = self.number()? as usize;
         let text = self.bytes(length)?;
         let blocks = self.number()?;
@@ -105,7 +106,7 @@ impl<'a> Reader<'a> {
                 checksum: self.number()?,
             }
         };
-        Some(Found { text, place })
+        Some(BucketEntry { text, place })
     }
 }
 
@@ -116,7 +117,7 @@ impl Base {
             [LENGTHS, LISTS, BUCKETS, PLACES].map(|tag| sections.section(tag));
         Base {
             lengths,
-            seen: Seen::of(usize::try_from(count).unwrap_or(0).min(lists.len())),
+            seen: VerifiedParts::of(usize::try_from(count).unwrap_or(0).min(lists.len())),
             lists,
             buckets,
             places,
@@ -285,7 +286,7 @@ impl Postings {
                 let number = |number: u32| number.to_ne_bytes();
                 if let Some(((_, written), ordinal)) = long.next_if(|((long, _), _)| *long == place)
                 {
-                    let Written {
+                    let ListPosition {
                         start,
                         length,
                         blocks,
@@ -343,7 +344,7 @@ impl Postings {
 }
 
 /// The position of a long list in the segment.
-struct Written {
+struct ListPosition {
     start: u64,
     length: u32,
     blocks: u32,
@@ -354,7 +355,7 @@ fn write_blocks(
     postings: &[Posting],
     lengths: Lengths<'_>,
     out: &mut SectionWriter,
-) -> io::Result<Written> {
+) -> io::Result<ListPosition> {
     let blocks: Vec<Block> = postings
         .chunks(BLOCK)
         .map(|chunk| Block::of(chunk, lengths))
@@ -370,7 +371,7 @@ fn write_blocks(
     let start = out.section_length();
     out.write(&bytes)?;
     let checksum = crc32fast::hash(&bytes);
-    Ok(Written {
+    Ok(ListPosition {
         start,
         length: bytes.len() as u32,
         blocks: blocks.len() as u32,

@@ -32,7 +32,7 @@ pub(super) struct Long {
 }
 
 /// The progress of a cleaning.
-pub(super) struct Cleaned {
+pub(super) struct CleaningProgress {
     /// The number of postings that were examined.
     pub(super) looked_at: usize,
     /// The slot at which to continue; `None` if the list is clean to its end.
@@ -114,7 +114,7 @@ impl List {
         dead: &Bits,
         lengths: Lengths<'_>,
         budget: usize,
-    ) -> Cleaned {
+    ) -> CleaningProgress {
         match self {
             List::Inline { length, bytes } => {
                 let bytes = &bytes[..usize::from(*length)];
@@ -122,7 +122,7 @@ impl List {
                 if let Some(living) = living(bytes, dead) {
                     *self = List::short(&living);
                 }
-                Cleaned {
+                CleaningProgress {
                     looked_at,
                     next: None,
                 }
@@ -212,7 +212,13 @@ impl Long {
         self.tail_length = postings.len() as u32;
     }
 
-    fn clean(&mut self, from: u32, dead: &Bits, lengths: Lengths<'_>, budget: usize) -> Cleaned {
+    fn clean(
+        &mut self,
+        from: u32,
+        dead: &Bits,
+        lengths: Lengths<'_>,
+        budget: usize,
+    ) -> CleaningProgress {
         let start = self.blocks.partition_point(|block| block.last() < from);
         let end = self
             .blocks
@@ -248,7 +254,7 @@ impl Long {
                 .last()
                 .map_or(last_packed, |posting| posting.slot);
         }
-        Cleaned { looked_at, next }
+        CleaningProgress { looked_at, next }
     }
 }
 

@@ -1,12 +1,12 @@
 use super::bm25::{self, Saturation, Statistics};
 use super::view::View;
-use super::{Admitted, Postings};
+use super::{AdmittedSlots, Postings};
 
 /// The prepared terms of a query, with their lists and document frequencies.
 #[derive(Debug)]
 pub struct WordQuery<'a> {
     pub(super) terms: Vec<QueryTerm<'a>>,
-    pub(super) admitted: Admitted<'a>,
+    pub(super) admitted: AdmittedSlots<'a>,
     pub(super) saturation: Saturation,
     factors: Vec<f32>,
 }
@@ -39,7 +39,7 @@ impl Postings {
         &'a self,
         terms: &[String],
         statistics: Statistics,
-        admitted: Admitted<'a>,
+        admitted: AdmittedSlots<'a>,
     ) -> WordQuery<'a> {
         let mut factors = Vec::with_capacity(terms.len());
         let mut known = Vec::with_capacity(terms.len());
@@ -89,7 +89,7 @@ impl Postings {
 
     /// Returns the admitted slots that have all the terms, with any count, ascending; empty if
     /// there are no terms.
-    pub fn holding(&self, terms: &[String], admitted: Admitted<'_>) -> Vec<u32> {
+    pub fn holding(&self, terms: &[String], admitted: AdmittedSlots<'_>) -> Vec<u32> {
         let mut by_length: Vec<&String> = terms.iter().collect();
         by_length.sort_by_key(|term| self.list_length(term));
         let Some((rarest, others)) = by_length.split_first() else {

@@ -8,7 +8,7 @@ use super::bm25::Saturation;
 use super::lengths::Lengths;
 use super::posting::Posting;
 use super::query::{QueryTerm, WordQuery};
-use super::{Admitted, Postings};
+use super::{AdmittedSlots, Postings};
 use crate::structures::top::Best;
 
 /// The number of slots that are scored together, a multiple of the bits of a word.
@@ -86,7 +86,7 @@ impl Postings {
 
 /// The window that is being scored.
 struct Windows<'a> {
-    admitted: Admitted<'a>,
+    admitted: AdmittedSlots<'a>,
     cursors: Vec<Cursor<'a>>,
     lengths: Lengths<'a>,
     /// Sums of scores, by slot in the window; 0 between windows.
@@ -170,8 +170,8 @@ impl<'a> Windows<'a> {
             return;
         }
         let mut hits = match self.admitted {
-            Admitted::All => touched,
-            Admitted::Only(bits) => {
+            AdmittedSlots::All => touched,
+            AdmittedSlots::Only(bits) => {
                 touched
                     & bits
                         .words()

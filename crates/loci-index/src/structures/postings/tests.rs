@@ -245,9 +245,9 @@ fn check_search(postings: &Postings, model: &Model, numbers: &[u64], keep: u32) 
         .filter(|slot| slot % 11 < keep)
         .collect();
     let everything: Bits = model.passages.keys().copied().collect();
-    let mut cases = vec![(&filtered, Admitted::Only(&filtered))];
+    let mut cases = vec![(&filtered, AdmittedSlots::Only(&filtered))];
     if model.purging.is_empty() {
-        cases.push((&everything, Admitted::All));
+        cases.push((&everything, AdmittedSlots::All));
     }
     for (bits, admitted) in cases {
         let query = postings.prepare(&terms, statistics(postings, bits), admitted);
@@ -296,7 +296,7 @@ fn check_search(postings: &Postings, model: &Model, numbers: &[u64], keep: u32) 
         }
     }
     let holding: BTreeSet<u32> = postings
-        .holding(&required, Admitted::Only(&filtered))
+        .holding(&required, AdmittedSlots::Only(&filtered))
         .into_iter()
         .collect();
     let holds = |slot: &u32| {
@@ -341,7 +341,7 @@ fn score(postings: &Postings, admitted: &Bits, term: &str, slot: u32) -> f32 {
     let query = postings.prepare(
         &[term.to_owned()],
         statistics(postings, admitted),
-        Admitted::Only(admitted),
+        AdmittedSlots::Only(admitted),
     );
     postings.scores(&query, &[slot])[0]
 }
@@ -387,7 +387,7 @@ fn scores_are_those_of_the_admitted_alone() {
         3.0 * 1.9 / (3.0 + 0.9 * (0.6 + 0.4 * 4.0 / 2.0)),
     );
     let terms = ["cat", "bird", "@mark"].map(str::to_owned);
-    let query = postings.prepare(&terms, statistics(&postings, &three), Admitted::All);
+    let query = postings.prepare(&terms, statistics(&postings, &three), AdmittedSlots::All);
     near(query.factors()[0], 1.6_f32.ln() * 1.9);
     near(query.factors()[1], 8.0_f32.ln() * 1.9);
     near(query.factors()[2], 8.0_f32.ln() * 1.9);
@@ -432,7 +432,7 @@ fn no_terms_find_nothing_unless_some_are_required() {
     postings.insert(4, [("cat", 2), ("@mark", 0)]);
     postings.insert(7, [("cat", 1)]);
     let admitted: Bits = [4, 7].into_iter().collect();
-    let query = postings.prepare(&[], statistics(&postings, &admitted), Admitted::All);
+    let query = postings.prepare(&[], statistics(&postings, &admitted), AdmittedSlots::All);
     assert_eq!(query.bound().to_bits(), 0);
     let found = |required: &[&str]| {
         let required: Vec<String> = required.iter().map(|term| (*term).to_owned()).collect();

@@ -5,7 +5,7 @@ use super::lengths::Lengths;
 use super::list::List;
 use super::posting::Posting;
 use super::short;
-use super::{Admitted, Postings};
+use super::{AdmittedSlots, Postings};
 use crate::structures::segment::u32_at;
 
 impl Postings {
@@ -191,7 +191,7 @@ impl<'a> View<'a> {
 
     /// Returns the number of admitted passages with the term; a mark does not count as an
     /// occurrence.
-    pub(super) fn containing(&self, admitted: Admitted<'_>) -> usize {
+    pub(super) fn containing(&self, admitted: AdmittedSlots<'_>) -> usize {
         let in_tail = self
             .tail
             .iter()
@@ -204,10 +204,10 @@ impl<'a> View<'a> {
     }
 }
 
-fn containing(block: BlockRef<'_>, admitted: Admitted<'_>) -> usize {
+fn containing(block: BlockRef<'_>, admitted: AdmittedSlots<'_>) -> usize {
     let all = match admitted {
-        Admitted::All => Some(true),
-        Admitted::Only(bits) => all_or_none(bits, block.first(), block.last()),
+        AdmittedSlots::All => Some(true),
+        AdmittedSlots::Only(bits) => all_or_none(bits, block.first(), block.last()),
     };
     match all {
         Some(false) => return 0,
@@ -221,9 +221,9 @@ fn containing(block: BlockRef<'_>, admitted: Admitted<'_>) -> usize {
     }
     let postings = slots.iter().zip(&counts).take(block.len());
     match admitted {
-        Admitted::All => postings.map(|(_, count)| usize::from(*count > 0)).sum(),
+        AdmittedSlots::All => postings.map(|(_, count)| usize::from(*count > 0)).sum(),
         // Branch-free, because it cannot be predicted whether a passage is admitted.
-        Admitted::Only(bits) => postings
+        AdmittedSlots::Only(bits) => postings
             .map(|(slot, count)| bits.bit(*slot) & usize::from(*count > 0))
             .sum(),
     }

@@ -8,7 +8,7 @@ use super::{ChunkRef, Vectors};
 use crate::structures::bits::Bits;
 use crate::structures::kernel::{BLOCK, LINE, Line, Rows, Words, bytes_of};
 use crate::structures::segment::{
-    Bytes, CHUNK, Check, Renumbering, SectionWriter, Sections, Seen, Tag,
+    Bytes, CHUNK, Check, Renumbering, SectionWriter, Sections, Tag, VerifiedParts,
 };
 use crate::structures::sketch::sketch;
 
@@ -28,8 +28,8 @@ pub(super) struct Base {
     row_sums: Bytes,
     sketches: Bytes,
     sketch_sums: Bytes,
-    seen_rows: Seen,
-    seen_sketches: Seen,
+    seen_rows: VerifiedParts,
+    seen_sketches: VerifiedParts,
 }
 
 /// Returns the part of a chunk with `size` elements per chunk, as far as it exists.
@@ -119,7 +119,7 @@ impl Vectors {
             && sketch_sums.numbers().len() == base_chunks
             && present.bits().len() == slots.div_ceil(64);
         let present = Bits::of_words(present.bits().to_vec());
-        let (seen_rows, seen_sketches) = (Seen::of(slots), Seen::of(base_chunks));
+        let (seen_rows, seen_sketches) = (VerifiedParts::of(slots), VerifiedParts::of(base_chunks));
         let base = Base {
             lines,
             scales,
