@@ -92,7 +92,7 @@ impl Manifest {
 
     /// Computes the checksum of the manifest.
     fn checksum(&self, before: impl Read) -> io::Result<String> {
-        let mut hash = Hashing::new(before);
+        let mut hash = HashingReader::new(before);
         io::copy(&mut hash, &mut io::sink())?;
         let blank = Manifest {
             sha256: String::new(),
@@ -104,15 +104,15 @@ impl Manifest {
 }
 
 /// Counts and hashes the bytes that are read through it.
-struct Hashing<Source> {
+struct HashingReader<Source> {
     source: Source,
     digest: Sha256,
     bytes: u64,
 }
 
-impl<Source: Read> Hashing<Source> {
+impl<Source: Read> HashingReader<Source> {
     fn new(source: Source) -> Self {
-        Hashing {
+        HashingReader {
             source,
             digest: Sha256::new(),
             bytes: 0,
@@ -124,7 +124,7 @@ impl<Source: Read> Hashing<Source> {
     }
 }
 
-impl<Source: Read> Read for Hashing<Source> {
+impl<Source: Read> Read for HashingReader<Source> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.source.read(buffer)?;
         self.digest.update(&buffer[..read]);
@@ -138,7 +138,7 @@ impl<Source: Read> Read for Hashing<Source> {
 /// # Errors
 /// It cannot be read.
 pub fn sha256_of(path: &Path) -> io::Result<String> {
-    let mut hash = Hashing::new(File::open(path)?);
+    let mut hash = HashingReader::new(File::open(path)?);
     io::copy(&mut hash, &mut io::sink())?;
     Ok(hash.sha256())
 }
@@ -167,7 +167,7 @@ impl ArchiveWriter {
         for _ in 0..ATTEMPTS {
             file.rewind()?;
             let before = file.metadata()?;
-            let mut hash = Hashing::new(file.take(before.len()));
+            let mut hash = HashingReader::new(file.take(before.len()));
             let modified = before
                 .modified()
                 .ok()
@@ -266,7 +266,7 @@ pub struct Archive {
 }
 
 /// The values of a header: path, size, offset of the content, time of the last change.
-struct Found {
+struct EntryHeader {
     path: String,
     bytes: u64,
     begin: u64,
@@ -333,7 +333,7 @@ impl Archive {
             folders.extend(parents.map(Path::to_owned));
             path.parent().map_or(Ok(()), fs::create_dir_all)?;
             self.file.seek(SeekFrom::Start(*begin))?;
-            let mut hash = Hashing::new((&self.file).take(entry.bytes));
+            let mut hash = HashingReader::new((&self.file).take(entry.bytes));
             let mut file = create_private(&path)?;
             io::copy(&mut hash, &mut file)?;
             file.set_modified(*modified)?;
@@ -351,7 +351,7 @@ impl Archive {
 }
 
 /// Reads all headers of the archive.
-fn headers(file: &File) -> Result<Vec<Found>, Refused> {
+fn headers(file: &File) -> Result<Vec<EntryHeader>, Refused> {
     check_sizes(file)?;
     let mut found = Vec::new();
     for entry in tar::Archive::new(file).entries_with_seek()? {
@@ -366,7 +366,7 @@ fn headers(file: &File) -> Result<Vec<Found>, Refused> {
         }
         let modified =
             modified.ok_or_else(|| damaged(format_args!("{path:?} has no possible date")))?;
-        found.push(Found {
+        found.push(EntryHeader {
             path,
             bytes: entry.size(),
             begin: entry.raw_file_position(),
@@ -430,7 +430,7 @@ fn manifest(text: &[u8]) -> Result<Manifest, Refused> {
 }
 
 /// Checks that the entries are the manifest's, and that their paths may be written.
-fn check_entries(manifest: &Manifest, found: &[Found]) -> Result<(), Refused> {
+fn check_entries(manifest: &Manifest, found: &[EntryHeader]) -> Result<(), Refused> {
     let named = manifest
         .entries
         .iter()

@@ -65,7 +65,7 @@ enum Admission {
 }
 
 /// A file of notes that may be placed in the folder.
-struct Admitted {
+struct AdmittedNote {
     place: String,
     note: Note,
     expect: Option<Expect>,
@@ -198,12 +198,12 @@ impl<'a> Importer<'a> {
         for (place, note) in files {
             match self.admits(&note) {
                 Ok(Admission::No) => {}
-                Ok(Admission::Yes) => admitted.push(Admitted {
+                Ok(Admission::Yes) => admitted.push(AdmittedNote {
                     place,
                     note,
                     expect: None,
                 }),
-                Ok(Admission::If(expect)) => admitted.push(Admitted {
+                Ok(Admission::If(expect)) => admitted.push(AdmittedNote {
                     place,
                     note,
                     expect: Some(expect),
@@ -216,7 +216,7 @@ impl<'a> Importer<'a> {
         }
         let admitted = self.expect(admitted).map_err(|error| self.stopped(error))?;
         let (mut rows, mut places) = (Vec::new(), Vec::new());
-        for Admitted { place, note, .. } in admitted {
+        for AdmittedNote { place, note, .. } in admitted {
             match self.place(&note) {
                 Ok(true) => {
                     rows.extend(note.known.map(|known| row(&note.space, *known)));
@@ -291,11 +291,11 @@ impl<'a> Importer<'a> {
 
     /// Records the memories of the files that will be placed, and drops files whose memories were
     /// changed just now.
-    fn expect(&mut self, admitted: Vec<Admitted>) -> Result<Vec<Admitted>, Error> {
+    fn expect(&mut self, admitted: Vec<AdmittedNote>) -> Result<Vec<AdmittedNote>, Error> {
         if self.brought.is_dry_run {
             return Ok(admitted);
         }
-        let expectation = |it: &Admitted| Some((it.note.known.clone()?, it.expect?));
+        let expectation = |it: &AdmittedNote| Some((it.note.known.clone()?, it.expect?));
         let expected: Vec<_> = admitted.iter().map(expectation).collect();
         let files: Vec<_> = expected
             .iter()

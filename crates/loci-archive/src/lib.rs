@@ -40,7 +40,7 @@ mod markdown;
 mod shapes;
 #[cfg(test)]
 mod tests;
-mod words;
+mod text_forms;
 
 pub use export::{Export, Sink, Visit};
 pub use importer::{Importer, stay_forgotten};

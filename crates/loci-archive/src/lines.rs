@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_with::serde_as;
 
 use super::shapes::{Counts, ExportEnd, Line};
-use super::words::Moment;
+use super::text_forms::Rfc3339Time;
 use super::{Entry, Note, Part};
 
 /// The version of the format.
@@ -29,7 +29,7 @@ const LARGE_KINDS: [&[u8]; 2] = [b"{\"note_file\":", b"{\"keyed_answer\":"];
 struct Header {
     loci: String,
     version: u64,
-    #[serde_as(as = "Moment")]
+    #[serde_as(as = "Rfc3339Time")]
     exported_at: Timestamp,
 }
 

@@ -14,7 +14,7 @@ use serde_with::{DeserializeAs, SerializeAs, serde_as};
 
 use notes::ProblemForm;
 
-use super::words::{AsText, Moment};
+use super::text_forms::{AsText, Rfc3339Time};
 
 pub use notes::ExportNote;
 
@@ -136,14 +136,14 @@ pub struct ExportMemory {
     #[serde_as(as = "Option<AsText>")]
     pub supersedes: Option<MemoryId>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[serde_as(as = "Option<Moment>")]
+    #[serde_as(as = "Option<Rfc3339Time>")]
     pub expires_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[serde_as(as = "Option<Moment>")]
+    #[serde_as(as = "Option<Rfc3339Time>")]
     pub forgotten_at: Option<Timestamp>,
-    #[serde_as(as = "Moment")]
+    #[serde_as(as = "Rfc3339Time")]
     pub created_at: Timestamp,
-    #[serde_as(as = "Moment")]
+    #[serde_as(as = "Rfc3339Time")]
     pub updated_at: Timestamp,
     pub revision: u64,
     pub content: String,
@@ -164,7 +164,7 @@ pub struct LinkForm {
     target: MemoryId,
     #[serde_as(as = "AsText")]
     relation: Relation,
-    #[serde_as(as = "Widened")]
+    #[serde_as(as = "WidenedNumber")]
     similarity: f32,
 }
 
@@ -189,7 +189,7 @@ pub struct CitationForm {
 pub struct AccessForm {
     count: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[serde_as(as = "Option<Moment>")]
+    #[serde_as(as = "Option<Rfc3339Time>")]
     last: Option<Timestamp>,
 }
 
@@ -320,7 +320,7 @@ pub struct FactForm {
     valid_to: Option<Period>,
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
-    #[serde_as(as = "Moment")]
+    #[serde_as(as = "Rfc3339Time")]
     created_at: Timestamp,
 }
 
@@ -335,9 +335,9 @@ pub struct NameForm {
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Period", deny_unknown_fields)]
 pub struct PeriodForm {
-    #[serde_as(as = "Moment")]
+    #[serde_as(as = "Rfc3339Time")]
     first: Timestamp,
-    #[serde_as(as = "Moment")]
+    #[serde_as(as = "Rfc3339Time")]
     last: Timestamp,
 }
 
@@ -356,9 +356,9 @@ pub struct TunnelForm {
     #[serde(skip_serializing_if = "Option::is_none")]
     owner: Option<String>,
     is_common: bool,
-    #[serde_as(as = "Moment")]
+    #[serde_as(as = "Rfc3339Time")]
     created_at: Timestamp,
-    #[serde_as(as = "Moment")]
+    #[serde_as(as = "Rfc3339Time")]
     updated_at: Timestamp,
 }
 
@@ -423,9 +423,9 @@ pub struct CacheEntryForm {
     response: String,
     #[serde(skip)]
     vector: Option<Vector>,
-    #[serde_as(as = "Moment")]
+    #[serde_as(as = "Rfc3339Time")]
     created_at: Timestamp,
-    #[serde_as(as = "Moment")]
+    #[serde_as(as = "Rfc3339Time")]
     expires_at: Timestamp,
 }
 
@@ -438,12 +438,12 @@ pub struct DecisionForm {
     owner: String,
     key: String,
     value: String,
-    #[serde_as(as = "Moment")]
+    #[serde_as(as = "Rfc3339Time")]
     created_at: Timestamp,
-    #[serde_as(as = "Moment")]
+    #[serde_as(as = "Rfc3339Time")]
     updated_at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[serde_as(as = "Option<Moment>")]
+    #[serde_as(as = "Option<Rfc3339Time>")]
     expires_at: Option<Timestamp>,
 }
 
@@ -464,9 +464,9 @@ pub struct IdempotentReplyForm {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde_as(as = "Vec<AsText>")]
     memories: Vec<MemoryId>,
-    #[serde_as(as = "Moment")]
+    #[serde_as(as = "Rfc3339Time")]
     created_at: Timestamp,
-    #[serde_as(as = "Moment")]
+    #[serde_as(as = "Rfc3339Time")]
     expires_at: Timestamp,
 }
 
@@ -485,7 +485,7 @@ pub struct ExportTombstone {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[serde_as(as = "Option<AsText>")]
     pub source: Option<ContentHash>,
-    #[serde_as(as = "Moment")]
+    #[serde_as(as = "Rfc3339Time")]
     pub forgotten_at: Timestamp,
     pub is_removed: bool,
 }
@@ -497,15 +497,15 @@ pub struct ExportEnd {
 }
 
 /// A number that is written with the digits of a wider type, so that it is exact.
-struct Widened;
+struct WidenedNumber;
 
-impl SerializeAs<f32> for Widened {
+impl SerializeAs<f32> for WidenedNumber {
     fn serialize_as<S: Serializer>(value: &f32, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_f64(f64::from(*value))
     }
 }
 
-impl<'de> DeserializeAs<'de, f32> for Widened {
+impl<'de> DeserializeAs<'de, f32> for WidenedNumber {
     fn deserialize_as<D: Deserializer<'de>>(deserializer: D) -> Result<f32, D::Error> {
         f64::deserialize(deserializer).map(|value| value as f32)
     }

@@ -101,9 +101,9 @@ impl TextForm for ContentHash {
 
 /// Serializes a time as RFC 3339 in UTC with microseconds or, beyond the years of that format, as
 /// the number of microseconds since 1970.
-pub struct Moment;
+pub struct Rfc3339Time;
 
-impl SerializeAs<Timestamp> for Moment {
+impl SerializeAs<Timestamp> for Rfc3339Time {
     fn serialize_as<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
         let microseconds = time.microseconds();
         match jiff::Timestamp::from_microsecond(microseconds) {
@@ -113,7 +113,7 @@ impl SerializeAs<Timestamp> for Moment {
     }
 }
 
-impl<'de> DeserializeAs<'de, Timestamp> for Moment {
+impl<'de> DeserializeAs<'de, Timestamp> for Rfc3339Time {
     fn deserialize_as<D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
         deserializer
             .deserialize_any(MomentVisitor)

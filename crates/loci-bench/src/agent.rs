@@ -18,7 +18,7 @@ use loci::settings::Settings;
 use loci_core::Clock;
 
 use self::report::Report;
-use self::stored::Stored;
+use self::stored::FilledStore;
 use super::laboratory::{Laboratory, SetClock};
 use crate::arguments::AgentBench;
 
@@ -30,7 +30,7 @@ pub fn run(settings: &Settings, options: &AgentBench, output: Output) -> Result<
     let folder = options.keep.as_deref().unwrap_or(temporary.path());
     std::fs::create_dir_all(folder)?;
     let calls = material::calls(options.seed, options.memories as usize)?;
-    let stored = Stored::of(&calls, folder, &laboratory, &clock)?;
+    let stored = FilledStore::of(&calls, folder, &laboratory, &clock)?;
     let tasks = tasks::sample(tasks::read()?, options.tasks);
     status_line(format_args!("asking {} tasks …", tasks.len()));
     let asked = tasks::ask(&tasks, &stored, &laboratory, &clock)?;

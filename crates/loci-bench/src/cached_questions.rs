@@ -19,7 +19,7 @@ const PAIRS: &str = include_str!("cached_questions.tsv");
 const WRONG_HITS_MAX: f64 = 0.02;
 
 /// Two questions, and the outcome of asking the second with the answer to the first in the cache.
-struct Asked {
+struct PairOutcome {
     is_same: bool,
     first: &'static str,
     second: &'static str,
@@ -51,7 +51,7 @@ pub fn run(settings: &Settings, options: &arguments::Pairs, output: Output) -> R
         let reply = parts
             .call_in(&memory_mcp::DIALECT, "check_cache", check)?
             .structured;
-        asked.push(Asked {
+        asked.push(PairOutcome {
             is_same: kind == "same",
             first,
             second,
@@ -61,7 +61,7 @@ pub fn run(settings: &Settings, options: &arguments::Pairs, output: Output) -> R
         });
     }
     let share = |is_same: bool, is_dev: bool| {
-        let pairs: Vec<&Asked> = asked
+        let pairs: Vec<&PairOutcome> = asked
             .iter()
             .filter(|it| (it.is_same, it.is_dev) == (is_same, is_dev))
             .collect();
@@ -80,7 +80,7 @@ pub fn run(settings: &Settings, options: &arguments::Pairs, output: Output) -> R
         "model": laboratory.model(),
         "true_hits": {"dev": share(true, true), "held_out": share(true, false)},
         "wrong_hits": {"dev": share(false, true), "held_out": share(false, false)},
-        "pairs": asked.iter().map(Asked::value).collect::<Vec<_>>(),
+        "pairs": asked.iter().map(PairOutcome::value).collect::<Vec<_>>(),
     });
     if let Some(file) = &options.out {
         std::fs::write(file, format!("{value:#}\n"))?;
@@ -95,9 +95,9 @@ pub fn run(settings: &Settings, options: &arguments::Pairs, output: Output) -> R
     Ok(())
 }
 
-impl Asked {
+impl PairOutcome {
     fn value(&self) -> Value {
-        let Asked {
+        let PairOutcome {
             is_same,
             first,
             second,

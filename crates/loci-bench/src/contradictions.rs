@@ -35,7 +35,7 @@ struct Pair {
 }
 
 /// The outcome of storing a pair.
-struct Filed {
+struct FilingOutcome {
     pair: Pair,
     /// The kinds of the warnings about the older one.
     alone: Vec<String>,
@@ -70,7 +70,7 @@ pub fn run(settings: &Settings, options: &arguments::Pairs, output: Output) -> R
     let parts = laboratory.open(folder.path())?;
     let filed = file(&parts, pairs())?;
     let rows = [("dev", true), ("held-out", false)].map(|(half, is_dev)| {
-        let mut kinds: BTreeMap<&str, Vec<&Filed>> = BTreeMap::new();
+        let mut kinds: BTreeMap<&str, Vec<&FilingOutcome>> = BTreeMap::new();
         for filed in filed.iter().filter(|filed| filed.pair.is_dev == is_dev) {
             kinds.entry(filed.pair.kind).or_default().push(filed);
         }
@@ -114,7 +114,7 @@ pub fn run(settings: &Settings, options: &arguments::Pairs, output: Output) -> R
         "search": laboratory.search(),
         "rows": figures,
         "strangers": strangers,
-        "pairs": filed.iter().map(Filed::value).collect::<Vec<_>>(),
+        "pairs": filed.iter().map(FilingOutcome::value).collect::<Vec<_>>(),
     });
     if let Some(file) = &options.out {
         std::fs::write(file, format!("{value:#}\n"))?;
@@ -137,11 +137,11 @@ pub fn run(settings: &Settings, options: &arguments::Pairs, output: Output) -> R
     Ok(())
 }
 
-fn share(filed: &[&Filed], is_counted: impl Fn(&Filed) -> bool) -> f64 {
+fn share(filed: &[&FilingOutcome], is_counted: impl Fn(&FilingOutcome) -> bool) -> f64 {
     filed.iter().filter(|filed| is_counted(filed)).count() as f64 / filed.len().max(1) as f64
 }
 
-fn file(parts: &Parts, pairs: Vec<Pair>) -> Result<Vec<Filed>, Failure> {
+fn file(parts: &Parts, pairs: Vec<Pair>) -> Result<Vec<FilingOutcome>, Failure> {
     let remember = |project: &str, content: &str| -> Result<Value, Failure> {
         let arguments = object(json!({"content": content, "project": project}));
         Ok(parts
@@ -154,7 +154,7 @@ fn file(parts: &Parts, pairs: Vec<Pair>) -> Result<Vec<Filed>, Failure> {
         let older = remember(&project, pair.older)?;
         let newer = remember(&project, pair.newer)?;
         let (alone, _) = warnings(&newer, &older["id"]);
-        filed.push(Filed {
+        filed.push(FilingOutcome {
             pair,
             alone,
             among_others: Vec::new(),
@@ -189,7 +189,7 @@ fn warnings(reply: &Value, older: &Value) -> (Vec<String>, usize) {
     (kinds, others)
 }
 
-impl Filed {
+impl FilingOutcome {
     fn tells(&self, kind: &str) -> bool {
         self.alone.iter().any(|told| told == kind)
     }

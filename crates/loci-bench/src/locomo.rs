@@ -24,7 +24,7 @@ use serde_json::json;
 use self::data::{Conversation, session_of};
 use self::report::Report;
 use self::score::Score;
-use self::stored::Stored;
+use self::stored::StoredConversation;
 use super::laboratory::{Laboratory, object};
 use crate::arguments::Locomo;
 
@@ -85,7 +85,7 @@ pub fn run(settings: &Settings, options: &Locomo, output: Output) -> Result<(), 
 
     let mut scores: Vec<ToolScores> = tools.into_iter().map(ToolScores::of).collect();
     for conversation in &conversations {
-        let stored = Stored::of(conversation, folder, view, &laboratory)?;
+        let stored = StoredConversation::of(conversation, folder, view, &laboratory)?;
         status_line(format_args!(
             "asking {}: {} questions …",
             conversation.name,
@@ -122,7 +122,7 @@ impl ToolScores {
     fn ask(
         &mut self,
         conversation: &Conversation,
-        stored: &Stored,
+        stored: &StoredConversation,
         view: View,
         laboratory: &Laboratory<'_>,
     ) -> Result<(), Failure> {
@@ -147,7 +147,7 @@ impl ToolScores {
     fn pass(
         &mut self,
         conversation: &Conversation,
-        stored: &Stored,
+        stored: &StoredConversation,
         view: View,
         laboratory: &Laboratory<'_>,
         limit: usize,
@@ -177,7 +177,7 @@ impl ToolScores {
         name: &str,
         query: &str,
         limit: usize,
-        stored: &Stored,
+        stored: &StoredConversation,
     ) -> Result<Vec<String>, Failure> {
         let arguments = match view {
             View::MemoryMcp => json!({"user_id": name, "query": query, "limit": limit}),

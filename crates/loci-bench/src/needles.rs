@@ -56,7 +56,7 @@ pub fn facts(distractors: usize) -> (Vec<String>, Vec<(&'static str, String, usi
 }
 
 /// The outcome of a question.
-struct Asked {
+struct QuestionOutcome {
     kind: &'static str,
     ranking: &'static str,
     tool: &'static str,
@@ -96,7 +96,7 @@ pub fn run(settings: &Settings, options: &Needles, output: Output) -> Result<(),
         "distractors": options.distractors,
         "kinds": tallies.iter().map(Tally::value).collect::<Vec<_>>(),
         "below_the_floor": missed,
-        "questions": asked.iter().map(Asked::value).collect::<Vec<_>>(),
+        "questions": asked.iter().map(QuestionOutcome::value).collect::<Vec<_>>(),
     });
     if let Some(file) = &options.out {
         std::fs::write(file, format!("{value:#}\n"))?;
@@ -118,7 +118,7 @@ fn ask(
     search: SearchMode,
     clock: &SetClock,
     laboratory: &Laboratory<'_>,
-) -> Result<Vec<Asked>, Failure> {
+) -> Result<Vec<QuestionOutcome>, Failure> {
     let original = tempfile::tempdir()?;
     let ids = {
         let parts = laboratory.open(original.path())?;
@@ -161,7 +161,7 @@ fn ask(
                         == Some(&ids[question.fact])
                 };
                 let rank = results.iter().position(is_fact).map(|place| place + 1);
-                asked.push(Asked {
+                asked.push(QuestionOutcome {
                     kind: question.kind,
                     ranking,
                     tool,
@@ -214,7 +214,7 @@ fn file(shelf: &Shelf, parts: &Parts, clock: &SetClock) -> Result<Vec<String>, F
     Ok(ids)
 }
 
-impl Asked {
+impl QuestionOutcome {
     fn value(&self) -> Value {
         json!({
             "kind": self.kind,
@@ -270,9 +270,9 @@ impl Tally {
 }
 
 /// Returns the tallies in the order of the first question of each kind.
-fn tallies(asked: &[Asked]) -> Vec<Tally> {
+fn tallies(asked: &[QuestionOutcome]) -> Vec<Tally> {
     let mut tallies: Vec<Tally> = Vec::new();
-    for Asked {
+    for QuestionOutcome {
         kind,
         ranking,
         rank,
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn ranks_are_tallied_and_held_against_the_floor() {
-        let asked = |ranking: &'static str, rank: Option<usize>| Asked {
+        let asked = |ranking: &'static str, rank: Option<usize>| QuestionOutcome {
             kind: "identifiers",
             ranking,
             tool: "recall",

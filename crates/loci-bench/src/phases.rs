@@ -32,14 +32,14 @@ const WORDS: RangeInclusive<u32> = 0..=8;
 const TOLERANCE: f64 = 0.03;
 
 /// A memory and the phases in which it matters.
-struct Known<'a> {
+struct LabelledMemory<'a> {
     phases: Vec<&'a str>,
     text: &'a str,
 }
 
 /// A memory with its scores in the search for a phase.
 #[derive(Clone, Copy)]
-struct Judged {
+struct ScoredMemory {
     matters: bool,
     /// True if it matters in no phase at all.
     is_unrelated: bool,
@@ -61,13 +61,17 @@ struct Quality {
 }
 
 impl Quality {
-    fn of(judged: &[Judged], floor: f64, words: f64) -> Self {
-        let passes = |one: &Judged| one.cosine.max(0.0) + words * one.coverage >= floor;
-        let share_of = |among: &dyn Fn(&Judged) -> bool, which: &dyn Fn(&Judged) -> bool| {
-            let among: Vec<&Judged> = judged.iter().filter(|one| among(one)).collect();
+    fn of(judged: &[ScoredMemory], floor: f64, words: f64) -> Self {
+        let passes = |one: &ScoredMemory| one.cosine.max(0.0) + words * one.coverage >= floor;
+        let share_of = |among: &dyn Fn(&ScoredMemory) -> bool,
+                        which: &dyn Fn(&ScoredMemory) -> bool| {
+            let among: Vec<&ScoredMemory> = judged.iter().filter(|one| among(one)).collect();
             among.iter().filter(|one| which(one)).count() as f64 / among.len().max(1) as f64
         };
-        let (matters, is_unrelated) = (|one: &Judged| one.matters, |one: &Judged| one.is_unrelated);
+        let (matters, is_unrelated) = (
+            |one: &ScoredMemory| one.matters,
+            |one: &ScoredMemory| one.is_unrelated,
+        );
         let (precision, recall) = (share_of(&passes, &matters), share_of(&matters, &passes));
         Quality {
             floor,
@@ -121,7 +125,8 @@ pub fn run(settings: &Settings, out: Option<&Path>, output: Output) -> Result<()
     });
     let best = best.ok_or_else(|| Failure::new(Exit::Failure, "no floor was tried".to_owned()))?;
     let weights = Weights::default();
-    let in_use = |judged: &[Judged]| Quality::of(judged, weights.phase_floor, weights.phase_words);
+    let in_use =
+        |judged: &[ScoredMemory]| Quality::of(judged, weights.phase_floor, weights.phase_words);
     let rows = [
         ("best, fitted", best),
         (
@@ -177,10 +182,10 @@ fn section(heading: &str) -> &'static str {
         .map_or(section, |(section, _)| section)
 }
 
-fn memories(section: &str) -> Vec<Known<'_>> {
+fn memories(section: &str) -> Vec<LabelledMemory<'_>> {
     let lines = section.lines().filter_map(|line| line.split_once(" | "));
     lines
-        .map(|(phases, text)| Known {
+        .map(|(phases, text)| LabelledMemory {
             phases: phases.split(',').filter(|phase| *phase != "-").collect(),
             text,
         })
@@ -188,7 +193,10 @@ fn memories(section: &str) -> Vec<Known<'_>> {
 }
 
 /// Stores the memories and searches for each phase.
-fn judge(laboratory: &Laboratory<'_>, memories: &[Known<'_>]) -> Result<Vec<Judged>, Failure> {
+fn judge(
+    laboratory: &Laboratory<'_>,
+    memories: &[LabelledMemory<'_>],
+) -> Result<Vec<ScoredMemory>, Failure> {
     let folder = tempfile::tempdir()?;
     let parts = laboratory.open(folder.path())?;
     let local = Caller::local();
@@ -228,7 +236,7 @@ fn judge(laboratory: &Laboratory<'_>, memories: &[Known<'_>]) -> Result<Vec<Judg
                 .iter()
                 .find(|hit| hit.memory.id == *id)
                 .map(|hit| &hit.signals);
-            Judged {
+            ScoredMemory {
                 matters: memory.phases.contains(&name),
                 is_unrelated: memory.phases.is_empty(),
                 cosine: signals

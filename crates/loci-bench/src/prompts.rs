@@ -21,7 +21,7 @@ use loci_filing::trust::Trust;
 use loci_hosts::{Event, Input, Reply};
 use serde_json::json;
 
-use self::report::{Asked, Counts, report};
+use self::report::{Counts, StoreOutcome, report};
 use self::stored::stored;
 use super::laboratory::{Laboratory, copy};
 use super::locomo::DEV_CONVERSATIONS;
@@ -54,7 +54,7 @@ pub fn run(settings: &Settings, options: &Prompts, output: Output) -> Result<(),
             copy(&home, data.path())?;
             let parts = laboratory.open_searching(data.path(), mode)?;
             let counts = ask(conversation, &parts, data.path(), half)?;
-            asked.push(Asked { half, mode, counts });
+            asked.push(StoreOutcome { half, mode, counts });
         }
     }
     report(&asked, &laboratory, options.out.as_deref(), output)
@@ -67,7 +67,7 @@ fn ask(
     data: &Path,
     half: usize,
 ) -> Result<BTreeMap<String, Counts>, Failure> {
-    let asking = Asking {
+    let asking = PromptRunner {
         parts,
         trust: Trust::read_or_none(data, |_| ()),
         folder: Path::new(&conversation.name),
@@ -111,7 +111,7 @@ fn ask(
 const HOST: &str = "loci-bench";
 
 /// A session for each prompt.
-struct Asking<'a> {
+struct PromptRunner<'a> {
     parts: &'a Parts,
     trust: Trust,
     /// The folder of the sessions, whose name is that of the wing.
@@ -119,7 +119,7 @@ struct Asking<'a> {
 }
 
 /// The outcome of a prompt.
-struct Found {
+struct PromptOutcome {
     /// The text that it brings up.
     text: Option<String>,
     /// The number of its tokens.
@@ -128,8 +128,8 @@ struct Found {
     score: Option<f64>,
 }
 
-impl Asking<'_> {
-    fn ask(&self, prompt: &str) -> Result<Found, Failure> {
+impl PromptRunner<'_> {
+    fn ask(&self, prompt: &str) -> Result<PromptOutcome, Failure> {
         let engine = &self.parts.engine;
         let session = Session {
             engine,
@@ -157,7 +157,7 @@ impl Asking<'_> {
         let tokens = text
             .as_ref()
             .map_or(0, |text| engine.budgets().count_tokens(text));
-        Ok(Found {
+        Ok(PromptOutcome {
             text,
             tokens,
             score,

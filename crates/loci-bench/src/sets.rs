@@ -26,14 +26,14 @@ use serde::Deserialize;
 
 use self::data::{Question, Set};
 use self::report::Row;
-use self::stored::Stored;
+use self::stored::StoredSet;
 use super::laboratory::{Laboratory, SetClock};
 use crate::arguments;
 
 /// The tools that store the texts of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Through {
+enum StoringTools {
     /// Messages of conversations; each thread is one of a single user.
     Messages,
     /// Global facts.
@@ -46,14 +46,16 @@ enum Through {
     Mined,
 }
 
-impl Through {
+impl StoringTools {
     /// Returns the dialect of these tools, and its search tools.
     fn tools(self) -> (&'static Dialect, &'static [&'static str]) {
         match self {
-            Through::Messages => (&memory_mcp::DIALECT, &["recall_memory", "hybrid_search"]),
-            Through::Facts => (&mememory::DIALECT, &["recall"]),
-            Through::Drawers | Through::Mined => (&mempalace::DIALECT, &["mempalace_search"]),
-            Through::Notes => (&vault::DIALECT, &["memory_search"]),
+            StoringTools::Messages => (&memory_mcp::DIALECT, &["recall_memory", "hybrid_search"]),
+            StoringTools::Facts => (&mememory::DIALECT, &["recall"]),
+            StoringTools::Drawers | StoringTools::Mined => {
+                (&mempalace::DIALECT, &["mempalace_search"])
+            }
+            StoringTools::Notes => (&vault::DIALECT, &["memory_search"]),
         }
     }
 }
@@ -82,7 +84,7 @@ pub fn run(settings: &Settings, options: &arguments::Sets, output: Output) -> Re
             status_line(format_args!("{} has nothing to ask", set.about.name));
             continue;
         }
-        let stored = Stored::of(&set, &laboratory, &clock)?;
+        let stored = StoredSet::of(&set, &laboratory, &clock)?;
         clock.set(0);
         status_line(format_args!(
             "asking {}: {} questions …",
@@ -133,9 +135,9 @@ pub fn run_fusion(
     }
     let mut captured = Vec::new();
     for set in &sets {
-        let stored = Stored::of(set, &laboratory, &clock)?;
+        let stored = StoredSet::of(set, &laboratory, &clock)?;
         clock.set(0);
-        captured.extend(fit::Captured::of(set, &stored, &laboratory)?);
+        captured.extend(fit::CapturedQuestions::of(set, &stored, &laboratory)?);
     }
     let report = fit::report(&captured, options.fit, options.rounds);
     Ok(output.either(&report.value(), report.text())?)

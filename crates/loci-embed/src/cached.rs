@@ -22,12 +22,12 @@ const QUERY_BYTES_MAX: usize = 512;
 pub struct CachedEmbedder {
     embedder: Arc<dyn Embedder>,
     entries_max: usize,
-    kept: Mutex<Kept>,
+    kept: Mutex<VectorCache>,
 }
 
 /// The cached vectors, all of one model.
 #[derive(Default)]
-struct Kept {
+struct VectorCache {
     model: Option<ModelId>,
     entries: HashMap<String, Entry>,
     /// The number of answers so far, cached or not: the clock of [`Entry::used`].
@@ -59,7 +59,7 @@ impl CachedEmbedder {
         self.kept().hits
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, VectorCache> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -100,7 +100,7 @@ impl Embedder for CachedEmbedder {
     }
 }
 
-impl Kept {
+impl VectorCache {
     fn find(&mut self, model: &ModelId, text: &str) -> Option<Vec<f32>> {
         if self.model.as_ref() != Some(model) {
             return None;

@@ -9,11 +9,11 @@ use loci_core::Result;
 /// A value that its first use loads, and that is dropped a time after its last use. A thread waits
 /// for that, from the load to the end of the value.
 pub(crate) struct Idle<T> {
-    shared: Arc<Shared<T>>,
+    shared: Arc<SharedState<T>>,
     kept_for: Duration,
 }
 
-struct Shared<T> {
+struct SharedState<T> {
     state: Mutex<State<T>>,
     /// Told when the owner is dropped.
     ended: Condvar,
@@ -25,7 +25,7 @@ struct State<T> {
     has_ended: bool,
 }
 
-impl<T> Shared<T> {
+impl<T> SharedState<T> {
     fn state(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -63,7 +63,7 @@ impl<T: Send + Sync + 'static> Idle<T> {
             has_ended: false,
         };
         Idle {
-            shared: Arc::new(Shared {
+            shared: Arc::new(SharedState {
                 state: Mutex::new(state),
                 ended: Condvar::new(),
             }),

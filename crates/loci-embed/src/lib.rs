@@ -37,10 +37,10 @@ mod network;
 mod no_model;
 #[cfg(feature = "ort")]
 mod onnxruntime;
+mod parallel;
 mod program_file;
 mod rten_network;
 mod runtime;
-mod spread;
 mod token;
 mod tokenizer;
 mod unigram;

@@ -14,8 +14,8 @@ use crate::catalogue::{BUNDLED, CatalogueModel};
 use crate::cores::{Core, Cores};
 use crate::idle::Idle;
 use crate::network::Network;
+use crate::parallel::spread;
 use crate::runtime::Runtime;
-use crate::spread::spread;
 use crate::tokenizer::Tokenizer;
 
 static BUNDLED_TOKENIZER: &[u8] = include_bytes!("../model/tokenizer.json");
@@ -53,7 +53,7 @@ pub struct LocalModel {
     /// `None` for a model outside of the catalogue.
     known: Option<&'static CatalogueModel>,
     runtime: Runtime,
-    loaded: Idle<Loaded>,
+    loaded: Idle<LoadedModel>,
     cores: Cores,
 }
 
@@ -66,7 +66,7 @@ enum Source {
     },
 }
 
-struct Loaded {
+struct LoadedModel {
     tokenizer: Tokenizer,
     network: Box<dyn Network>,
 }
@@ -207,11 +207,11 @@ impl LocalModel {
     }
 
     /// Returns the loaded model. Concurrent callers wait while it loads.
-    fn loaded(&self) -> Result<Arc<Loaded>> {
+    fn loaded(&self) -> Result<Arc<LoadedModel>> {
         self.loaded.get_or_load(|| self.load())
     }
 
-    fn load(&self) -> Result<Loaded> {
+    fn load(&self) -> Result<LoadedModel> {
         #[cfg(feature = "ort")]
         self.runtime.start()?;
         match &self.source {
@@ -221,7 +221,7 @@ impl LocalModel {
                     tokenizer.map_err(|problem| self.failed(format!("its tokenizer {problem}")))?;
                 let network = self.runtime.load_bundled(self.cores.limit());
                 let network = network.map_err(|problem| self.failed(problem))?;
-                Ok(Loaded { tokenizer, network })
+                Ok(LoadedModel { tokenizer, network })
             }
             Source::Folder {
                 graph,
@@ -251,13 +251,13 @@ impl LocalModel {
                     .load(Cow::Owned(graph_bytes), self.cores.limit());
                 let network =
                     network.map_err(|problem| unusable(graph, format!("is damaged: {problem}")))?;
-                Ok(Loaded { tokenizer, network })
+                Ok(LoadedModel { tokenizer, network })
             }
         }
     }
 
     /// Returns the token ids of a prefix and a text.
-    fn tokens(&self, loaded: &Loaded, prefix: &str, text: &str) -> Result<Vec<i32>> {
+    fn tokens(&self, loaded: &LoadedModel, prefix: &str, text: &str) -> Result<Vec<i32>> {
         let tokens_max = self.known.map_or(TOKENS_MAX, |known| known.tokens_max);
         let text = if prefix.is_empty() {
             Cow::Borrowed(text)
@@ -277,7 +277,7 @@ impl LocalModel {
         self.vector(&loaded, &tokens, &core)
     }
 
-    fn vector(&self, loaded: &Loaded, tokens: &[i32], core: &Core<'_>) -> Result<Vec<f32>> {
+    fn vector(&self, loaded: &LoadedModel, tokens: &[i32], core: &Core<'_>) -> Result<Vec<f32>> {
         loaded
             .network
             .run(tokens, core)

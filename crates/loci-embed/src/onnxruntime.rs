@@ -21,9 +21,9 @@ use crate::network::{
 const LIBRARY_VARIABLE: &str = "ORT_DYLIB_PATH";
 
 /// A process can open one library, which stays open.
-static STARTED: Mutex<Option<Started>> = Mutex::new(None);
+static STARTED: Mutex<Option<OpenLibrary>> = Mutex::new(None);
 
-struct Started {
+struct OpenLibrary {
     library: PathBuf,
     environment: Environment,
 }
@@ -36,7 +36,7 @@ struct Started {
 pub(crate) fn start(library: Option<&Path>) -> Result<Environment> {
     let library = library.map_or_else(library_of_the_system, Path::to_owned);
     let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(Started {
+    if let Some(OpenLibrary {
         library: open,
         environment,
     }) = started.as_ref()
@@ -60,7 +60,7 @@ pub(crate) fn start(library: Option<&Path>) -> Result<Environment> {
             .map_err(|error| error.to_string())
     })
     .map_err(|problem| unusable(&library, problem))?;
-    *started = Some(Started {
+    *started = Some(OpenLibrary {
         library,
         environment: environment.clone(),
     });

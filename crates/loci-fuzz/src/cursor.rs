@@ -8,12 +8,12 @@ use loci_core::ErrorCode;
 use loci_engine::Engine;
 use serde_json::json;
 
-struct Searched {
+struct SearchFixture {
     engine: Arc<Engine>,
     cursor: String,
 }
 
-static SEARCHED: LazyLock<Searched> = LazyLock::new(|| {
+static SEARCHED: LazyLock<SearchFixture> = LazyLock::new(|| {
     let engine = engine();
     for number in 0..5 {
         call(
@@ -35,11 +35,11 @@ static SEARCHED: LazyLock<Searched> = LazyLock::new(|| {
         .as_str()
         .expect("there are further pages")
         .to_owned();
-    Searched { engine, cursor }
+    SearchFixture { engine, cursor }
 });
 
 pub(crate) fn run(data: &[u8]) {
-    let Searched { engine, cursor } = &*SEARCHED;
+    let SearchFixture { engine, cursor } = &*SEARCHED;
     let search = |cursor: &str| {
         call(
             engine,

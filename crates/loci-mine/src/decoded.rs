@@ -55,9 +55,9 @@ pub(crate) fn utf_16(bytes: &[u8]) -> Option<String> {
 }
 
 fn written(
-    write: impl FnOnce(&mut Bounded<BufWriter<File>>) -> io::Result<()>,
+    write: impl FnOnce(&mut BoundedWriter<BufWriter<File>>) -> io::Result<()>,
 ) -> io::Result<(File, u64)> {
-    let mut text = Bounded {
+    let mut text = BoundedWriter {
         output: BufWriter::new(tempfile::tempfile()?),
         bytes: 0,
         bytes_max: DECODED_BYTES_MAX,
@@ -71,13 +71,13 @@ fn written(
 }
 
 /// Takes no more bytes than a file may have after decoding.
-struct Bounded<W> {
+struct BoundedWriter<W> {
     output: W,
     bytes: u64,
     bytes_max: u64,
 }
 
-impl<W: Write> Bounded<W> {
+impl<W: Write> BoundedWriter<W> {
     fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.bytes += bytes.len() as u64;
         if self.bytes > self.bytes_max {
@@ -88,7 +88,7 @@ impl<W: Write> Bounded<W> {
 }
 
 /// Writes the text of all frames of a file.
-fn from_zstd<W: Write>(input: &mut impl BufRead, text: &mut Bounded<W>) -> io::Result<()> {
+fn from_zstd<W: Write>(input: &mut impl BufRead, text: &mut BoundedWriter<W>) -> io::Result<()> {
     let mut buffer = vec![0; BUFFER_BYTES];
     while !input.fill_buf()?.is_empty() {
         let mut frame = match StreamingDecoder::new(&mut *input) {
@@ -124,7 +124,7 @@ fn invalid(error: impl Into<Box<dyn Error + Send + Sync>>) -> io::Error {
 fn from_utf_16<W: Write>(
     input: &mut impl BufRead,
     unit: Unit,
-    text: &mut Bounded<W>,
+    text: &mut BoundedWriter<W>,
 ) -> io::Result<()> {
     let mut bytes = input.bytes();
     let units = iter::from_fn(|| match (bytes.next()?, bytes.next()?) {
@@ -206,7 +206,7 @@ mod tests {
             bomb.extend(&((length << 3) | repeated).to_le_bytes()[..3]);
             bomb.push(b'x');
         }
-        let mut text = Bounded {
+        let mut text = BoundedWriter {
             output: io::sink(),
             bytes: 0,
             bytes_max: 1 << 20,

@@ -39,9 +39,9 @@ struct State {
 }
 
 /// The right to fetch, which one caller has at a time.
-struct Fetching<'a>(&'a Keys);
+struct FetchPermit<'a>(&'a Keys);
 
-impl Drop for Fetching<'_> {
+impl Drop for FetchPermit<'_> {
     fn drop(&mut self) {
         self.0.state().is_fetching = false;
     }
@@ -129,17 +129,17 @@ impl Keys {
         }
     }
 
-    fn begin(&self, state: &mut State) -> Result<Fetching<'_>> {
+    fn begin(&self, state: &mut State) -> Result<FetchPermit<'_>> {
         if state.is_fetching {
             return Err(Error::unavailable(
                 "the identity provider's keys are just being fetched; try again",
             ));
         }
         state.is_fetching = true;
-        Ok(Fetching(self))
+        Ok(FetchPermit(self))
     }
 
-    fn fetch(&self, _fetching: Fetching<'_>) -> Result<()> {
+    fn fetch(&self, _fetching: FetchPermit<'_>) -> Result<()> {
         let fetched = self.provider.fetch();
         let mut state = self.state();
         let problem = fetched.as_ref().err().map(|error| error.message.clone());

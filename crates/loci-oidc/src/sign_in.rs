@@ -32,7 +32,7 @@ pub struct OidcSignIn {
 
 /// The relevant members of the reply of the token endpoint.
 #[derive(Deserialize)]
-struct Granted {
+struct TokenReply {
     access_token: String,
     token_type: String,
     refresh_token: Option<String>,
@@ -81,7 +81,7 @@ impl OidcSignIn {
             None => fields.push(("client_id", &self.client.id)),
         }
         let documents = self.provider.documents();
-        let granted: Granted = documents.post(&url, &fields, authorization.as_deref())?;
+        let granted: TokenReply = documents.post(&url, &fields, authorization.as_deref())?;
         if !granted.token_type.eq_ignore_ascii_case("bearer") {
             return Err(Error::unavailable(format!(
                 "{} gives no bearer tokens",

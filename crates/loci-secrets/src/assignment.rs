@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::Found;
+use crate::SecretMatch;
 use crate::alphabet::is_boundary;
 use crate::code::{is_computed, is_identifier, is_name_path, is_snake};
 use crate::columns;
@@ -28,7 +28,7 @@ const PHRASE_MIN: usize = 4;
 
 /// Finds the values that are assigned to the name around `hit`, if they are secret; returns the end
 /// of the text that was read, 0 without a value.
-pub fn secrets(text: &str, hit: Range<usize>, found: &mut Vec<Found>) -> usize {
+pub fn secrets(text: &str, hit: Range<usize>, found: &mut Vec<SecretMatch>) -> usize {
     let Some(name) = name_around(text, hit) else {
         return 0;
     };
@@ -119,7 +119,7 @@ pub fn foreign_secrets(
     text: &str,
     hit: Range<usize>,
     meaning: Meaning,
-    found: &mut Vec<Found>,
+    found: &mut Vec<SecretMatch>,
 ) -> usize {
     let bytes = text.as_bytes();
     let is_within = hit.start > 0
@@ -210,7 +210,7 @@ struct Assignment<'a> {
 
 impl Assignment<'_> {
     /// Returns the secret, and the end of the text that was read.
-    fn secret(&self) -> (Option<Found>, usize) {
+    fn secret(&self) -> (Option<SecretMatch>, usize) {
         if self.family == Family::Phrase
             && self.place.how != How::Blank
             && let Some(range) = value::phrase(self.text, self.place.at, PHRASE_MIN)
@@ -380,7 +380,7 @@ fn is_key_id(value: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn secret(text: &str, hit: Range<usize>) -> Option<Found> {
+    fn secret(text: &str, hit: Range<usize>) -> Option<SecretMatch> {
         let mut found = Vec::new();
         secrets(text, hit, &mut found);
         found.pop()

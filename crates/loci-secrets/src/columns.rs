@@ -7,7 +7,7 @@ use crate::code::is_snake;
 use crate::names::Family;
 use crate::passwords::{is_password, is_reference, is_term};
 use crate::random::is_random;
-use crate::{Found, work};
+use crate::{SecretMatch, work};
 
 /// Maximum bytes of a header.
 const HEADER_MAX: usize = 400;
@@ -40,11 +40,21 @@ pub fn is_header(text: &str, name: &Range<usize>) -> bool {
 
 /// Finds the secrets in the column that the name is the header of; returns the end of the text that
 /// was read, 0 without a table.
-pub fn secrets(text: &str, name: &Range<usize>, family: Family, found: &mut Vec<Found>) -> usize {
+pub fn secrets(
+    text: &str,
+    name: &Range<usize>,
+    family: Family,
+    found: &mut Vec<SecretMatch>,
+) -> usize {
     rows(text, name, family, found).unwrap_or(0)
 }
 
-fn rows(text: &str, name: &Range<usize>, family: Family, found: &mut Vec<Found>) -> Option<usize> {
+fn rows(
+    text: &str,
+    name: &Range<usize>,
+    family: Family,
+    found: &mut Vec<SecretMatch>,
+) -> Option<usize> {
     let bytes = text.as_bytes();
     let before = &bytes[name.start.saturating_sub(HEADER_MAX)..name.start];
     let start = name.start

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::passwords::is_reference;
 use crate::place::blanks;
 use crate::random::{is_random, is_uuid};
-use crate::{Found, work};
+use crate::{SecretMatch, work};
 
 /// Maximum bytes of a list of cookies that are read.
 const COOKIES_MAX: usize = 4096;
@@ -31,7 +31,7 @@ const SESSIONS: &[&str] = &[
 ];
 
 /// Finds the secrets in a header or a variable with cookies: `hit` is the word `cookie`.
-pub fn header(text: &str, hit: Range<usize>, found: &mut Vec<Found>) {
+pub fn header(text: &str, hit: Range<usize>, found: &mut Vec<SecretMatch>) {
     let bytes = text.as_bytes();
     let mut at = hit.end;
     at += bytes[at..]
@@ -60,7 +60,7 @@ pub fn header(text: &str, hit: Range<usize>, found: &mut Vec<Found>) {
 
 /// Finds the secret values of a list such as `name=value; name=value`, in quotes, brackets or to the
 /// end of the line.
-pub fn pairs(text: &str, at: usize, found: &mut Vec<Found>) {
+pub fn pairs(text: &str, at: usize, found: &mut Vec<SecretMatch>) {
     let bytes = text.as_bytes();
     let limit = bytes.len().min(at + COOKIES_MAX);
     let (open, close) = match bytes.get(at) {
@@ -149,7 +149,7 @@ fn is_secret(name: &str, value: &str) -> bool {
 }
 
 /// Finds the value in a line of a file of cookies: `hit` is the field before the path.
-pub fn line(text: &str, hit: Range<usize>, found: &mut Vec<Found>) {
+pub fn line(text: &str, hit: Range<usize>, found: &mut Vec<SecretMatch>) {
     let rest = &text[hit.end..text.floor_char_boundary(text.len().min(hit.end + COOKIES_MAX))];
     let row = &rest[..rest.find('\n').unwrap_or(rest.len())];
     let fields: Vec<&str> = row.trim_end().split('\t').collect();

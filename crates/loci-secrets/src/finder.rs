@@ -10,7 +10,9 @@ use crate::languages::{self, Meaning};
 use crate::patterns::{Pattern, Patterns};
 use crate::positions::{self, POSITIONS, Position};
 use crate::special;
-use crate::{Cut, Found, PrivateMarks, assignment, cookies, joined, names, options, private};
+use crate::{
+    PrivateMarks, RemovedRange, SecretMatch, assignment, cookies, joined, names, options, private,
+};
 
 /// Prefixes of secrets from which the same bytes are read again.
 const READINGS_MAX: usize = 8;
@@ -20,8 +22,8 @@ const VIEWS_MAX: usize = 3;
 /// The way in which a rule finds secrets at a match.
 #[derive(Debug, Clone, Copy)]
 enum Find {
-    One(fn(&str, Range<usize>) -> Option<Found>),
-    Many(fn(&str, Range<usize>, &mut Vec<Found>)),
+    One(fn(&str, Range<usize>) -> Option<SecretMatch>),
+    Many(fn(&str, Range<usize>, &mut Vec<SecretMatch>)),
 }
 
 /// The rule for an occurrence of a pattern.
@@ -178,7 +180,7 @@ impl Finder {
 
     /// Returns the ranges to remove from a text, in order. As long as the text has private text,
     /// returns only that.
-    pub fn cuts(&self, text: &str, marks: PrivateMarks, is_last_pass: bool) -> Vec<Cut> {
+    pub fn cuts(&self, text: &str, marks: PrivateMarks, is_last_pass: bool) -> Vec<RemovedRange> {
         let search = self.search(text);
         if search.has_private {
             let cuts = private::cuts(text, marks, is_last_pass);
@@ -201,7 +203,7 @@ impl Finder {
                     .iter()
                     .rev()
                     .fold(cut.range, |range, view| view.source(range));
-                Cut { range, ..cut }
+                RemovedRange { range, ..cut }
             }));
         }
         joined(cuts)
@@ -211,8 +213,8 @@ impl Finder {
 /// A search through a text.
 struct Search<'a> {
     text: &'a str,
-    cuts: Vec<Cut>,
-    found: Vec<Found>,
+    cuts: Vec<RemovedRange>,
+    found: Vec<SecretMatch>,
     /// The end of the known certain secrets; matches before it are skipped.
     certain_end: usize,
     has_escapes: bool,
@@ -300,7 +302,7 @@ impl<'a> Search<'a> {
             if is_certain {
                 self.certain_end = self.certain_end.max(range.end);
             }
-            self.cuts.push(Cut {
+            self.cuts.push(RemovedRange {
                 range,
                 kind,
                 is_certain,
@@ -310,7 +312,7 @@ impl<'a> Search<'a> {
 }
 
 /// Adds a secret to the ones that were found; returns the end of the text that was read for it.
-fn collect(found: &mut Vec<Found>, (secret, end): (Option<Found>, usize)) -> usize {
+fn collect(found: &mut Vec<SecretMatch>, (secret, end): (Option<SecretMatch>, usize)) -> usize {
     found.extend(secret);
     end
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::alphabet::{Alphabet, is_boundary};
 use crate::random;
-use crate::{Found, JUDGED_MAX, work};
+use crate::{JUDGED_MAX, SecretMatch, work};
 
 /// Bytes of a secret that are read for its recognition.
 const REACH_MAX: usize = 4096;
@@ -226,7 +226,7 @@ forms! {
 
 /// Returns the secret of this form at the match of its prefix, and the end of the text that was
 /// read.
-pub fn secret(text: &str, hit: Range<usize>, form: &Form) -> (Option<Found>, usize) {
+pub fn secret(text: &str, hit: Range<usize>, form: &Form) -> (Option<SecretMatch>, usize) {
     let bytes = text.as_bytes();
     let hit = hit.start..hit.start + form.prefix.len();
     if !is_boundary(bytes, hit.start) {

@@ -106,11 +106,11 @@ fn redact_with(text: &str, marks: PrivateMarks) -> Redacted<'_> {
 }
 
 /// The range of a secret, and its kind.
-type Found = (Range<usize>, &'static str);
+type SecretMatch = (Range<usize>, &'static str);
 
 /// A range of the text to remove.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Cut {
+struct RemovedRange {
     range: Range<usize>,
     kind: &'static str,
     /// True if the secret itself determines the kind, not the name of its assignment.
@@ -118,13 +118,13 @@ struct Cut {
 }
 
 /// Removes ranges, which must be sorted and disjoint.
-fn apply(redacted: &mut Redacted<'_>, cuts: &[Cut]) {
+fn apply(redacted: &mut Redacted<'_>, cuts: &[RemovedRange]) {
     let text = &redacted.text;
     let mut left = String::with_capacity(text.len());
     let mut removed = Vec::with_capacity(redacted.removed.len() + cuts.len());
     let mut before = redacted.removed.iter().copied().peekable();
     let mut end = 0;
-    for Cut { range, kind, .. } in cuts {
+    for RemovedRange { range, kind, .. } in cuts {
         while let Some(earlier) = before.next_if(|earlier| earlier.at < range.start) {
             removed.push(Removed {
                 at: earlier.at - end + left.len(),
@@ -159,9 +159,9 @@ fn apply(redacted: &mut Redacted<'_>, cuts: &[Cut]) {
 }
 
 /// Sorts the cuts and merges overlapping ones.
-fn joined(mut cuts: Vec<Cut>) -> Vec<Cut> {
+fn joined(mut cuts: Vec<RemovedRange>) -> Vec<RemovedRange> {
     cuts.sort_by_key(|cut| (cut.range.start, !cut.is_certain));
-    let mut joined: Vec<Cut> = Vec::with_capacity(cuts.len());
+    let mut joined: Vec<RemovedRange> = Vec::with_capacity(cuts.len());
     for cut in cuts {
         match joined
             .last_mut()

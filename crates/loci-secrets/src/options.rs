@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::Found;
+use crate::SecretMatch;
 use crate::cookies;
 use crate::passwords::{is_option_value, is_password};
 use crate::random::is_random;
@@ -119,7 +119,7 @@ pub fn patterns() -> impl Iterator<Item = String> {
 }
 
 /// Finds the secrets of the option at `hit`, which starts with the character before it.
-pub fn secrets(text: &str, hit: Range<usize>, found: &mut Vec<Found>) {
+pub fn secrets(text: &str, hit: Range<usize>, found: &mut Vec<SecretMatch>) {
     let option = &text[hit.start + 1..hit.end];
     let mut command = None;
     for row in OPTIONS {
@@ -193,7 +193,7 @@ fn has_program(command: &[&str], program: &str) -> bool {
 }
 
 impl Form {
-    fn read(self, text: &str, hit: &Range<usize>, found: &mut Vec<Found>) {
+    fn read(self, text: &str, hit: &Range<usize>, found: &mut Vec<SecretMatch>) {
         match self {
             Form::Next => found.extend(next(text, hit.end).and_then(|at| password(text, at))),
             Form::Joined => found.extend(joined(text, hit.end).and_then(|at| password(text, at))),
@@ -249,14 +249,14 @@ fn joined(text: &str, end: usize) -> Option<usize> {
         .then_some(end)
 }
 
-fn password(text: &str, at: usize) -> Option<Found> {
+fn password(text: &str, at: usize) -> Option<SecretMatch> {
     let range = argument(text, at)?;
     let value = &text[range.clone()];
     is_option_value(value).then_some((range, "password"))
 }
 
 /// Finds the password after the first separator of an argument.
-fn after(text: &str, at: usize, separator: char, option: &str) -> Option<Found> {
+fn after(text: &str, at: usize, separator: char, option: &str) -> Option<SecretMatch> {
     let range = argument(text, at)?;
     let (user, password) = text[range.clone()].split_once(separator)?;
     if option.starts_with("-pass") && user != "pass" {

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::Found;
+use crate::SecretMatch;
 use crate::passwords::{is_option_value, is_strong_password};
 use crate::random::{is_random, is_uuid};
 use crate::value::value;
@@ -90,7 +90,7 @@ positions! {
 }
 
 /// Finds the secret after the word at `hit`.
-pub fn secret(text: &str, hit: Range<usize>, position: &Position) -> Option<Found> {
+pub fn secret(text: &str, hit: Range<usize>, position: &Position) -> Option<SecretMatch> {
     let is_within = hit.start > 0
         && position
             .word

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{Cut, PRIVATE, PrivateMarks, joined};
+use crate::{PRIVATE, PrivateMarks, RemovedRange, joined};
 
 /// The mark before private text, in any case.
 pub const BEGIN: &str = "<private>";
@@ -10,7 +10,7 @@ const END: &str = "</private>";
 
 /// Returns the cuts of private text by the rules of [`PrivateMarks`]; in the last pass, one cut
 /// from the first mark to the end.
-pub fn cuts(text: &str, marks: PrivateMarks, is_last_pass: bool) -> Vec<Cut> {
+pub fn cuts(text: &str, marks: PrivateMarks, is_last_pass: bool) -> Vec<RemovedRange> {
     let lower = text.to_ascii_lowercase();
     let in_code = if marks == PrivateMarks::Closed {
         code_spans(text)
@@ -22,8 +22,8 @@ pub fn cuts(text: &str, marks: PrivateMarks, is_last_pass: bool) -> Vec<Cut> {
         following > 0 && in_code[following - 1].contains(&at)
     };
     // The marks without an end so far, and the cuts; nested ones are merged.
-    let (mut open, mut cuts): (Vec<usize>, Vec<Cut>) = (Vec::new(), Vec::new());
-    let cut = |range: Range<usize>| Cut {
+    let (mut open, mut cuts): (Vec<usize>, Vec<RemovedRange>) = (Vec::new(), Vec::new());
+    let cut = |range: Range<usize>| RemovedRange {
         range,
         kind: PRIVATE,
         is_certain: true,

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use crate::alphabet::{Alphabet, is_boundary};
 use crate::passwords::{is_option_value, is_placeholder_password, is_reference};
 use crate::random::{is_placeholder, is_random};
-use crate::{Found, work};
+use crate::{SecretMatch, work};
 
 /// Maximum bytes of a secret that are read.
 const REACH_MAX: usize = 16 << 10;
@@ -51,7 +51,7 @@ fn after_escape(bytes: &[u8], start: usize) -> usize {
 }
 
 /// Finds a private key in PEM, from its first line to its last: `hit` is `-----BEGIN `.
-pub fn private_key(text: &str, hit: Range<usize>) -> Option<Found> {
+pub fn private_key(text: &str, hit: Range<usize>) -> Option<SecretMatch> {
     const FRAME: &str = "-----";
     const BODY_MIN: usize = 40;
     let rest = &text[hit.end..];
@@ -97,7 +97,7 @@ pub fn private_key(text: &str, hit: Range<usize>) -> Option<Found> {
 
 /// Finds a JSON web token: three parts, the first of which names the algorithm. Also returns the
 /// end of the part that was read.
-pub fn json_web_token(text: &str, hit: Range<usize>) -> (Option<Found>, usize) {
+pub fn json_web_token(text: &str, hit: Range<usize>) -> (Option<SecretMatch>, usize) {
     let bytes = text.as_bytes();
     if !is_boundary(bytes, hit.start) {
         return (None, 0);
@@ -124,7 +124,7 @@ pub fn json_web_token(text: &str, hit: Range<usize>) -> (Option<Found>, usize) {
 
 /// Finds the password of a URL, as in `postgres://user:password@host/`, or the token in its place:
 /// `hit` is `://`.
-pub fn url_password(text: &str, hit: Range<usize>) -> Option<Found> {
+pub fn url_password(text: &str, hit: Range<usize>) -> Option<SecretMatch> {
     let bytes = text.as_bytes();
     let scheme = run_back(bytes, hit.start, Alphabet::Dotted, 32);
     if !bytes[scheme.clone()].iter().any(u8::is_ascii_alphabetic) {
@@ -177,7 +177,7 @@ pub fn url_password(text: &str, hit: Range<usize>) -> Option<Found> {
 }
 
 /// Finds the password of an Oracle URL: `hit` is `thin:`.
-pub fn thin_password(text: &str, hit: Range<usize>) -> Option<Found> {
+pub fn thin_password(text: &str, hit: Range<usize>) -> Option<SecretMatch> {
     let rest = &text[hit.end..text.floor_char_boundary(text.len().min(hit.end + USER_INFO_MAX))];
     let (user, rest) = rest.split_once('/')?;
     let password = &rest[..rest.find('@')?];
@@ -191,7 +191,7 @@ pub fn thin_password(text: &str, hit: Range<usize>) -> Option<Found> {
 }
 
 /// Finds the password of a line of `.pgpass`: `hit` is the port.
-pub fn pgpass(text: &str, hit: Range<usize>) -> Option<Found> {
+pub fn pgpass(text: &str, hit: Range<usize>) -> Option<SecretMatch> {
     let from = text.floor_char_boundary(hit.start.saturating_sub(128));
     let host = text[from..hit.start]
         .rsplit(['\n', ' ', '`', '"', '\''])
@@ -208,7 +208,7 @@ pub fn pgpass(text: &str, hit: Range<usize>) -> Option<Found> {
 }
 
 /// Finds the hash of a password, as in `htpasswd` and `/etc/shadow`: `hit` is its method.
-pub fn password_hash(text: &str, hit: Range<usize>) -> Option<Found> {
+pub fn password_hash(text: &str, hit: Range<usize>) -> Option<SecretMatch> {
     const HASH_MIN: usize = 22;
     let bytes = text.as_bytes();
     let is_of = |byte: &u8| byte.is_ascii_alphanumeric() || b"./+$=,_-".contains(byte);
@@ -233,7 +233,7 @@ pub fn password_hash(text: &str, hit: Range<usize>) -> Option<Found> {
 }
 
 /// Finds a private key in base64: `hit` is the beginning of its first line in that encoding.
-pub fn encoded_private_key(text: &str, hit: Range<usize>) -> Option<Found> {
+pub fn encoded_private_key(text: &str, hit: Range<usize>) -> Option<SecretMatch> {
     const LABEL_MAX: usize = 64;
     let bytes = text.as_bytes();
     if !is_boundary(bytes, hit.start) {
@@ -247,7 +247,7 @@ pub fn encoded_private_key(text: &str, hit: Range<usize>) -> Option<Found> {
 }
 
 /// Finds the values of a secret of Kubernetes: `hit` is `kind: Secret`.
-pub fn kubernetes(text: &str, hit: Range<usize>, found: &mut Vec<Found>) {
+pub fn kubernetes(text: &str, hit: Range<usize>, found: &mut Vec<SecretMatch>) {
     const LINES_MAX: usize = 200;
     if text[hit.end..].starts_with(|next: char| next.is_alphanumeric()) {
         return;
@@ -289,7 +289,7 @@ pub fn kubernetes(text: &str, hit: Range<usize>, found: &mut Vec<Found>) {
 }
 
 /// Finds the private members of a key in JSON: `hit` is the member with its type.
-pub fn json_web_key(text: &str, hit: Range<usize>, found: &mut Vec<Found>) {
+pub fn json_web_key(text: &str, hit: Range<usize>, found: &mut Vec<SecretMatch>) {
     let start = text.floor_char_boundary(hit.start.saturating_sub(4096));
     let start = text[start..hit.start]
         .rfind('{')
@@ -311,7 +311,7 @@ pub fn json_web_key(text: &str, hit: Range<usize>, found: &mut Vec<Found>) {
 }
 
 /// Finds the private lines of a key of PuTTY: `hit` is the word before their number.
-pub fn putty_key(text: &str, hit: Range<usize>) -> Option<Found> {
+pub fn putty_key(text: &str, hit: Range<usize>) -> Option<SecretMatch> {
     let line_end = hit.end + text[hit.end..].find('\n')? + 1;
     let lines = text[line_end..].split_inclusive('\n');
     let of_key = lines.take(64).take_while(|line| {
@@ -323,7 +323,7 @@ pub fn putty_key(text: &str, hit: Range<usize>) -> Option<Found> {
 }
 
 /// Finds a personal token of Airtable: `hit` is its prefix, before an id, a full stop and the secret.
-pub fn airtable(text: &str, hit: Range<usize>) -> Option<Found> {
+pub fn airtable(text: &str, hit: Range<usize>) -> Option<SecretMatch> {
     const ID: usize = 14;
     let bytes = text.as_bytes();
     if bytes.get(hit.end + ID) != Some(&b'.') || !is_boundary(bytes, hit.start) {
@@ -335,7 +335,7 @@ pub fn airtable(text: &str, hit: Range<usize>) -> Option<Found> {
 }
 
 /// Finds the token of an `Authorization` header after `Bearer` or `Token`.
-pub fn bearer(text: &str, hit: Range<usize>) -> Option<Found> {
+pub fn bearer(text: &str, hit: Range<usize>) -> Option<SecretMatch> {
     let bytes = text.as_bytes();
     let rest = &bytes[hit.end..bytes.len().min(hit.end + REACH_MAX)];
     let length = rest
@@ -359,7 +359,7 @@ pub fn bearer(text: &str, hit: Range<usize>) -> Option<Found> {
 
 /// Finds the credentials of an `Authorization` header after `Basic`: base64 of a user's name and
 /// password.
-pub fn basic(text: &str, hit: Range<usize>) -> Option<Found> {
+pub fn basic(text: &str, hit: Range<usize>) -> Option<SecretMatch> {
     let range = run(text.as_bytes(), hit.end, Alphabet::Base64);
     let decoded = STANDARD.decode(&text.as_bytes()[range.clone()]).ok()?;
     let decoded = String::from_utf8(decoded).ok()?;
@@ -370,7 +370,7 @@ pub fn basic(text: &str, hit: Range<usize>) -> Option<Found> {
 }
 
 /// Finds the token of a Telegram bot: `hit` is the `:AA` in its middle.
-pub fn telegram(text: &str, hit: Range<usize>) -> Option<Found> {
+pub fn telegram(text: &str, hit: Range<usize>) -> Option<SecretMatch> {
     let bytes = text.as_bytes();
     let before = &bytes[hit.start.saturating_sub(12)..hit.start];
     let start = hit.start
@@ -387,7 +387,7 @@ pub fn telegram(text: &str, hit: Range<usize>) -> Option<Found> {
 }
 
 /// Finds a Mailchimp key: `hit` is the `-us` before the number of its data centre.
-pub fn mailchimp(text: &str, hit: Range<usize>) -> Option<Found> {
+pub fn mailchimp(text: &str, hit: Range<usize>) -> Option<SecretMatch> {
     let bytes = text.as_bytes();
     let key = run_back(bytes, hit.start, Alphabet::Hex, 33);
     let tail = run(bytes, hit.end, Alphabet::Alphanumeric);
@@ -397,13 +397,13 @@ pub fn mailchimp(text: &str, hit: Range<usize>) -> Option<Found> {
 }
 
 /// Finds a New Relic licence key: `hit` is the `NRAL` at its end.
-pub fn new_relic(text: &str, hit: Range<usize>) -> Option<Found> {
+pub fn new_relic(text: &str, hit: Range<usize>) -> Option<SecretMatch> {
     let key = run_back(text.as_bytes(), hit.start, Alphabet::Hex, 37);
     (key.len() == 36).then_some((key.start..hit.end, "new-relic-key"))
 }
 
 /// Finds a Terraform Cloud token: `hit` is the `.atlasv1.` in its middle.
-pub fn terraform(text: &str, hit: Range<usize>) -> Option<Found> {
+pub fn terraform(text: &str, hit: Range<usize>) -> Option<SecretMatch> {
     let bytes = text.as_bytes();
     let (begin, tail) = (
         run_back(bytes, hit.start, Alphabet::Alphanumeric, 15),
@@ -414,7 +414,7 @@ pub fn terraform(text: &str, hit: Range<usize>) -> Option<Found> {
 
 /// Finds a client secret of an Azure application: `hit` is the `8Q~` after its first three
 /// characters.
-pub fn azure_secret(text: &str, hit: Range<usize>) -> Option<Found> {
+pub fn azure_secret(text: &str, hit: Range<usize>) -> Option<SecretMatch> {
     let bytes = text.as_bytes();
     let is_of = |byte: &u8| Alphabet::Dotted.has(*byte) || *byte == b'~';
     let start = hit.start.checked_sub(3)?;
@@ -431,7 +431,7 @@ pub fn azure_secret(text: &str, hit: Range<usize>) -> Option<Found> {
 }
 
 /// Finds the signature of a URL to Azure storage: `hit` is `sig=`.
-pub fn azure_signature(text: &str, hit: Range<usize>) -> Option<Found> {
+pub fn azure_signature(text: &str, hit: Range<usize>) -> Option<SecretMatch> {
     let bytes = text.as_bytes();
     let before = bytes.get(hit.start.checked_sub(1)?)?;
     let rest = &bytes[hit.end..bytes.len().min(hit.end + 128)];
@@ -447,7 +447,7 @@ pub fn azure_signature(text: &str, hit: Range<usize>) -> Option<Found> {
 }
 
 /// Finds the secret part of a webhook URL: `hit` is the part before it.
-pub fn webhook(text: &str, hit: Range<usize>, kind: &'static str) -> Option<Found> {
+pub fn webhook(text: &str, hit: Range<usize>, kind: &'static str) -> Option<SecretMatch> {
     let bytes = text.as_bytes();
     let rest = &bytes[hit.end..bytes.len().min(hit.end + 256)];
     let length = rest
@@ -461,7 +461,7 @@ pub fn webhook(text: &str, hit: Range<usize>, kind: &'static str) -> Option<Foun
 
 /// Finds the token of a Discord bot: three parts, the first of which is a user id in base64. `hit`
 /// is its prefix.
-pub fn discord(text: &str, hit: Range<usize>) -> Option<Found> {
+pub fn discord(text: &str, hit: Range<usize>) -> Option<SecretMatch> {
     let bytes = text.as_bytes();
     let limit = bytes.len().min(hit.start + 100);
     let part = |at: usize| {

@@ -23,7 +23,7 @@ const DRAINED_BYTES_MAX: usize = 8 * REQUEST_BYTES_MAX;
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A body that was read, with its share of the budget.
-type Received = (Text<Bytes>, RequestShare);
+type RequestBody = (Text<Bytes>, RequestShare);
 
 /// Reads a body up to its limit and reserves its share of the budget.
 ///
@@ -33,7 +33,7 @@ pub(crate) async fn read(
     parts: &Parts,
     mut body: Body,
     budget: &RequestBudget,
-) -> Result<Received, (StatusCode, Refusal)> {
+) -> Result<RequestBody, (StatusCode, Refusal)> {
     let headers = &parts.headers;
     if is_beyond_draining(headers) {
         return Err((

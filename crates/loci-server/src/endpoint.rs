@@ -22,11 +22,11 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 
-use crate::auth::{Authentication, Need, insufficient_scope};
+use crate::auth::{Authentication, RequiredScopes, insufficient_scope};
 use crate::body;
 use crate::error_reply::failure;
 use crate::host::{CallKind, Host, ReplyShare};
-use crate::message::{self, Incoming, Refusal};
+use crate::message::{self, ClientInput, Refusal};
 use crate::mutex::lock;
 use crate::rate_limit::charge_batch;
 use crate::request_context::{product, session_of};
@@ -93,7 +93,7 @@ impl Endpoint {
             Err((status, refusal)) => return Ok(refused(status, refusal)),
         };
         Ok(match message::read(&body) {
-            Ok(Incoming::Message(message, repaired)) => {
+            Ok(ClientInput::Message(message, repaired)) => {
                 if let Some(refused) = self.without_scope(&parts, &message).await {
                     return Ok(refused);
                 }
@@ -109,7 +109,7 @@ impl Endpoint {
                 let bytes = repaired.map_or(body.bytes, Bytes::from);
                 hold_until_written(self.pass(parts, bytes).await, share).await
             }
-            Ok(Incoming::Batch(elements)) => {
+            Ok(ClientInput::Batch(elements)) => {
                 if let Some(refused) = charge_batch(&parts.extensions, elements.len()) {
                     return Ok(refused);
                 }
@@ -131,7 +131,7 @@ impl Endpoint {
         let ClientJsonRpcMessage::Request(message) = message else {
             return None;
         };
-        let need = Need::of(&message.request, self.dialect)?;
+        let need = RequiredScopes::of(&message.request, self.dialect)?;
         let caller = parts
             .extensions
             .get::<Caller>()

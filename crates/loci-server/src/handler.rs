@@ -43,10 +43,10 @@ const SERVER_INFO_KEY: &str = "io.modelcontextprotocol/serverInfo";
 /// Maps a dialect to the protocol, for every revision. Cheap to clone.
 #[derive(Clone)]
 pub struct DialectHandler {
-    shared: Arc<Shared>,
+    shared: Arc<HandlerState>,
 }
 
-struct Shared {
+struct HandlerState {
     dialect: &'static Dialect,
     host: Arc<Host>,
     identity: Identity,
@@ -80,7 +80,7 @@ impl DialectHandler {
     fn new(dialect: &'static Dialect, host: Arc<Host>, identity: Identity) -> Self {
         let ending = host.closing().child_token();
         let (catalog, subscribed) = (OnceLock::new(), Mutex::default());
-        let shared = Shared {
+        let shared = HandlerState {
             dialect,
             host,
             identity,

@@ -36,7 +36,7 @@ impl<B: AsRef<[u8]>> Text<B> {
 }
 
 /// The content of one line or one body from a client.
-pub(crate) enum Incoming {
+pub(crate) enum ClientInput {
     /// One message, and its text as valid JSON if it had to be repaired.
     Message(Box<ClientJsonRpcMessage>, Option<Vec<u8>>),
     /// The elements of a batch, not read as messages yet. There is at least one.
@@ -105,7 +105,7 @@ pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
 /// # Errors
 /// The error reply to send, with the request's id if it can still be read: -32700 for invalid JSON,
 /// -32600 for JSON that is not a message.
-pub(crate) fn read(text: &Text<impl AsRef<[u8]>>) -> Result<Incoming, Refusal> {
+pub(crate) fn read(text: &Text<impl AsRef<[u8]>>) -> Result<ClientInput, Refusal> {
     let (bytes, values) = (without_mark(text.bytes.as_ref()), text.values);
     let refusal = match read_valid(bytes, values) {
         Err(refusal) if refusal.code == ErrorCode::PARSE_ERROR => refusal,
@@ -115,13 +115,13 @@ pub(crate) fn read(text: &Text<impl AsRef<[u8]>>) -> Result<Incoming, Refusal> {
         return Err(refusal);
     };
     Ok(match read_valid(&repair.text, values)? {
-        Incoming::Message(message, _) => Incoming::Message(message, Some(repair.text)),
-        batch @ Incoming::Batch(_) => batch,
+        ClientInput::Message(message, _) => ClientInput::Message(message, Some(repair.text)),
+        batch @ ClientInput::Batch(_) => batch,
     })
 }
 
 /// Reads one message or one batch that is valid JSON.
-fn read_valid(bytes: &[u8], values: usize) -> Result<Incoming, Refusal> {
+fn read_valid(bytes: &[u8], values: usize) -> Result<ClientInput, Refusal> {
     let Ok(text) = std::str::from_utf8(bytes) else {
         let id = recover_id(&String::from_utf8_lossy(bytes), values);
         let message = "the message is not valid UTF-8".to_owned();
@@ -140,7 +140,7 @@ fn read_valid(bytes: &[u8], values: usize) -> Result<Incoming, Refusal> {
         return read_batch(text, values);
     }
     match serde_json::from_str(text) {
-        Ok(message) => Ok(Incoming::Message(Box::new(message), None)),
+        Ok(message) => Ok(ClientInput::Message(Box::new(message), None)),
         Err(error) => Err(refuse(text, values, &error)),
     }
 }
@@ -161,7 +161,7 @@ fn values_in(text: &[u8]) -> usize {
     values
 }
 
-fn read_batch(text: &str, values: usize) -> Result<Incoming, Refusal> {
+fn read_batch(text: &str, values: usize) -> Result<ClientInput, Refusal> {
     let elements: Vec<Value> =
         serde_json::from_str(text).map_err(|error| refuse(text, values, &error))?;
     if elements.is_empty() {
@@ -178,7 +178,7 @@ fn read_batch(text: &str, values: usize) -> Result<Incoming, Refusal> {
         );
         return Err(Refusal::new(None, ErrorCode::INVALID_REQUEST, message));
     }
-    Ok(Incoming::Batch(elements))
+    Ok(ClientInput::Batch(elements))
 }
 
 /// Reads one element of a batch.
@@ -372,7 +372,7 @@ mod tests {
             (r#"["Tea",]"#, serde_json::json!(["Tea"])),
         ] {
             let text = call(value);
-            let Ok(Incoming::Message(message, Some(repaired))) = read(&Text::of(&text)) else {
+            let Ok(ClientInput::Message(message, Some(repaired))) = read(&Text::of(&text)) else {
                 panic!("{text} was not repaired");
             };
             assert!(matches!(*message, ClientJsonRpcMessage::Request(_)));
@@ -381,7 +381,7 @@ mod tests {
         }
         assert!(read(&Text::of(call(&deep))).is_ok());
         let batch = format!("[{}]", call(r#""\udc00""#));
-        assert!(matches!(read(&Text::of(batch)), Ok(Incoming::Batch(_))));
+        assert!(matches!(read(&Text::of(batch)), Ok(ClientInput::Batch(_))));
     }
 
     #[test]

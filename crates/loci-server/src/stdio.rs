@@ -31,7 +31,7 @@ use crate::connections::{REFUSAL_TIMEOUT, SHUTDOWN_TIMEOUT};
 use crate::error_reply::protocol_error;
 use crate::handler::DialectHandler;
 use crate::host::{self, Host, ReplyShare};
-use crate::message::{self, Incoming, Refusal, Text};
+use crate::message::{self, ClientInput, Refusal, Text};
 use crate::mutex::lock;
 use crate::request_share::RequestShare;
 use crate::subscription::{Since, is_listen};
@@ -353,12 +353,14 @@ async fn take_line(
         ..InFlight::default()
     };
     match message::read(line) {
-        Ok(Incoming::Message(mut message, _)) => match admit(&mut message, in_flight, session) {
+        Ok(ClientInput::Message(mut message, _)) => match admit(&mut message, in_flight, session) {
             Ok(true) => forward(*message, session, incoming).await,
             Ok(false) => Ok(()),
             Err(refusal) => session.reply(&refusal.into_json()).await,
         },
-        Ok(Incoming::Batch(elements)) => take_batch(&elements, in_flight, session, incoming).await,
+        Ok(ClientInput::Batch(elements)) => {
+            take_batch(&elements, in_flight, session, incoming).await
+        }
         Err(refusal) => session.reply(&refusal.into_json()).await,
     }
 }

@@ -377,7 +377,7 @@ impl Statement {
         if self.asks_for_object_of(other) || other.asks_for_object_of(self) {
             return true;
         }
-        let things: Vec<(Named<'_>, Named<'_>)> = self
+        let things: Vec<(Mention<'_>, Mention<'_>)> = self
             .named()
             .filter_map(|thing| Some((thing, other.only(thing.stem)?)))
             .collect();
@@ -424,8 +424,8 @@ impl Statement {
     fn are_swapped(
         &self,
         other: &Statement,
-        one: &(Named<'_>, Named<'_>),
-        two: &(Named<'_>, Named<'_>),
+        one: &(Mention<'_>, Mention<'_>),
+        two: &(Mention<'_>, Mention<'_>),
     ) -> bool {
         let is_directed = |role: Option<&str>| role.is_some_and(is_direction);
         let roles = [one.0.role, two.0.role];
@@ -438,7 +438,7 @@ impl Statement {
         }
         let are_told_by_roles = roles == other_roles && roles[0] != roles[1];
         // The first word of a text is capitalised even if it is not a name.
-        let is_name = |thing: &(Named<'_>, Named<'_>)| thing.0.is_name || thing.1.is_name;
+        let is_name = |thing: &(Mention<'_>, Mention<'_>)| thing.0.is_name || thing.1.is_name;
         let are_names = is_name(one) && is_name(two);
         let are_directed =
             roles.iter().copied().any(is_directed) && other_roles.iter().copied().any(is_directed);
@@ -462,7 +462,7 @@ impl Statement {
     }
 
     /// Returns the things that it names once.
-    fn named(&self) -> impl Iterator<Item = Named<'_>> {
+    fn named(&self) -> impl Iterator<Item = Mention<'_>> {
         let stems = self.tokens.iter().filter(|token| {
             matches!(
                 token.kind,
@@ -473,7 +473,7 @@ impl Statement {
     }
 
     /// Returns the thing with this stem, if it is named once.
-    fn only(&self, stem: &str) -> Option<Named<'_>> {
+    fn only(&self, stem: &str) -> Option<Mention<'_>> {
         let mut places = self
             .tokens
             .iter()
@@ -488,7 +488,7 @@ impl Statement {
             .rev()
             .find(|token| !ARTICLES.contains(&&*token.text));
         let role = before.and_then(|before| role(&before.text));
-        Some(Named {
+        Some(Mention {
             stem: &token.stem,
             at,
             role,
@@ -537,7 +537,7 @@ type Measure<'a> = (&'a str, &'a str);
 
 /// A thing and its position.
 #[derive(Debug, Clone, Copy)]
-struct Named<'a> {
+struct Mention<'a> {
     stem: &'a str,
     at: usize,
     role: Option<&'a str>,

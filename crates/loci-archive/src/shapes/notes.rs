@@ -9,7 +9,7 @@ use loci_vault::FileCopy;
 use serde::{Deserialize, Serialize};
 use serde_with::serde_as;
 
-use crate::words::{AsText, Moment};
+use crate::text_forms::{AsText, Rfc3339Time};
 use crate::{Note, NoteBytes};
 
 #[serde_as]
@@ -44,7 +44,7 @@ pub struct ExportKnownNote {
     #[serde_as(as = "Option<ProblemForm>")]
     problem: Option<FileProblem>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[serde_as(as = "Option<Moment>")]
+    #[serde_as(as = "Option<Rfc3339Time>")]
     missing_since: Option<Timestamp>,
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::tasks::Asked;
+use super::tasks::TaskOutcome;
 use crate::arguments::AgentBench;
 use crate::laboratory::Laboratory;
 
@@ -17,7 +17,7 @@ pub struct Report<'a> {
     /// The number of memories stored.
     pub memories: usize,
     /// The tasks with their outcomes.
-    pub asked: &'a [Asked<'a>],
+    pub asked: &'a [TaskOutcome<'a>],
 }
 
 /// Sums over tasks.
@@ -35,7 +35,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn of<'a>(asked: impl Iterator<Item = &'a Asked<'a>>) -> Self {
+    fn of<'a>(asked: impl Iterator<Item = &'a TaskOutcome<'a>>) -> Self {
         let mut tally = Tally::default();
         for asked in asked {
             tally.tasks += 1;
@@ -93,7 +93,7 @@ impl Report<'_> {
                 "right": right,
             })
         };
-        let task = |asked: &Asked<'_>| {
+        let task = |asked: &TaskOutcome<'_>| {
             json!({
                 "name": asked.task.name,
                 "dialect": asked.task.dialect,
@@ -140,7 +140,7 @@ impl Report<'_> {
                 tally.tasks, tally.tokens
             );
         }
-        let is_listed = |asked: &&Asked<'_>| match self.options.show.as_deref() {
+        let is_listed = |asked: &&TaskOutcome<'_>| match self.options.show.as_deref() {
             Some("failed") => !asked.is_right(),
             show => show.is_some(),
         };

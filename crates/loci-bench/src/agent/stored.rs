@@ -31,13 +31,13 @@ const ID_KEYS: [&str; 6] = [
 ];
 
 /// A filled store that was not queried yet.
-pub struct Stored {
+pub struct FilledStore {
     data: PathBuf,
     /// The ids of the named memories.
     ids: HashMap<String, String>,
 }
 
-impl Stored {
+impl FilledStore {
     /// Uses the store that an earlier run left in the folder, if it was filled by the same calls
     /// with the same model, or fills a new one.
     ///
@@ -53,13 +53,13 @@ impl Stored {
         let known = format!("{} {} {calls:?}", laboratory.model(), laboratory.search());
         let known = HEXLOWER.encode(&Sha256::digest(known));
         if let Some(ids) = kept(&list, &known) {
-            return Ok(Stored { data, ids });
+            return Ok(FilledStore { data, ids });
         }
         // An interrupted run leaves an incomplete store.
         let _ = fs::remove_dir_all(&data);
         status_line(format_args!("filing {} calls …", calls.len()));
         let parts = laboratory.open(&data)?;
-        let mut stored = Stored {
+        let mut stored = FilledStore {
             data,
             ids: HashMap::new(),
         };

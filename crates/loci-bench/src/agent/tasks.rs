@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::material::{Call, read as read_file};
-use super::stored::{Ids, Stored, caller, id_beside};
+use super::stored::{FilledStore, Ids, caller, id_beside};
 use crate::client::loci;
 use crate::laboratory::{Laboratory, SetClock};
 
@@ -69,7 +69,7 @@ pub struct Task {
 }
 
 /// The outcome of a task.
-pub struct Asked<'a> {
+pub struct TaskOutcome<'a> {
     /// The task.
     pub task: &'a Task,
     /// The evidence that the reply lacks.
@@ -82,7 +82,7 @@ pub struct Asked<'a> {
     pub refused: Option<String>,
 }
 
-impl Asked<'_> {
+impl TaskOutcome<'_> {
     /// Returns true if the reply stays within its tokens.
     pub fn is_within_budget(&self) -> bool {
         self.tokens <= self.task.budget_tokens
@@ -137,10 +137,10 @@ pub fn sample(tasks: Vec<Task>, number: Option<u32>) -> Vec<Task> {
 /// If the copy cannot be made or opened. A failed call is a reply with its error.
 pub fn ask<'a>(
     tasks: &'a [Task],
-    stored: &Stored,
+    stored: &FilledStore,
     laboratory: &Laboratory<'_>,
     clock: &SetClock,
-) -> Result<Vec<Asked<'a>>, Failure> {
+) -> Result<Vec<TaskOutcome<'a>>, Failure> {
     let folder = tempfile::tempdir()?;
     stored.copy_to(folder.path())?;
     clock.set_after_noon(0, ASKED_AFTER_NOON_MS);
@@ -157,7 +157,7 @@ pub fn ask<'a>(
             Err(failure) => (String::new(), Some(failure.message), false),
         };
         let is_there = |part: &&String| text.contains(&stored.with_ids(part, &ids));
-        Asked {
+        TaskOutcome {
             task,
             missing: task
                 .evidence()
@@ -185,7 +185,12 @@ fn completed(call: &Call, task: &Task) -> Call {
 }
 
 /// Makes the steps of a task.
-fn take_steps(task: &Task, stored: &Stored, parts: &Parts, ids: &mut Ids) -> Result<(), Failure> {
+fn take_steps(
+    task: &Task,
+    stored: &FilledStore,
+    parts: &Parts,
+    ids: &mut Ids,
+) -> Result<(), Failure> {
     for step in &task.steps {
         let reply = stored.call(&completed(step, task), ids, parts)?;
         if let Some(part) = &step.shows {
@@ -205,7 +210,7 @@ fn take_steps(task: &Task, stored: &Stored, parts: &Parts, ids: &mut Ids) -> Res
 /// Returns the reply that the agent reads in the end.
 fn reply(
     task: &Task,
-    stored: &Stored,
+    stored: &FilledStore,
     parts: &Parts,
     data: &Path,
     ids: &Ids,

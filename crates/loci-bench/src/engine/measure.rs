@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::super::client::resident_bytes;
 use super::super::speed::{cpu_time, milliseconds};
-use super::synthetic::{DIMENSION, Prepared, Question, Synthetic, id, quantised};
+use super::synthetic::{DIMENSION, PreparedModel, Question, Synthetic, id, quantised};
 
 /// The number of measured searches of each kind.
 const SEARCHES: usize = 200;
@@ -51,7 +51,7 @@ pub fn run(data: &Path, corpus: &Synthetic, output: Output) -> Result<(), Failur
     let questions: Vec<Question> = (0..SEARCHES)
         .map(|number| corpus.question(number))
         .collect();
-    let model = Arc::new(Prepared::new(&questions));
+    let model = Arc::new(PreparedModel::new(&questions));
     let before = resident_bytes("self");
     let begun = Instant::now();
     let store: Arc<dyn Store> =
@@ -59,7 +59,7 @@ pub fn run(data: &Path, corpus: &Synthetic, output: Output) -> Result<(), Failur
     let engine = |mode| {
         Engine::new(
             Arc::clone(&store),
-            Arc::<Prepared>::clone(&model),
+            Arc::<PreparedModel>::clone(&model),
             Arc::new(SystemClock),
             mode,
         )

@@ -214,26 +214,26 @@ fn word(mut rank: u32) -> String {
 }
 
 /// A model that has the vectors of the questions beforehand and takes no time for them.
-pub struct Prepared {
+pub struct PreparedModel {
     model: ModelId,
     vectors: Mutex<HashMap<String, Vec<f32>>>,
 }
 
-impl Prepared {
+impl PreparedModel {
     /// Returns a model with these questions.
     pub fn new(questions: &[Question]) -> Self {
         let vectors = questions
             .iter()
             .map(|question| (question.text.clone(), question.vector.clone()))
             .collect();
-        Prepared {
+        PreparedModel {
             model: model(),
             vectors: Mutex::new(vectors),
         }
     }
 }
 
-impl Embedder for Prepared {
+impl Embedder for PreparedModel {
     fn model(&self) -> &ModelId {
         &self.model
     }

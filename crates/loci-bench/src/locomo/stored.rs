@@ -14,14 +14,14 @@ use super::data::{Conversation, Session};
 use crate::laboratory::{Laboratory, copy, object, settle};
 
 /// A stored conversation that was not queried yet.
-pub struct Stored {
+pub struct StoredConversation {
     /// The data folder.
     data: PathBuf,
     /// The turn of each memory, by id.
     turns: HashMap<String, String>,
 }
 
-impl Stored {
+impl StoredConversation {
     /// Uses the store that an earlier run left in the folder, or makes it.
     ///
     /// # Errors
@@ -41,7 +41,7 @@ impl Stored {
             .map(|session| session.turns.len())
             .sum();
         if let Some(turns) = kept(&list, &model).filter(|turns| turns.len() == turns_to_store) {
-            return Ok(Stored { data, turns });
+            return Ok(StoredConversation { data, turns });
         }
         // An interrupted run leaves an incomplete store.
         let _ = fs::remove_dir_all(&data);
@@ -54,7 +54,7 @@ impl Stored {
         settle(&parts)?;
         drop(parts);
         fs::write(&list, json!({"model": model, "turns": turns}).to_string())?;
-        Ok(Stored { data, turns })
+        Ok(StoredConversation { data, turns })
     }
 
     /// Copies the store, so that questions to the copy do not count as accesses in the original.

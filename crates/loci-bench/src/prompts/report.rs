@@ -9,14 +9,14 @@ use loci::output::Output;
 use loci_engine::SearchMode;
 use serde_json::{Value, json};
 
-use super::{Found, HALVES};
+use super::{HALVES, PromptOutcome};
 use crate::laboratory::Laboratory;
 
 /// The floors whose effect is reported.
 const FLOORS: [f64; 7] = [0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6];
 
 /// The outcome of the prompts to one store.
-pub struct Asked {
+pub struct StoreOutcome {
     /// The half, as in [`HALVES`].
     pub half: usize,
     /// The search mode.
@@ -38,7 +38,7 @@ pub struct Counts {
 
 impl Counts {
     /// Counts a prompt that brought that up.
-    pub fn add(&mut self, found: &Found, is_right: bool) {
+    pub fn add(&mut self, found: &PromptOutcome, is_right: bool) {
         self.prompts += 1;
         self.shown += usize::from(found.text.is_some());
         self.right += usize::from(is_right);
@@ -78,7 +78,7 @@ struct Row {
 /// # Errors
 /// If they cannot be written.
 pub fn report(
-    asked: &[Asked],
+    asked: &[StoreOutcome],
     laboratory: &Laboratory<'_>,
     out: Option<&Path>,
     output: Output,
@@ -98,7 +98,7 @@ pub fn report(
 
 /// Returns a row for each kind of prompt in each half and search mode, and one for all unrelated
 /// ones.
-fn rows(asked: &[Asked]) -> Vec<Row> {
+fn rows(asked: &[StoreOutcome]) -> Vec<Row> {
     let mut rows = Vec::new();
     for (half, name) in HALVES.into_iter().enumerate() {
         for (mode, search) in [(SearchMode::Hybrid, "hybrid"), (SearchMode::Words, "words")] {

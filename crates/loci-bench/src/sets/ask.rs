@@ -7,7 +7,7 @@ use loci_engine::{Recall, Signals};
 use serde_json::{Value, json};
 
 use super::data::Question;
-use super::stored::{Stored, USER};
+use super::stored::{StoredSet, USER};
 use crate::laboratory::{Laboratory, object};
 
 /// The numbers of first results that are scored.
@@ -42,7 +42,7 @@ impl Hits {
 /// The errors of the tool and of the store.
 pub fn tool(
     questions: &[&Question],
-    stored: &Stored,
+    stored: &StoredSet,
     laboratory: &Laboratory<'_>,
     dialect: &Dialect,
     tool: &str,
@@ -72,7 +72,7 @@ pub fn tool(
 /// The errors of the search.
 pub fn alone(
     questions: &[&Question],
-    stored: &Stored,
+    stored: &StoredSet,
     laboratory: &Laboratory<'_>,
 ) -> Result<[Hits; 2], Failure> {
     let folder = tempfile::tempdir()?;

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
-use super::Through;
+use super::StoringTools;
 use crate::needles;
 
 /// The number of facts among the needles that answer no question.
@@ -25,7 +25,7 @@ pub struct About {
     /// The kind of texts; sets of one kind resemble each other.
     pub kind: String,
     /// The tools that store it.
-    pub through: Through,
+    pub through: StoringTools,
 }
 
 /// A text to store.
@@ -91,7 +91,7 @@ impl Set {
     pub fn read(folder: &Path) -> Result<Self, Failure> {
         let about: About = parsed(&folder.join(ABOUT), &text_of(&folder.join(ABOUT))?)?;
         let mut digest = Sha256::new();
-        let texts = if about.through == Through::Mined {
+        let texts = if about.through == StoringTools::Mined {
             for file in files(&folder.join(FILES))? {
                 digest.update(file.as_os_str().as_encoded_bytes());
                 digest.update(fs::read(&file).map_err(|error| unreadable(&file, &error))?);
@@ -143,7 +143,7 @@ impl Set {
         let about = About {
             name,
             kind: "isolated facts".to_owned(),
-            through: Through::Facts,
+            through: StoringTools::Facts,
         };
         let texts = facts.into_iter().enumerate().map(text).collect();
         let questions = questions.into_iter().map(question).collect();

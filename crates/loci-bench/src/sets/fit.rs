@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::ask::{DEPTHS, RESULTS};
 use super::data::{Question, Set};
-use super::stored::Stored;
+use super::stored::StoredSet;
 use crate::laboratory::Laboratory;
 
 /// The factor for hits that only the better side has and the fusion misses.
@@ -61,19 +61,19 @@ struct Case {
 }
 
 /// The questions of a set, or of one kind if it has several.
-pub struct Captured {
+pub struct CapturedQuestions {
     name: String,
     cases: Vec<Case>,
 }
 
-impl Captured {
+impl CapturedQuestions {
     /// Captures the candidates of every question through the engine, as a tool call does.
     ///
     /// # Errors
     /// If the store cannot be searched.
     pub fn of(
         set: &Set,
-        stored: &Stored,
+        stored: &StoredSet,
         laboratory: &Laboratory<'_>,
     ) -> Result<Vec<Self>, Failure> {
         let folder = tempfile::tempdir()?;
@@ -124,7 +124,7 @@ impl Captured {
                 .filter(|part| !part.is_empty())
                 .collect::<Vec<_>>()
                 .join(": ");
-            Captured { name, cases }
+            CapturedQuestions { name, cases }
         };
         Ok(of_kinds.into_iter().map(captured).collect())
     }
@@ -263,18 +263,18 @@ const NUMBERS: [Number; 15] = [
 ];
 
 /// The weight of a set, and the hits of only the better side at each depth.
-struct Alone {
+struct BestSide {
     weight: f64,
     best: [f64; DEPTHS.len()],
 }
 
-impl Alone {
-    fn of(set: &Captured, half: &str) -> Self {
+impl BestSide {
+    fn of(set: &CapturedQuestions, half: &str) -> Self {
         let words = set.hits(half, Case::place_by_words).shares();
         let meaning = set.hits(half, Case::place_by_meaning).shares();
         let questions = set.cases.iter().filter(|case| case.half == half).count() as f64;
         let weight = questions / (questions + QUESTIONS_TO_COUNT_HALF);
-        Alone {
+        BestSide {
             weight,
             best: std::array::from_fn(|depth| words[depth].max(meaning[depth])),
         }
@@ -283,8 +283,8 @@ impl Alone {
 
 /// Returns the objective for weights: the weighted mean over sets of hits at each depth and the
 /// reciprocal rank, less the deficit to only the better side.
-fn worth(sets: &[(&Captured, Alone)], weights: &Weights) -> f64 {
-    let of = |(set, alone): &(&Captured, Alone)| {
+fn worth(sets: &[(&CapturedQuestions, BestSide)], weights: &Weights) -> f64 {
+    let of = |(set, alone): &(&CapturedQuestions, BestSide)| {
         let places: Vec<Option<usize>> = set
             .cases
             .iter()
@@ -326,10 +326,10 @@ fn worth(sets: &[(&Captured, Alone)], weights: &Weights) -> f64 {
 
 /// Fits weights by coordinate search from these: each number in turn takes steps of falling size
 /// while they help.
-fn fitted(sets: &[&Captured], from: Weights, rounds: u32) -> Weights {
-    let sets: Vec<(&Captured, Alone)> = sets
+fn fitted(sets: &[&CapturedQuestions], from: Weights, rounds: u32) -> Weights {
+    let sets: Vec<(&CapturedQuestions, BestSide)> = sets
         .iter()
-        .map(|set| (*set, Alone::of(set, "train")))
+        .map(|set| (*set, BestSide::of(set, "train")))
         .collect();
     let (mut best, mut best_worth) = (from, worth(&sets, &from));
     for round in 0..rounds {
@@ -375,8 +375,8 @@ pub struct Report {
 
 /// Fits the weights, if asked to, and reports both halves of every set with the weights and, if
 /// they were fitted, with weights that were fitted without the set.
-pub fn report(captured: &[Captured], fits: bool, rounds: u32) -> Report {
-    let all: Vec<&Captured> = captured.iter().collect();
+pub fn report(captured: &[CapturedQuestions], fits: bool, rounds: u32) -> Report {
+    let all: Vec<&CapturedQuestions> = captured.iter().collect();
     let weights = if fits {
         fitted(&all, Weights::default(), rounds)
     } else {
@@ -394,7 +394,7 @@ pub fn report(captured: &[Captured], fits: bool, rounds: u32) -> Report {
     for (left_out, set) in captured.iter().enumerate() {
         let without = fits.then(|| {
             status_line(format_args!("without {} …", set.name));
-            let others: Vec<&Captured> = all
+            let others: Vec<&CapturedQuestions> = all
                 .iter()
                 .enumerate()
                 .filter(|(at, _)| *at != left_out)

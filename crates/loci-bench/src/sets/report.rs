@@ -103,14 +103,14 @@ pub fn text(rows: &[Row], half: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sets::Through;
+    use crate::sets::StoringTools;
 
     #[test]
     fn a_tool_is_behind_where_its_parts_have_more_hits() {
         let set = About {
             name: "made-up".to_owned(),
             kind: "facts".to_owned(),
-            through: Through::Facts,
+            through: StoringTools::Facts,
         };
         let hits = |loci, words, vectors| Row {
             set: set.clone(),

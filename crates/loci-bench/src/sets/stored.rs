@@ -14,7 +14,7 @@ use loci_filing::project;
 use loci_mine::project::propose;
 use serde_json::{Value, json};
 
-use super::Through;
+use super::StoringTools;
 use super::data::{FILES, Set, Text};
 use crate::laboratory::{Laboratory, SetClock, copy, object, settle};
 
@@ -24,7 +24,7 @@ pub const USER: &str = "sets";
 const DAYS_AGO: i64 = 1;
 
 /// A stored set that was not queried yet.
-pub struct Stored {
+pub struct StoredSet {
     /// The data folder.
     data: PathBuf,
     /// The text of each memory, by id.
@@ -33,7 +33,7 @@ pub struct Stored {
     root: Option<PathBuf>,
 }
 
-impl Stored {
+impl StoredSet {
     /// Uses the store that an earlier run left next to the set, or makes it.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Stored {
         let data = set.folder.join(format!("store-{name}"));
         let list = set.folder.join(format!("store-{name}.json"));
         let root = match set.about.through {
-            Through::Mined => Some(PathBuf::from(loci_filing::absolute(
+            StoringTools::Mined => Some(PathBuf::from(loci_filing::absolute(
                 &set.folder.join(FILES),
             )?)),
             _ => None,
@@ -74,7 +74,7 @@ impl Stored {
             let texts = texts
                 .filter_map(|(id, text)| Some((id.clone(), text.as_str()?.to_owned())))
                 .collect();
-            return Ok(Stored { data, texts, root });
+            return Ok(StoredSet { data, texts, root });
         }
         // An interrupted run leaves an incomplete store.
         let _ = fs::remove_dir_all(&data);
@@ -91,7 +91,7 @@ impl Stored {
             &list,
             json!({"model": model, "version": set.version, "texts": texts}).to_string(),
         )?;
-        Ok(Stored { data, texts, root })
+        Ok(StoredSet { data, texts, root })
     }
 
     /// Opens a copy of the store, so that questions to it do not change the original.
@@ -211,7 +211,7 @@ fn file(set: &Set, parts: &Parts) -> Result<HashMap<String, String>, Failure> {
     let mut add = |id: &Value, text: &Text| {
         texts.insert(id.as_str().unwrap_or_default().to_owned(), text.id.clone())
     };
-    if set.about.through == Through::Messages {
+    if set.about.through == StoringTools::Messages {
         for thread in set.texts.chunk_by(|one, next| one.thread == next.thread) {
             for chunk in thread.chunks(limits::MESSAGES_MAX) {
                 let message = |text: &Text| json!({"role": text.role, "content": text.content, "tags": text.tags});
@@ -228,8 +228,8 @@ fn file(set: &Set, parts: &Parts) -> Result<HashMap<String, String>, Failure> {
     }
     for text in &set.texts {
         let (tool, arguments, id) = match set.about.through {
-            Through::Facts => ("remember", json!({"content": text.content}), "id"),
-            Through::Notes => (
+            StoringTools::Facts => ("remember", json!({"content": text.content}), "id"),
+            StoringTools::Notes => (
                 "memory_append",
                 json!({"title": text.title, "body": text.content}),
                 "id",

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::Search;
-use super::record::{Document, Found};
+use super::record::{Document, SearchResults};
 use crate::wire::rounded;
 use crate::{Hints, Reply, TypedTool};
 
@@ -42,7 +42,7 @@ impl TypedTool for HybridSearch {
     const OPERATION: &'static str = "search";
     const QUERY: Option<&'static str> = Some("query");
     type Arguments = Arguments;
-    type Output = Found<Hit>;
+    type Output = SearchResults<Hit>;
 
     fn run(call: &Call<'_>, Arguments(search): Arguments) -> Result<Reply> {
         let weights = call.engine().policy().fusion;
@@ -52,6 +52,6 @@ impl TypedTool for HybridSearch {
             times_said,
             rrf_score: rounded(score, 6),
         };
-        Found::reply(call.caller(), results, hit)
+        SearchResults::reply(call.caller(), results, hit)
     }
 }

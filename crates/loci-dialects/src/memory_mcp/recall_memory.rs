@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::Search;
-use super::record::{Document, Found};
+use super::record::{Document, SearchResults};
 use crate::wire::rounded;
 use crate::{Hints, Reply, TypedTool};
 
@@ -46,7 +46,7 @@ impl TypedTool for RecallMemory {
     const OPERATION: &'static str = "memory:read";
     const QUERY: Option<&'static str> = Some("query");
     type Arguments = Arguments;
-    type Output = Found<Hit>;
+    type Output = SearchResults<Hit>;
 
     fn run(call: &Call<'_>, Arguments(search): Arguments) -> Result<Reply> {
         let weights = call.engine().policy().ranking;
@@ -56,7 +56,7 @@ impl TypedTool for RecallMemory {
             times_said,
             final_score: rounded(score, 4),
         };
-        Found::reply(call.caller(), results, hit)
+        SearchResults::reply(call.caller(), results, hit)
     }
 }
 

@@ -156,14 +156,14 @@ impl From<Link> for LinkDocument {
 
 /// The results of a search.
 #[derive(Serialize, JsonSchema)]
-pub struct Found<Hit> {
+pub struct SearchResults<Hit> {
     /// The memories, best first.
     results: Vec<Hit>,
     /// How many these are.
     count: usize,
 }
 
-impl<Hit: Serialize> Found<Hit> {
+impl<Hit: Serialize> SearchResults<Hit> {
     /// Returns the reply with these results. `hit` makes each from the memory, how often its text
     /// was found, and its score, which is 1 for a memory read by id.
     ///
@@ -177,7 +177,7 @@ impl<Hit: Serialize> Found<Hit> {
         let recalled = match results {
             Results::Recalled(recalled) => recalled,
             Results::Page(page) => {
-                let found = Found {
+                let found = SearchResults {
                     count: 1,
                     results: vec![hit(Document::page(reader, *page), None, 1.0)],
                 };
@@ -194,7 +194,7 @@ impl<Hit: Serialize> Found<Hit> {
                 found.score,
             )
         };
-        let found = Found {
+        let found = SearchResults {
             count: recalled.hits.len(),
             results: recalled.hits.into_iter().map(hit).collect(),
         };

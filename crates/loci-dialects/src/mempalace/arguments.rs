@@ -98,7 +98,7 @@ pub fn given(argument: Option<String>) -> Option<String> {
 }
 
 /// The wing and the room that a filter resolves to.
-pub struct Meant {
+pub struct ResolvedPlace {
     /// The wing; `None` for any.
     pub wing: Option<String>,
     /// The room; `None` for any.
@@ -113,7 +113,11 @@ pub struct Meant {
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.
-pub fn meant(call: &Call<'_>, wing: Option<String>, room: Option<String>) -> Result<Meant> {
+pub fn resolve_place(
+    call: &Call<'_>,
+    wing: Option<String>,
+    room: Option<String>,
+) -> Result<ResolvedPlace> {
     let (wing, room) = (asked(wing), asked(room));
     let (collections, sections) = (collections(wing.as_deref()), room.into_iter().collect());
     let tiers = [Tier::LongTerm, Tier::Unlisted];
@@ -129,7 +133,7 @@ pub fn meant(call: &Call<'_>, wing: Option<String>, room: Option<String>) -> Res
         CollectionFilter::Global => Some(GLOBAL_WING.to_owned()),
         CollectionFilter::Any | CollectionFilter::AnyNamed => None,
     };
-    Ok(Meant {
+    Ok(ResolvedPlace {
         wing,
         room: sections.pop(),
         notice,

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, collection, meant};
+use super::arguments::{Faults, collection, resolve_place};
 use super::graph::{Node, overview};
 use super::times::date;
 use crate::wire::string_or_null;
@@ -27,7 +27,7 @@ pub struct Arguments {
 
 /// A room that bridges wings.
 #[derive(Serialize, JsonSchema)]
-pub struct Found {
+pub struct BridgeRoom {
     /// The room.
     #[serde(flatten)]
     room: Node,
@@ -36,9 +36,9 @@ pub struct Found {
     recent: Option<String>,
 }
 
-impl From<Bridge> for Found {
+impl From<Bridge> for BridgeRoom {
     fn from(bridge: Bridge) -> Self {
-        Found {
+        BridgeRoom {
             room: bridge.room.into(),
             recent: bridge.newest.map(date),
         }
@@ -57,7 +57,7 @@ impl TypedTool for FindTunnels {
     };
     const OPERATION: &'static str = "graph:read";
     type Arguments = Arguments;
-    type Output = Vec<Found>;
+    type Output = Vec<BridgeRoom>;
 
     fn faults(arguments: &Value) -> Vec<Error> {
         Faults::of(arguments)
@@ -68,15 +68,15 @@ impl TypedTool for FindTunnels {
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let [a, b] = [
-            meant(call, arguments.wing_a, None)?,
-            meant(call, arguments.wing_b, None)?,
+            resolve_place(call, arguments.wing_a, None)?,
+            resolve_place(call, arguments.wing_b, None)?,
         ];
         let between = [a.wing, b.wing].map(|wing| wing.map(collection));
         let between = between
             .each_ref()
             .map(|wing| wing.as_ref().map(Option::as_deref));
         let (bridges, total) = call.graph().bridges(between)?;
-        let reply = overview(bridges.into_iter().map(Found::from).collect(), total)?;
+        let reply = overview(bridges.into_iter().map(BridgeRoom::from).collect(), total)?;
         Ok(reply
             .with_further_notice(a.notice)
             .with_further_notice(b.notice))

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, Meant, collection, meant, wing};
+use super::arguments::{Faults, ResolvedPlace, collection, resolve_place, wing};
 use super::graph::not_found_in;
 use super::record::preview;
 use crate::wire::Authorship;
@@ -132,7 +132,8 @@ impl TypedTool for FollowTunnels {
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
-        let Meant { wing, room, notice } = meant(call, Some(arguments.wing), Some(arguments.room))?;
+        let ResolvedPlace { wing, room, notice } =
+            resolve_place(call, Some(arguments.wing), Some(arguments.room))?;
         let (collection, section) = (
             wing.and_then(collection),
             room.as_deref().unwrap_or_default(),

@@ -51,7 +51,7 @@ pub struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
     #[serde(flatten)]
-    kept: Option<Kept>,
+    kept: Option<FactValidity>,
     /// Other facts of this subject and this predicate that have no end yet, or one in the future:
     /// ten at most.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -97,7 +97,7 @@ fn others_open(others: usize) -> Option<String> {
 
 /// The validity of a fact that existed already.
 #[derive(Serialize, JsonSchema)]
-struct Kept {
+struct FactValidity {
     /// Of a fact that was noted before, from when it holds; null if always.
     #[schemars(schema_with = "string_or_null")]
     valid_from: Option<String>,
@@ -106,9 +106,9 @@ struct Kept {
     valid_to: Option<String>,
 }
 
-impl Kept {
+impl FactValidity {
     fn of(fact: &Fact) -> Self {
-        Kept {
+        FactValidity {
             valid_from: fact.valid_from.map(shown),
             valid_to: fact.valid_to.map(shown),
         }
@@ -173,7 +173,7 @@ impl TypedTool for KgAdd {
             success: true,
             fact: sentence(&fact),
             reason: (!is_new).then_some(ALREADY_EXISTS),
-            kept: (!is_new).then(|| Kept::of(&fact)),
+            kept: (!is_new).then(|| FactValidity::of(&fact)),
             other_open: others
                 .into_iter()
                 .take(OTHERS_MAX)

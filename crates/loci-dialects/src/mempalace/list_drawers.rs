@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, Meant, collections, meant, wing};
+use super::arguments::{Faults, ResolvedPlace, collections, resolve_place, wing};
 use super::record::{PREVIEW_CHARACTERS, preview};
 use crate::wire::{Authorship, Count, FromFile, Offset};
 use crate::{Hints, Reply, TypedTool};
@@ -37,7 +37,7 @@ pub struct Arguments {
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The drawers, first filed first.
-    drawers: Vec<Listed>,
+    drawers: Vec<DrawerRow>,
     /// How many there are in all.
     total: u64,
     /// How many this page could have.
@@ -50,7 +50,7 @@ pub struct Output {
 
 /// A drawer.
 #[derive(Serialize, JsonSchema)]
-struct Listed {
+struct DrawerRow {
     /// Its id.
     drawer_id: String,
     /// Its wing.
@@ -68,10 +68,10 @@ struct Listed {
     authorship: Authorship,
 }
 
-impl Listed {
+impl DrawerRow {
     /// Converts a drawer for this reader.
     fn of(reader: &Caller, memory: Memory) -> Self {
-        Listed {
+        DrawerRow {
             authorship: Authorship::of(reader, &memory),
             from_file: FromFile::of(&memory),
             drawer_id: memory.id.to_string(),
@@ -102,7 +102,8 @@ impl TypedTool for ListDrawers {
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
-        let Meant { wing, room, notice } = meant(call, arguments.wing, arguments.room)?;
+        let ResolvedPlace { wing, room, notice } =
+            resolve_place(call, arguments.wing, arguments.room)?;
         let limit = arguments
             .limit
             .map_or(LIMIT_DEFAULT, |count| count.0)
@@ -121,8 +122,8 @@ impl TypedTool for ListDrawers {
             ..Browse::default()
         };
         let browsed = call.listings().browse(request)?;
-        let listed = |memory| Listed::of(call.caller(), memory);
-        let drawers: Vec<Listed> = browsed.memories.into_iter().map(listed).collect();
+        let listed = |memory| DrawerRow::of(call.caller(), memory);
+        let drawers: Vec<DrawerRow> = browsed.memories.into_iter().map(listed).collect();
         let output = Output {
             total: browsed.total,
             limit,

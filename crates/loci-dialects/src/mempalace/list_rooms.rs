@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, Meant, collection, meant};
+use super::arguments::{Faults, ResolvedPlace, collection, resolve_place};
 use super::record::by_room;
 use crate::overview::{NAMES_MAX, OVERVIEW_BYTES_MAX, is_zero, json_bytes, largest};
 use crate::wire::string_or_null;
@@ -60,7 +60,7 @@ impl TypedTool for ListRooms {
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
-        let Meant { wing, notice, .. } = meant(call, arguments.wing, None)?;
+        let ResolvedPlace { wing, notice, .. } = resolve_place(call, arguments.wing, None)?;
         let mut places = call.listings().places()?;
         if let Some(wing) = &wing {
             let collection = collection(wing);

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, asked, collection, meant};
+use super::arguments::{Faults, asked, collection, resolve_place};
 use super::graph::TunnelRecord;
 use crate::wire::{Count, Offset};
 use crate::{Hints, Reply, TypedTool};
@@ -80,7 +80,7 @@ impl TypedTool for ListTunnels {
         let mut notice = None;
         // A tunnel may still lead to a wing without drawers.
         if total == 0 {
-            let meant = meant(call, wing, None)?;
+            let meant = resolve_place(call, wing, None)?;
             (tunnels, total) = listed(&meant.wing)?;
             notice = meant.notice;
         }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, Meant, collections, meant, wing};
+use super::arguments::{Faults, ResolvedPlace, collections, resolve_place, wing};
 use super::diary_write::DIARY;
 use super::question::{Sanitizer, question};
 use super::record::reading;
@@ -52,7 +52,7 @@ pub struct Output {
     /// Where.
     filters: Filters,
     /// The drawers, best first.
-    results: Vec<Found>,
+    results: Vec<DrawerHit>,
     /// True if the query was too long and its question was searched for instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     query_sanitized: Option<bool>,
@@ -73,7 +73,7 @@ struct Filters {
 
 /// A drawer with its relevance.
 #[derive(Serialize, JsonSchema)]
-struct Found {
+struct DrawerHit {
     /// Its id.
     drawer_id: String,
     /// Its title, if it has one: that of a note.
@@ -108,9 +108,9 @@ struct Found {
     authorship: Authorship,
 }
 
-impl Found {
+impl DrawerHit {
     fn of(reader: &Caller, hit: Hit, limit: usize) -> Self {
-        Found {
+        DrawerHit {
             authorship: Authorship::of(reader, &hit.memory),
             similarity: similarity(&hit.signals),
             matched_via: matched_via(&hit.signals, limit),
@@ -174,7 +174,8 @@ impl TypedTool for Search {
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let (query, sanitizer) = question(&arguments.query);
-        let Meant { wing, room, notice } = meant(call, arguments.wing, arguments.room)?;
+        let ResolvedPlace { wing, room, notice } =
+            resolve_place(call, arguments.wing, arguments.room)?;
         let limit = arguments
             .limit
             .map_or(LIMIT_DEFAULT, |count| count.0)
@@ -214,7 +215,7 @@ impl TypedTool for Search {
             results: recalled
                 .hits
                 .into_iter()
-                .map(|hit| Found::of(call.caller(), hit, limit))
+                .map(|hit| DrawerHit::of(call.caller(), hit, limit))
                 .collect(),
             query_sanitized: sanitizer.is_some().then_some(true),
             sanitizer,

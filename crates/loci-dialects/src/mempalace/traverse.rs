@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, Meant, meant, wing};
+use super::arguments::{Faults, ResolvedPlace, resolve_place, wing};
 use super::graph::{Node, not_found_in, overview};
 use crate::overview::{fitting, is_zero};
 use crate::wire::Count;
@@ -36,7 +36,7 @@ pub struct Arguments {
 
 /// A room on the path.
 #[derive(Serialize, JsonSchema)]
-pub struct Visited {
+pub struct PathRoom {
     /// The room.
     #[serde(flatten)]
     room: Node,
@@ -50,7 +50,7 @@ pub struct Visited {
     more_connections: u64,
 }
 
-impl From<Step> for Visited {
+impl From<Step> for PathRoom {
     fn from(step: Step) -> Self {
         let name = |via| match via {
             Via::Collection(collection) => format!("wing:{}", wing(collection)),
@@ -65,7 +65,7 @@ impl From<Step> for Visited {
             .collect();
         let connected_via = fitting(names, CONNECTIONS_BYTES_MAX);
         let more_connections = (via - connected_via.len()) as u64;
-        Visited {
+        PathRoom {
             room: step.room.into(),
             hop: step.hop,
             connected_via,
@@ -86,7 +86,7 @@ impl TypedTool for Traverse {
     };
     const OPERATION: &'static str = "graph:read";
     type Arguments = Arguments;
-    type Output = Vec<Visited>;
+    type Output = Vec<PathRoom>;
 
     fn faults(arguments: &Value) -> Vec<Error> {
         Faults::of(arguments).shown("start_room").found()
@@ -97,10 +97,11 @@ impl TypedTool for Traverse {
             .max_hops
             .map_or(HOPS_DEFAULT, |count| count.0)
             .min(HOPS_MAX);
-        let Meant { room, notice, .. } = meant(call, None, Some(arguments.start_room))?;
+        let ResolvedPlace { room, notice, .. } =
+            resolve_place(call, None, Some(arguments.start_room))?;
         let steps = call.graph().traverse(&room.unwrap_or_default(), hops_max);
         let (steps, total) = steps.map_err(not_found_in("start_room", "mempalace_list_rooms"))?;
-        let reply = overview(steps.into_iter().map(Visited::from).collect(), total)?;
+        let reply = overview(steps.into_iter().map(PathRoom::from).collect(), total)?;
         Ok(reply.with_further_notice(notice))
     }
 }

@@ -18,7 +18,7 @@ use loci_engine::{
 use loci_text::sentences::{CUT, opening};
 
 use essential::{DRAWERS_LOOKED_AT, essential, newest_of, was_read};
-use lines::{Counted, Line, line};
+use lines::{CountGroup, Line, line};
 
 use super::DIALECT;
 use super::arguments::{GLOBAL_WING, collection, wing};
@@ -119,10 +119,10 @@ pub fn wake_up(
     let always = [start.directives, start.of_others].concat();
     // A memory that did not fit among the first lines is not shown further down either.
     let is_always = |line: &Line| always.iter().any(|memory| memory.id == line.id);
-    lines.retain(|line| line.counted == Counted::Always || !is_always(line));
+    lines.retain(|line| line.counted == CountGroup::Always || !is_always(line));
     let mut shown = HashSet::new();
     lines.retain(|line| shown.insert(line.id.clone()));
-    let is_here = |memory: &&Memory| counted(memory, wing) == Counted::Note;
+    let is_here = |memory: &&Memory| counted(memory, wing) == CountGroup::Note;
     let total = places.iter().map(|place| place.memories).sum::<u64>();
     let total = total.saturating_sub(always.iter().filter(is_here).count() as u64);
     let subject = Subject {
@@ -278,7 +278,7 @@ fn last_line(subject: &Subject<'_>, lines: &[Line]) -> String {
     }
     let shown = lines
         .iter()
-        .filter(|line| line.counted == Counted::Note)
+        .filter(|line| line.counted == CountGroup::Note)
         .count() as u64;
     let other = if unshown.is_empty() { "" } else { "other " };
     let rest = match (*total, total.saturating_sub(shown)) {
@@ -331,7 +331,7 @@ fn directives(reader: &Caller, memories: &[Memory]) -> Vec<Line> {
             (0, 0, rank),
             SET_FOR_ALL,
             start_line(reader, memory),
-            Counted::Always,
+            CountGroup::Always,
         )
     };
     (0..).zip(memories).map(line_of).collect()
@@ -345,9 +345,9 @@ fn quotations(
     of: Option<&str>,
 ) -> Vec<Line> {
     let mut authors: Vec<String> = Vec::new();
-    let of_others = always.iter().map(|memory| (memory, Counted::Always));
+    let of_others = always.iter().map(|memory| (memory, CountGroup::Always));
     let of_others = of_others.chain(identity.iter().map(|memory| (memory, counted(memory, of))));
-    let line_of = |(rank, (memory, counted)): (i64, (&Memory, Counted))| {
+    let line_of = |(rank, (memory, counted)): (i64, (&Memory, CountGroup))| {
         let name = trust.stranger(memory).unwrap_or_default();
         let author = authors
             .iter()
@@ -395,9 +395,13 @@ fn identity_drawers(parts: &Parts<'_>, from: &CollectionFilter) -> Result<Vec<Me
 }
 
 /// Returns the group of a memory that a session need not start with, in a text about this wing.
-fn counted(memory: &Memory, of: Option<&str>) -> Counted {
+fn counted(memory: &Memory, of: Option<&str>) -> CountGroup {
     let is_here = of.is_none_or(|wing| memory.location.collection == collection(wing));
-    if is_here { Counted::Note } else { Counted::Not }
+    if is_here {
+        CountGroup::Note
+    } else {
+        CountGroup::Not
+    }
 }
 
 /// Returns the writer of a memory's text, if that is not the reader.

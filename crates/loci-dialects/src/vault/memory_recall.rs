@@ -51,12 +51,12 @@ pub struct Output {
     /// How many it has.
     used_tokens: usize,
     /// What is in it, in its order.
-    included: Vec<Included>,
+    included: Vec<BundleEntry>,
     /// How many memories would belong there and did not fit.
     dropped: usize,
     /// The best of these, best first, 20 at most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    left_out: Vec<Dropped>,
+    left_out: Vec<Omission>,
     /// What to know besides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     notice: Option<String>,
@@ -64,7 +64,7 @@ pub struct Output {
 
 /// A memory in the text.
 #[derive(Serialize, Deserialize, JsonSchema)]
-pub struct Included {
+pub struct BundleEntry {
     /// Its id.
     id: String,
     /// Its title.
@@ -81,7 +81,7 @@ pub struct Included {
 
 /// A memory that did not fit.
 #[derive(Serialize, Deserialize, JsonSchema)]
-pub struct Dropped {
+pub struct Omission {
     /// Its id.
     id: String,
     /// Its title.
@@ -90,9 +90,9 @@ pub struct Dropped {
     tokens: usize,
 }
 
-impl From<LeftOut> for Dropped {
+impl From<LeftOut> for Omission {
     fn from(LeftOut { id, title, tokens }: LeftOut) -> Self {
-        Dropped {
+        Omission {
             id: id.to_string(),
             title,
             tokens,
@@ -100,9 +100,9 @@ impl From<LeftOut> for Dropped {
     }
 }
 
-impl From<Bundled> for Included {
+impl From<Bundled> for BundleEntry {
     fn from(bundled: Bundled) -> Self {
-        Included {
+        BundleEntry {
             id: bundled.id.to_string(),
             title: bundled.title,
             score: rounded(bundled.score, 4),
@@ -181,9 +181,9 @@ impl TypedTool for MemoryRecall {
                 phases: phases.clone(),
                 budget_tokens,
                 used_tokens: bundle.used_tokens,
-                included: bundle.included.into_iter().map(Included::from).collect(),
+                included: bundle.included.into_iter().map(BundleEntry::from).collect(),
                 dropped: bundle.dropped,
-                left_out: bundle.left_out.into_iter().map(Dropped::from).collect(),
+                left_out: bundle.left_out.into_iter().map(Omission::from).collect(),
                 notice: both(unread, bundle.degraded),
             })
         };

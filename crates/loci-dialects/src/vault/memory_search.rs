@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::{await_notes, both, fault};
-use super::record::Found;
+use super::record::MemoryHit;
 use crate::wire::{Count, Offset, explained, rounded, string_or_null};
 use crate::{Hints, Reply, TypedTool};
 
@@ -47,7 +47,7 @@ pub struct Arguments {
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// What was found, best first; those with equal scores in the order of ids.
-    results: Vec<Found>,
+    results: Vec<MemoryHit>,
     /// Where the next page begins; null if there is none.
     #[schemars(schema_with = "string_or_null")]
     next_cursor: Option<String>,
@@ -97,7 +97,7 @@ impl TypedTool for MemorySearch {
                     tokens,
                 )?;
                 let output = Output {
-                    results: vec![Found::page(call.caller(), page)],
+                    results: vec![MemoryHit::page(call.caller(), page)],
                     next_cursor: None,
                 };
                 return Ok(Reply::json(&output, Some(1))?.with_notice(unread));
@@ -129,7 +129,7 @@ impl TypedTool for MemorySearch {
         let output = Output {
             results: hits
                 .into_iter()
-                .map(|hit| Found::of(call.caller(), hit))
+                .map(|hit| MemoryHit::of(call.caller(), hit))
                 .collect(),
             next_cursor: page.next_cursor,
         };

@@ -15,7 +15,7 @@ pub const DELETED: &str = "deleted";
 
 /// A memory with its relevance.
 #[derive(Serialize, JsonSchema)]
-pub struct Found {
+pub struct MemoryHit {
     /// Its id.
     id: String,
     /// Its title; for a memory without one, its first line.
@@ -46,25 +46,25 @@ pub struct Found {
     authorship: Authorship,
 }
 
-impl Found {
+impl MemoryHit {
     /// Converts a search result for this reader.
     pub fn of(reader: &Caller, hit: Hit) -> Self {
         let cut = Cut::of(hit.length, |offset| reading(&hit.memory.id, offset));
         let times_said = times_said(&hit);
-        Found {
+        MemoryHit {
             times_said,
-            ..Found::with(reader, hit.memory, cut, hit.score)
+            ..MemoryHit::with(reader, hit.memory, cut, hit.score)
         }
     }
 
     /// Converts a page of the text of a memory.
     pub fn page(reader: &Caller, page: TextPage) -> Self {
         let cut = Cut::of_page(&page, |offset| reading(&page.memory.id, offset));
-        Found::with(reader, page.memory, cut, 1.0)
+        MemoryHit::with(reader, page.memory, cut, 1.0)
     }
 
     fn with(reader: &Caller, memory: Memory, cut: Cut, score: f64) -> Self {
-        Found {
+        MemoryHit {
             times_said: None,
             authorship: Authorship::of(reader, &memory),
             from_file: FromFile::of(&memory),

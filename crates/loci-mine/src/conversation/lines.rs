@@ -108,7 +108,7 @@ fn read_with(
 }
 
 /// The extent to which lines were taken.
-struct Taken {
+struct LineExtent {
     end: u64,
     has_more: bool,
     broken: u64,
@@ -121,8 +121,8 @@ fn take_lines(
     start: u64,
     bytes_max: u64,
     gather: &mut dyn Gather,
-) -> io::Result<Taken> {
-    let mut taken = Taken {
+) -> io::Result<LineExtent> {
+    let mut taken = LineExtent {
         end: start,
         has_more: false,
         broken: 0,

@@ -20,7 +20,7 @@ const DESCRIPTION_BYTES_MAX: usize = 250;
 pub(super) const USUAL_SCOPES: [Scope; 2] = [Scope::Read, Scope::Write];
 
 /// The reason why a request could not be authenticated.
-pub(super) enum Denied {
+pub(super) enum AuthenticationFailure {
     /// The `Authorization` header has no token.
     Missing,
     /// The token is not valid.
@@ -29,20 +29,20 @@ pub(super) enum Denied {
     Failed(Error),
 }
 
-impl Denied {
+impl AuthenticationFailure {
     pub(super) fn invalid(message: impl Into<String>) -> Self {
-        Denied::Invalid(message.into())
+        AuthenticationFailure::Invalid(message.into())
     }
 
     pub(super) fn into_error(self) -> Error {
         match self {
-            Denied::Missing => {
+            AuthenticationFailure::Missing => {
                 let message =
                     "send `Authorization: Bearer TOKEN`; make a token with `loci token create`";
                 Error::new(ErrorCode::Unauthorized, message)
             }
-            Denied::Invalid(message) => Error::new(ErrorCode::Unauthorized, message),
-            Denied::Failed(error) => error,
+            AuthenticationFailure::Invalid(message) => Error::new(ErrorCode::Unauthorized, message),
+            AuthenticationFailure::Failed(error) => error,
         }
     }
 
@@ -54,7 +54,7 @@ impl Denied {
         authentication: &Authentication,
         resource: Resource<'_>,
     ) -> Response {
-        let was_sent = matches!(self, Denied::Invalid(_));
+        let was_sent = matches!(self, AuthenticationFailure::Invalid(_));
         let error = self.into_error();
         let body = json!({
             "jsonrpc": "2.0",

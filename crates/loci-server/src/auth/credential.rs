@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::Resource;
-use super::challenge::Denied;
+use super::challenge::AuthenticationFailure;
 
 /// Returns the SHA-256 of a bearer token, which is all that a store keeps.
 pub fn token_hash(token: &str) -> TokenHash {
@@ -41,19 +41,22 @@ impl Credential {
         tokens: &Arc<dyn TokenStore>,
         token: &str,
         clock: &Arc<dyn Clock>,
-    ) -> Result<(Caller, Self), Denied> {
+    ) -> Result<(Caller, Self), AuthenticationFailure> {
         let hash = token_hash(token);
         let found = look_up(tokens, hash).await.map_err(|error| {
             tracing::error!(%error, "a token could not be looked up");
-            Denied::Failed(error)
+            AuthenticationFailure::Failed(error)
         })?;
-        let unknown =
-            || Denied::invalid("the token is unknown; `loci token list` names those that exist");
+        let unknown = || {
+            AuthenticationFailure::invalid(
+                "the token is unknown; `loci token list` names those that exist",
+            )
+        };
         let token = found.ok_or_else(unknown)?;
         if !token.is_valid(clock.now()) {
             let message =
                 "the token has expired or was revoked; get a new one with `loci token create`";
-            return Err(Denied::invalid(message));
+            return Err(AuthenticationFailure::invalid(message));
         }
         let credential = Credential {
             kind: Kind::Own {
@@ -74,7 +77,7 @@ impl Credential {
         token: &str,
         resource: Resource<'_>,
         clock: &Arc<dyn Clock>,
-    ) -> Result<(Caller, Self), Denied> {
+    ) -> Result<(Caller, Self), AuthenticationFailure> {
         let names = resource.names();
         let verified = if let Some(verified) = verifier.verify_known(token, &names) {
             verified
@@ -87,13 +90,13 @@ impl Credential {
                 .unwrap_or_else(|_panicked| Err(Error::internal("the token could not be verified")))
         };
         let identity = verified.map_err(|error| match error.code {
-            ErrorCode::Unauthorized => Denied::invalid(error.message),
+            ErrorCode::Unauthorized => AuthenticationFailure::invalid(error.message),
             // The verifier logs the failures of its issuer itself, once instead of for each
             // request.
-            ErrorCode::Unavailable | ErrorCode::Corrupt => Denied::Failed(error),
+            ErrorCode::Unavailable | ErrorCode::Corrupt => AuthenticationFailure::Failed(error),
             _ => {
                 tracing::error!(%error, "a token could not be verified");
-                Denied::Failed(error)
+                AuthenticationFailure::Failed(error)
             }
         })?;
         let kind = Kind::Issued {

@@ -16,12 +16,12 @@ use http::{Extensions, HeaderMap, Uri};
 use loci_core::limits::TOKEN_BYTES_MAX;
 use loci_core::{Caller, Clock, Principal, Result, Scope, Space, TokenStore, TokenVerifier};
 
-use challenge::Denied;
+use challenge::AuthenticationFailure;
 pub(crate) use credential::Credential;
 pub use credential::token_hash;
 pub(crate) use metadata::metadata_routes;
 pub(crate) use no_provider::no_provider_routes;
-pub(crate) use scopes::{Need, insufficient_scope};
+pub(crate) use scopes::{RequiredScopes, insufficient_scope};
 
 use crate::body::drain;
 use crate::connection_slots::ConnectionSlot;
@@ -63,14 +63,14 @@ impl Authentication {
         let admitted = self.admit(headers, Resource { base_url, path }).await;
         admitted
             .map(|(caller, _credential)| caller)
-            .map_err(Denied::into_error)
+            .map_err(AuthenticationFailure::into_error)
     }
 
     async fn admit(
         &self,
         headers: &HeaderMap,
         resource: Resource<'_>,
-    ) -> Result<(Caller, Option<Credential>), Denied> {
+    ) -> Result<(Caller, Option<Credential>), AuthenticationFailure> {
         let Authentication::Bearer {
             tokens,
             verifier,
@@ -167,16 +167,17 @@ pub(crate) async fn authenticate(
 }
 
 /// Returns the token of the one `Authorization: Bearer` header.
-fn presented(headers: &HeaderMap) -> Result<&str, Denied> {
+fn presented(headers: &HeaderMap) -> Result<&str, AuthenticationFailure> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
-    let value = values.next().ok_or(Denied::Missing)?;
+    let value = values.next().ok_or(AuthenticationFailure::Missing)?;
     if values.next().is_some() {
-        return Err(Denied::invalid(
+        return Err(AuthenticationFailure::invalid(
             "there is more than one Authorization header",
         ));
     }
-    let malformed =
-        || Denied::invalid("the Authorization header is not of the form `Bearer TOKEN`");
+    let malformed = || {
+        AuthenticationFailure::invalid("the Authorization header is not of the form `Bearer TOKEN`")
+    };
     let (scheme, token) = value
         .to_str()
         .ok()
@@ -187,7 +188,7 @@ fn presented(headers: &HeaderMap) -> Result<&str, Denied> {
         return Err(malformed());
     }
     if token.len() > TOKEN_BYTES_MAX {
-        return Err(Denied::invalid(format!(
+        return Err(AuthenticationFailure::invalid(format!(
             "the token is longer than {TOKEN_BYTES_MAX} bytes"
         )));
     }

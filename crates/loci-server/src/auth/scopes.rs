@@ -14,20 +14,20 @@ use super::{Authentication, Credential, Resource, scope_names};
 use crate::error_reply::protocol_error;
 
 /// The scopes that a tool or a method needs.
-pub(crate) struct Need<'a> {
+pub(crate) struct RequiredScopes<'a> {
     /// The name of a tool or of a method of the protocol.
     what: &'a str,
     scopes: Scopes,
 }
 
-impl<'a> Need<'a> {
+impl<'a> RequiredScopes<'a> {
     /// Returns the scopes that a request to this dialect needs, if any: the scopes of the tool that
     /// its body names, whatever a header says, and `read` for the content of resources.
     pub(crate) fn of(request: &'a ClientRequest, dialect: Option<&Dialect>) -> Option<Self> {
         match request {
             ClientRequest::CallToolRequest(call) => {
                 let tool = dialect?.tool(&call.params.name)?;
-                Some(Need {
+                Some(RequiredScopes {
                     what: tool.name,
                     scopes: tool.scopes(),
                 })
@@ -35,7 +35,7 @@ impl<'a> Need<'a> {
             ClientRequest::ReadResourceRequest(_)
             | ClientRequest::SubscribeRequest(_)
             | ClientRequest::SubscriptionsListenRequest(_)
-            | ClientRequest::CompleteRequest(_) => Some(Need {
+            | ClientRequest::CompleteRequest(_) => Some(RequiredScopes {
                 what: request.method(),
                 scopes: Scopes::of(&[Scope::Read]),
             }),
@@ -59,7 +59,7 @@ pub(crate) fn insufficient_scope(
     parts: &Parts,
     caller: &Caller,
     id: RequestId,
-    need: &Need<'_>,
+    need: &RequiredScopes<'_>,
 ) -> Response {
     let (what, scopes): (_, Vec<Scope>) = (need.what, need.scopes.iter().collect());
     let (plural, lacks) = if scopes.len() > 1 {

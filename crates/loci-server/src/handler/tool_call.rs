@@ -11,7 +11,7 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
 use tracing::{Instrument, Span};
 
-use super::{DialectHandler, Shared, stamp};
+use super::{DialectHandler, HandlerState, stamp};
 use crate::catalog::is_modern;
 use crate::client_calls::{ClientCall, Transport};
 use crate::error_reply::error_fields;
@@ -122,7 +122,7 @@ impl DialectHandler {
         tool: Option<&str>,
         context: &RequestContext<RoleServer>,
     ) -> Span {
-        let Shared { host, dialect, .. } = &*self.shared;
+        let HandlerState { host, dialect, .. } = &*self.shared;
         let (set_parent, transport) = (host.set_parent(), self.transport());
         span_of_request(set_parent, dialect.name, method, tool, transport, context)
     }

@@ -22,12 +22,12 @@ use super::Host;
 /// of the bytes keeps a clone; the share is released when the last one is dropped.
 #[derive(Clone, Default)]
 pub(crate) struct ReplyShare {
-    held: Arc<Mutex<Held>>,
+    held: Arc<Mutex<ReplyReservation>>,
     of_batch: bool,
 }
 
 #[derive(Default)]
-struct Held {
+struct ReplyReservation {
     permit: Option<OwnedSemaphorePermit>,
     /// Bytes of the replies so far; more than one reply only in a batch.
     bytes: usize,

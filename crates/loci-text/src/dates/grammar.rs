@@ -23,11 +23,11 @@ pub(super) struct Grammar<'a> {
 }
 
 /// The index of the token after an expression, and its time.
-type Found = Option<(usize, Time)>;
+type ParsedTime = Option<(usize, Time)>;
 
 impl Grammar<'_> {
     /// Returns the expression that starts at this token.
-    pub fn expression(&self, at: usize) -> Found {
+    pub fn expression(&self, at: usize) -> ParsedTime {
         match self.kind(at) {
             Kind::Number { .. } => self
                 .date_in_digits(at)
@@ -46,7 +46,7 @@ impl Grammar<'_> {
 
     /// Returns a date, a range of days or a month that is written with a number or the name of a
     /// month.
-    pub fn written(&self, at: usize) -> Found {
+    pub fn written(&self, at: usize) -> ParsedTime {
         self.date_in_digits(at)
             .or_else(|| self.day_then_month(at))
             .or_else(|| self.month(at))
@@ -114,7 +114,7 @@ impl Grammar<'_> {
     }
 
     /// Parses `2023-05-07`, `2023/05/07`, `2023-05`, `7.5.2023`, `8/5/2023`, `2023年5月7日`.
-    fn date_in_digits(&self, at: usize) -> Found {
+    fn date_in_digits(&self, at: usize) -> ParsedTime {
         let Kind::Sign(sign @ ('-' | '/' | '.' | '年')) = self.kind(at + 1) else {
             return None;
         };
@@ -155,7 +155,7 @@ impl Grammar<'_> {
         }
     }
 
-    fn east_asian_date(&self, at: usize, year: u32, month: u32) -> Found {
+    fn east_asian_date(&self, at: usize, year: u32, month: u32) -> ParsedTime {
         if !self.is_sign(at + 3, '月') {
             return None;
         }
@@ -194,7 +194,7 @@ impl Grammar<'_> {
     }
 
     /// Parses `7 May 2023`, `7th of May`, `3-9 May 2023`.
-    fn day_then_month(&self, at: usize) -> Found {
+    fn day_then_month(&self, at: usize) -> ParsedTime {
         let (after, first, last) = self.days_of_month(at)?;
         let at = if self.is_word(after, &["of"]) {
             after + 1
@@ -209,7 +209,7 @@ impl Grammar<'_> {
 
     /// Returns days of a month, with the year that may follow at `after`. If the month name at
     /// `name` could be another word, it needs a capital letter or the year.
-    fn with_year(&self, name: usize, after: usize, month: i8, first: i8, last: i8) -> Found {
+    fn with_year(&self, name: usize, after: usize, month: i8, first: i8, last: i8) -> ParsedTime {
         if let Some((end, year)) = self.year_after(after) {
             let days = Date::new(year, month, first).ok()?..=Date::new(year, month, last).ok()?;
             return Some((
@@ -243,7 +243,7 @@ impl Grammar<'_> {
     }
 
     /// Parses `May 7, 2023`, `May 3-9`, `May 2023`, `in May`.
-    fn month(&self, at: usize) -> Found {
+    fn month(&self, at: usize) -> ParsedTime {
         let kind = self.kind(at);
         let Kind::Month(month, _) = kind else {
             return None;
@@ -286,7 +286,7 @@ impl Grammar<'_> {
 
     /// Parses "on Friday", "Friday before 9 June 2023"; a weekday by itself is the one before the
     /// reference.
-    fn weekday(&self, at: usize) -> Found {
+    fn weekday(&self, at: usize) -> ParsedTime {
         let Kind::Weekday(weekday, is_full) = self.kind(at) else {
             return None;
         };
@@ -332,7 +332,7 @@ impl Grammar<'_> {
     }
 
     /// Parses "week before 9 June 2023", "day before yesterday"; a unit by itself is vague.
-    fn unit(&self, at: usize, unit: Unit) -> Found {
+    fn unit(&self, at: usize, unit: Unit) -> ParsedTime {
         let (end, day, steps) = self.anchor(at + 1, 0);
         if end > at + 1 {
             return Some((end, Time::Days(unit_from(day, unit, steps)?)));
@@ -354,7 +354,7 @@ impl Grammar<'_> {
     }
 
     /// Parses "summer of 2023", "winter 2022".
-    fn season(&self, at: usize, first_month: i8) -> Found {
+    fn season(&self, at: usize, first_month: i8) -> ParsedTime {
         if let Some((end, year)) = self.year_after(at + 1) {
             return Some((end, Time::Days(season_of(year, first_month)?)));
         }
@@ -365,7 +365,7 @@ impl Grammar<'_> {
     }
 
     /// Parses "2 weeks ago", "three years", "3 pm", "12:30".
-    fn count(&self, at: usize) -> Found {
+    fn count(&self, at: usize) -> ParsedTime {
         let count = i64::from(self.number(at)?);
         if let Kind::Unit(unit) = self.kind(at + 1) {
             return Some(self.counted(at + 1, unit, Some(count)));
@@ -400,7 +400,7 @@ impl Grammar<'_> {
     }
 
     /// Parses a year without a month, where a year may stand.
-    fn bare_year(&self, at: usize) -> Found {
+    fn bare_year(&self, at: usize) -> ParsedTime {
         let Kind::Number {
             value,
             digits: 4,
@@ -433,7 +433,7 @@ impl Grammar<'_> {
     }
 
     /// Parses expressions that start with one of the plain words.
-    fn word(&self, at: usize, word: &str) -> Found {
+    fn word(&self, at: usize, word: &str) -> ParsedTime {
         let day = |days| {
             let day = shifted(self.reference, days);
             let end = if matches!(self.kind(at + 1), Kind::Vague | Kind::Word("night")) {
@@ -495,7 +495,7 @@ impl Grammar<'_> {
     }
 
     /// Parses the token after "last" (`steps` -1), "this" (0) or "next" (1).
-    fn around(&self, at: usize, steps: i64) -> Found {
+    fn around(&self, at: usize, steps: i64) -> ParsedTime {
         let days = |days: Option<Days>| Some((at + 1, Time::Days(days?)));
         match self.kind(at) {
             Kind::Unit(unit) => {
@@ -541,7 +541,7 @@ impl Grammar<'_> {
     }
 
     /// Returns the first, middle or last third of the month or year that follows.
-    fn third(&self, at: usize, third: i8) -> Found {
+    fn third(&self, at: usize, third: i8) -> ParsedTime {
         let mut next = at + 1;
         while self.is_sign(next, '-') || self.is_word(next, &["of", "the", "in"]) {
             next += 1;

@@ -1,6 +1,6 @@
 //! The kind of a text.
 
-use super::Judged;
+use super::SentenceSignals;
 use super::cues::Cue;
 
 /// The worth from which a sentence decides the kind of a text, even if most of the others are
@@ -23,7 +23,7 @@ const WORTH_BEYOND_QUESTIONS: f64 = 0.5;
 ///
 /// The order puts the costliest mistakes first: "I decided on Monday to call Ann" is a decision
 /// before it is a task or an event, and every sentence with a date is a fact as well.
-pub(super) fn kind(sentences: &[Judged<'_>]) -> &'static str {
+pub(super) fn kind(sentences: &[SentenceSignals<'_>]) -> &'static str {
     let asked = sentences
         .iter()
         .filter(|judged| judged.has(Cue::Question))
@@ -40,7 +40,7 @@ pub(super) fn kind(sentences: &[Judged<'_>]) -> &'static str {
 }
 
 /// Returns the kind of a sentence that is not a question.
-fn kind_of(told: &Judged<'_>) -> &'static str {
+fn kind_of(told: &SentenceSignals<'_>) -> &'static str {
     let rules: [(&str, &[Cue]); 6] = [
         ("preference", &[Cue::Preference, Cue::StandingOrder]),
         ("decision", &[Cue::Decision]),

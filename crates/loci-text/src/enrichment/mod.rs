@@ -28,7 +28,7 @@ const SENTENCES_MAX: usize = 500;
 const SUMMARY_CHARACTERS_MAX: usize = 1_000;
 
 /// A sentence with its signals.
-struct Judged<'a> {
+struct SentenceSignals<'a> {
     text: &'a str,
     words: usize,
     /// The number of words that name something exactly.
@@ -38,12 +38,12 @@ struct Judged<'a> {
     worth: f64,
 }
 
-impl<'a> Judged<'a> {
+impl<'a> SentenceSignals<'a> {
     fn of(sentence: Sentence<'a>) -> Self {
         let cues = cues::cues(&sentence);
         let specifics = sentence.specifics();
         let worth = signals::worth(sentence.words, specifics, &cues);
-        Judged {
+        SentenceSignals {
             text: sentence.text,
             words: sentence.words,
             specifics,
@@ -74,7 +74,7 @@ pub fn kind_of(text: &str) -> &'static str {
     kind::kind(&sentences(text, KIND_BYTES_MAX))
 }
 
-fn sentences(text: &str, bytes_max: usize) -> Vec<Judged<'_>> {
+fn sentences(text: &str, bytes_max: usize) -> Vec<SentenceSignals<'_>> {
     let read = &text[..text.floor_char_boundary(bytes_max)];
     let parts = analysis::sentences(read)
         .flat_map(parts)
@@ -93,7 +93,7 @@ fn sentences(text: &str, bytes_max: usize) -> Vec<Judged<'_>> {
         };
         sentences[neighbour].request = Some(Request::This);
     }
-    sentences.into_iter().map(Judged::of).collect()
+    sentences.into_iter().map(SentenceSignals::of).collect()
 }
 
 /// Splits a sentence that Unicode does not split since no capital follows the full stop. A part

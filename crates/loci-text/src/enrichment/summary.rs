@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use loci_core::limits::SUMMARY_WORDS_MAX;
 
 use super::cues::Cue;
-use super::{Judged, SUMMARY_CHARACTERS_MAX};
+use super::{SUMMARY_CHARACTERS_MAX, SentenceSignals};
 use crate::analysis;
 
 /// The bonus of the sentence closest to the topic over one on another topic.
@@ -33,7 +33,7 @@ const SCORE_MIN: f64 = 0.5;
 /// The logarithm keeps one frequent term from deciding by itself; the root keeps length from doing
 /// so. Sentences below half the best score are left out even if they would fit, as trivia. Small
 /// talk is left out, unless the text has nothing else.
-pub(super) fn summary(text: &str, sentences: &[Judged<'_>]) -> String {
+pub(super) fn summary(text: &str, sentences: &[SentenceSignals<'_>]) -> String {
     let text = text.trim();
     if fits(text) {
         return text.to_owned();
@@ -42,7 +42,7 @@ pub(super) fn summary(text: &str, sentences: &[Judged<'_>]) -> String {
     let (mut words_left, mut characters_left) = (SUMMARY_WORDS_MAX, SUMMARY_CHARACTERS_MAX);
     let mut chosen: Vec<usize> = Vec::new();
     for &place in &order {
-        let Judged { text, words, .. } = sentences[place];
+        let SentenceSignals { text, words, .. } = sentences[place];
         let characters = text.chars().count() + usize::from(!chosen.is_empty());
         let is_repeated = || chosen.iter().any(|&other| sentences[other].text == text);
         if words <= words_left && characters <= characters_left && !is_repeated() {
@@ -69,7 +69,7 @@ pub(super) fn fits(text: &str) -> bool {
 }
 
 /// Returns the places of the sentences with a sufficient score, best first, ties in their order.
-fn best_first(sentences: &[Judged<'_>]) -> Vec<usize> {
+fn best_first(sentences: &[SentenceSignals<'_>]) -> Vec<usize> {
     let topics = topics(sentences);
     let score = |place: usize| {
         sentences[place].worth
@@ -92,7 +92,7 @@ fn best_first(sentences: &[Judged<'_>]) -> Vec<usize> {
 }
 
 /// Returns how close each sentence is to the topic of the text, 0 to 1.
-fn topics(sentences: &[Judged<'_>]) -> Vec<f64> {
+fn topics(sentences: &[SentenceSignals<'_>]) -> Vec<f64> {
     let terms: Vec<Vec<String>> = sentences
         .iter()
         .map(|sentence| analysis::query_terms(sentence.text))
@@ -101,7 +101,7 @@ fn topics(sentences: &[Judged<'_>]) -> Vec<f64> {
     for term in terms.iter().flatten() {
         *frequencies.entry(term).or_default() += 1.0;
     }
-    let significance = |(terms, sentence): (&Vec<String>, &Judged<'_>)| {
+    let significance = |(terms, sentence): (&Vec<String>, &SentenceSignals<'_>)| {
         terms
             .iter()
             .map(|term| frequencies[term.as_str()].ln())

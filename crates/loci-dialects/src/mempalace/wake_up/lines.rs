@@ -17,12 +17,12 @@ pub(super) struct Line {
     pub(super) filed_at: Timestamp,
     pub(super) conversation: Option<String>,
     /// The group in which the text counts it.
-    pub(super) counted: Counted,
+    pub(super) counted: CountGroup,
 }
 
 /// The group in which the last line counts a memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Counted {
+pub(super) enum CountGroup {
     /// A memory that every session should begin with.
     Always,
     /// Another memory that is filed in the wing, or in any wing if no wing is given.
@@ -38,7 +38,7 @@ pub(super) fn line(
     place: (usize, usize, i64),
     heading: &str,
     text: String,
-    counted: Counted,
+    counted: CountGroup,
 ) -> Line {
     let said = memory
         .thread
