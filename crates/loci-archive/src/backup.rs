@@ -231,9 +231,9 @@ fn header(bytes: u64, modified_seconds: u64) -> tar::Header {
 
 /// The reason why a file is not accepted as a backup, in words that follow its name.
 #[derive(Debug)]
-pub struct Refused(pub String);
+pub struct RefusedBackup(pub String);
 
-impl From<io::Error> for Refused {
+impl From<io::Error> for RefusedBackup {
     fn from(error: io::Error) -> Self {
         // Violations of the format have one of these kinds.
         match error.kind() {
@@ -244,13 +244,13 @@ impl From<io::Error> for Refused {
                 // The library's message may quote the archive.
                 damaged("its form is not that of one")
             }
-            _ => Refused(format!("cannot be read: {error}")),
+            _ => RefusedBackup(format!("cannot be read: {error}")),
         }
     }
 }
 
-fn damaged(what: impl std::fmt::Display) -> Refused {
-    Refused(format!(
+fn damaged(what: impl std::fmt::Display) -> RefusedBackup {
+    RefusedBackup(format!(
         "is damaged or no backup of loci ({what}); take another one"
     ))
 }
@@ -279,7 +279,7 @@ impl Archive {
     /// # Errors
     /// It is corrupt, made by a newer loci, holds a link or leads out of its folders, with what the
     /// user can do about it.
-    pub fn open(mut file: File) -> Result<Self, Refused> {
+    pub fn open(mut file: File) -> Result<Self, RefusedBackup> {
         let mut found = headers(&file)?;
         let Some(last) = found
             .pop()
@@ -351,7 +351,7 @@ impl Archive {
 }
 
 /// Reads all headers of the archive.
-fn headers(file: &File) -> Result<Vec<EntryHeader>, Refused> {
+fn headers(file: &File) -> Result<Vec<EntryHeader>, RefusedBackup> {
     check_sizes(file)?;
     let mut found = Vec::new();
     for entry in tar::Archive::new(file).entries_with_seek()? {
@@ -402,7 +402,7 @@ fn exact(text: &str) -> Option<Duration> {
 
 /// Checks that all entries end within the file, so that no sum of sizes exceeds it, and that the
 /// headers that the library reads into memory are short.
-fn check_sizes(file: &File) -> Result<(), Refused> {
+fn check_sizes(file: &File) -> Result<(), RefusedBackup> {
     let length = file.metadata()?.len();
     for entry in tar::Archive::new(file).entries_with_seek()?.raw(true) {
         let entry = entry?;
@@ -417,12 +417,12 @@ fn check_sizes(file: &File) -> Result<(), Refused> {
     Ok(())
 }
 
-fn manifest(text: &[u8]) -> Result<Manifest, Refused> {
+fn manifest(text: &[u8]) -> Result<Manifest, RefusedBackup> {
     let unreadable =
         |error: serde_json::Error| damaged(format_args!("its manifest {}", problem(&error)));
     let value: Value = serde_json::from_slice(text).map_err(unreadable)?;
     match value["version"].as_u64() {
-        Some(newer) if newer > VERSION => Err(Refused(format!(
+        Some(newer) if newer > VERSION => Err(RefusedBackup(format!(
             "was made by a newer loci (format {newer}; this one knows {VERSION}): update loci, or take another one"
         ))),
         _ => serde_json::from_value(value).map_err(unreadable),
@@ -430,7 +430,7 @@ fn manifest(text: &[u8]) -> Result<Manifest, Refused> {
 }
 
 /// Checks that the entries are the manifest's, and that their paths may be written.
-fn check_entries(manifest: &Manifest, found: &[EntryHeader]) -> Result<(), Refused> {
+fn check_entries(manifest: &Manifest, found: &[EntryHeader]) -> Result<(), RefusedBackup> {
     let named = manifest
         .entries
         .iter()

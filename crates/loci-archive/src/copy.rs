@@ -27,7 +27,7 @@ const DIFFERENCES_NAMED: usize = 20;
 
 /// The counts of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Copied {
+pub struct CopyReport {
     /// Records that were stored.
     pub records: u64,
     /// Records whose id or key was there already.
@@ -68,7 +68,7 @@ pub fn copy(
     now: Timestamp,
     advance: &dyn Fn(u64),
     notice: Notice<'_>,
-) -> Result<Copied> {
+) -> Result<CopyReport> {
     let mut copy = Copy {
         engine,
         vectors: StoredVectors::of(from, now)?,
@@ -85,7 +85,7 @@ pub fn copy(
     for space in &copy.spaces {
         copy_versions(from, to, space, now)?;
     }
-    Ok(Copied {
+    Ok(CopyReport {
         records: copy.report.stored,
         present: copy.report.present,
         refused: copy.refused.count,

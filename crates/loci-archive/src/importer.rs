@@ -7,7 +7,7 @@ use loci_core::{
     Archived, Error, ErrorCode, Expect, Memory, MemoryId, NoteFile, NoteFolder, Record, Space,
 };
 use loci_engine::{ImportReport, NOTE_KIND, Parts};
-use loci_vault::{Placed, VaultFolder};
+use loci_vault::{RestoredFile, VaultFolder};
 use serde_json::{Value, json};
 
 use super::markdown::GLOBAL;
@@ -323,9 +323,9 @@ impl<'a> Importer<'a> {
                 self.notes.put_copy(&note.path, copy)?
             };
             let count = match placed {
-                Placed::New => Some(&mut self.written),
-                Placed::Same => Some(&mut self.same),
-                Placed::Other => None,
+                RestoredFile::New => Some(&mut self.written),
+                RestoredFile::Same => Some(&mut self.same),
+                RestoredFile::Other => None,
             };
             if let Some(count) = count {
                 *count += 1;

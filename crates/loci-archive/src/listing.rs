@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// The content of a folder.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Listed {
+pub struct FolderListing {
     /// The paths of its files, in order, with `/` between their parts.
     pub files: Vec<String>,
     /// Links, names that are not text and the like, which no backup includes.
@@ -18,8 +18,8 @@ pub struct Listed {
 ///
 /// # Errors
 /// A folder cannot be read, because its files would be missing. The error names it.
-pub fn list(root: &Path) -> io::Result<Listed> {
-    let mut listed = Listed::default();
+pub fn list(root: &Path) -> io::Result<FolderListing> {
+    let mut listed = FolderListing::default();
     let mut folders = vec![String::new()];
     while let Some(folder) = folders.pop() {
         let entries = match fs::read_dir(root.join(&folder)) {

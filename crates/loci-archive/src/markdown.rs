@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use loci_core::{Archived, Clock, Memory, Record};
-use loci_vault::{Placed, VaultFolder, slug};
+use loci_vault::{RestoredFile, VaultFolder, slug};
 use serde_json::{Map, Value};
 
 use super::lines::{JsonLines, LINE_BYTES_MAX, Lines, json, problem};
@@ -102,7 +102,7 @@ impl MarkdownFolder {
                 .notes
                 .put_copy(&note.path, &copy)
                 .map_err(io::Error::other)?;
-            if placed == Placed::Other {
+            if placed == RestoredFile::Other {
                 let problem = "two notes have names that are one to this file system; choose another place or format";
                 return Err(io::Error::new(ErrorKind::AlreadyExists, problem));
             }

@@ -10,7 +10,7 @@ use loci::exit::{Exit, Failure};
 use loci::output::{Output, status_line};
 use loci::wiring::SystemClock;
 use loci_core::{Caller, Store};
-use loci_engine::{AppendNote, Engine, Reconciled, SearchMode};
+use loci_engine::{AppendNote, Engine, ReconciliationReport, SearchMode};
 use loci_store_sqlite::{Options, SqliteStore};
 use loci_vault::VaultFolder;
 
@@ -200,7 +200,7 @@ fn appends(engine: &Engine, vault: &Path) -> Result<Vec<Figure>, Failure> {
     Ok(vec![appended, flushed, beyond])
 }
 
-fn expect(holds: bool, reconciled: &Reconciled) -> Result<(), Failure> {
+fn expect(holds: bool, reconciled: &ReconciliationReport) -> Result<(), Failure> {
     let message =
         format!("the reconciliation did something else than the bench expected: {reconciled:?}");
     if holds {

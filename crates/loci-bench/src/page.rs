@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use loci::exit::{Exit, Failure};
 use loci::output::{Output, status_line};
 use loci_core::{Caller, Visibility};
-use loci_engine::{Engine, Import, Imported, NewFact, Remember};
+use loci_engine::{Engine, Import, ImportOutcome, NewFact, Remember};
 use serde_json::json;
 
 use super::corpus::{Random, memory, question, sentence};
@@ -54,7 +54,7 @@ pub fn run(folder: Option<&Path>, memories: usize, output: Output) -> Result<(),
 /// Stores memories, and returns the id of one.
 fn fill(engine: &Engine, memories: usize) -> Result<String, Failure> {
     let mut random = Random(5);
-    let mut imported = Imported::default();
+    let mut imported = ImportOutcome::default();
     for stored in (0..memories).step_by(STORED_TOGETHER) {
         let count = STORED_TOGETHER.min(memories - stored);
         let imports: Vec<Import> = (0..count).map(|_| import(&mut random)).collect();

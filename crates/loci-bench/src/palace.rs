@@ -14,7 +14,7 @@ use loci::wiring::SystemClock;
 use loci_core::{Caller, Embedder, Store};
 use loci_dialects::{Context, mempalace};
 use loci_embed::LocalModel;
-use loci_engine::{Engine, Import, Imported, Remember, SearchMode};
+use loci_engine::{Engine, Import, ImportOutcome, Remember, SearchMode};
 use loci_filing::{Report, project};
 use loci_mine::project::propose;
 use loci_store_sqlite::{Options, SqliteStore};
@@ -90,7 +90,7 @@ fn fill(engine: &Engine, drawers: usize) -> Result<(), Failure> {
         engine
             .system(&loci_filing::caller())
             .imports()
-            .import(&imports, &mut Imported::default())?;
+            .import(&imports, &mut ImportOutcome::default())?;
         stored += count;
     }
     while engine.background().embed_pending()? > 0 {}

@@ -35,7 +35,7 @@ pub struct ReplyBudget<'a> {
 
 /// A memory in the form that a reply shows.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shown {
+pub struct FittedMemory {
     /// The memory. If there is a `length`, its content or the excerpts of its citations are cut,
     /// and one without a title has the [shown one](shown_title).
     pub memory: Memory,
@@ -169,12 +169,12 @@ impl Budgets<'_> {
         &self,
         memories: Vec<Memory>,
         tokens: Option<usize>,
-    ) -> Result<Vec<Shown>> {
+    ) -> Result<Vec<FittedMemory>> {
         let mut budget = self.reply_budget(tokens);
         let (all, mut shown) = (memories.len(), Vec::new());
         for mut memory in memories {
             match budget.cut(&mut memory, all - shown.len(), &[], None)? {
-                Some(length) => shown.push(Shown { memory, length }),
+                Some(length) => shown.push(FittedMemory { memory, length }),
                 None => break,
             }
         }

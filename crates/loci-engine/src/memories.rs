@@ -1,6 +1,7 @@
 //! Single memories: storing, reading, changing, moving and forgetting them.
 
 pub mod clear;
+pub mod conflict_resolution;
 pub mod discard;
 pub mod file;
 pub mod forget;
@@ -10,7 +11,6 @@ pub mod lift;
 pub mod refile;
 pub mod remember;
 pub mod remember_as;
-pub mod settle;
 pub mod show;
 pub mod update;
 pub mod versions;

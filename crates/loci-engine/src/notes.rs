@@ -182,7 +182,7 @@ impl FolderState {
 
 /// The results of a reconciliation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Reconciled {
+pub struct ReconciliationReport {
     /// Files that were new or changed and are now indexed.
     pub indexed: usize,
     /// Files that have another path than before and are the same memories.
@@ -209,7 +209,7 @@ pub struct NoteStatus {
     pub not_indexed: Vec<String>,
     /// Paths with their problems, in the order of paths.
     pub problems: Vec<(String, FileProblem)>,
-    /// As [`Reconciled::away`].
+    /// As [`ReconciliationReport::away`].
     pub away: Option<String>,
 }
 
@@ -298,9 +298,9 @@ impl<'a> Notes<'a> {
     }
 
     /// Brings the index up to date with the folder, and ends the wait for that.
-    pub(crate) fn reconcile_notes(&self, extent: Extent) -> Result<Reconciled> {
+    pub(crate) fn reconcile_notes(&self, extent: Extent) -> Result<ReconciliationReport> {
         let Some(folder) = self.folder else {
-            return Ok(Reconciled::default());
+            return Ok(ReconciliationReport::default());
         };
         let reconciled = self
             .lock(folder)

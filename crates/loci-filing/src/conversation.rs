@@ -12,11 +12,11 @@ use std::time::Instant;
 
 use loci_core::{Error, ErrorCode, FileStamp, MemoryId, Redactions, SourceFile, Visibility};
 use loci_dialects::mempalace;
-use loci_engine::{Parts, ReadSource, SourceFiled, SourcePart};
-use loci_mine::conversation::{self, Format, LeftOut, Mark, Reading, Transcript};
+use loci_engine::{Parts, ReadSource, SourceCounts, SourcePart};
+use loci_mine::conversation::{self, Format, LeftOut, Mark, Transcript, TranscriptReading};
 use loci_mine::project;
 
-pub use counts::Told;
+pub use counts::TranscriptReport;
 pub use parts::ROOM;
 use parts::{bytes_said, id_of, is_known_by_time, parts_of};
 use transcript_files::{NO_TRANSCRIPT, Place, find_transcripts};
@@ -209,7 +209,7 @@ pub fn file(
     parts: &Parts<'_>,
     transcripts: &Transcripts<'_>,
     path: &str,
-) -> loci_core::Result<Option<Told>> {
+) -> loci_core::Result<Option<TranscriptReport>> {
     Reader::new(parts, transcripts.wing).file(transcripts, &Place::of(path), &|_| ())
 }
 
@@ -222,7 +222,7 @@ pub fn save(
     parts: &Parts<'_>,
     transcripts: &Transcripts<'_>,
     path: &str,
-) -> loci_core::Result<Option<Told>> {
+) -> loci_core::Result<Option<TranscriptReport>> {
     let told = file(parts, transcripts, path)?;
     if let Some(told) = told.as_ref().filter(|told| told.filed.added > 0) {
         mempalace::put_checkpoint(parts, told.filed.added)?;
@@ -321,14 +321,14 @@ impl<'a> Reader<'a> {
         transcripts: &Transcripts<'_>,
         place: &Place,
         reached: &dyn Fn(u64),
-    ) -> loci_core::Result<Option<Told>> {
+    ) -> loci_core::Result<Option<TranscriptReport>> {
         let path = place.name.as_str();
         let known = || {
             self.parts
                 .sources()
                 .source_file(self.collection.as_deref(), path)
         };
-        let (mut before, mut told, mut attempts) = (known()?, Told::default(), 0);
+        let (mut before, mut told, mut attempts) = (known()?, TranscriptReport::default(), 0);
         let mut rereads = transcripts.rereads;
         loop {
             let begun = before.as_ref().map_or(0, |known| known.bytes_read);
@@ -371,7 +371,7 @@ impl<'a> Reader<'a> {
         transcripts: &Transcripts<'_>,
         place: &Place,
         (before, rereads): (Option<SourceFile>, bool),
-        told: &mut Told,
+        told: &mut TranscriptReport,
     ) -> loci_core::Result<Option<SourceFile>> {
         let path = place.name.as_str();
         let unreadable =
@@ -400,7 +400,7 @@ impl<'a> Reader<'a> {
         else {
             return Ok(None);
         };
-        let Reading {
+        let TranscriptReading {
             mut transcript,
             is_from_start,
         } = reading;
@@ -464,7 +464,7 @@ impl<'a> Reader<'a> {
         &self,
         read: TranscriptStep,
         transcripts: &Transcripts<'_>,
-        told: &mut Told,
+        told: &mut TranscriptReport,
     ) -> loci_core::Result<SourceFile> {
         let &Transcripts {
             is_dry,
@@ -508,7 +508,7 @@ impl<'a> Reader<'a> {
                 sources.file_source(&id_of, read)
             }
         };
-        let count = |told: &mut Told, filed: SourceFiled| {
+        let count = |told: &mut TranscriptReport, filed: SourceCounts| {
             told.filed.added += filed.added;
             told.filed.forgotten += filed.forgotten;
         };

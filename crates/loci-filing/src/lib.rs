@@ -29,7 +29,7 @@ use loci_core::{
     Caller, Error, ErrorCode, FileStamp, MemoryId, Redacted, Redactions, SourceFile, Timestamp,
 };
 use loci_dialects::mempalace;
-use loci_engine::{Parts, SourceFiled, SourcePart};
+use loci_engine::{Parts, SourceCounts, SourcePart};
 use loci_mine::plain_file::Refusal;
 use loci_mine::project::{Plan, Unread};
 use serde_json::{Value, json};
@@ -95,7 +95,7 @@ pub struct Report {
     /// Files that were filed before and that git ignores now.
     pub ignored: u64,
     /// The numbers of drawers that were added, kept and so on.
-    pub drawers: SourceFiled,
+    pub drawers: SourceCounts,
     /// Invalid lines or messages of transcripts, which were left out.
     pub broken: u64,
     /// Characters and values of transcripts that were no valid JSON, and were repaired.
@@ -182,7 +182,7 @@ impl Report {
         }
     }
 
-    fn add(&mut self, filed: SourceFiled) {
+    fn add(&mut self, filed: SourceCounts) {
         self.drawers.added += filed.added;
         self.drawers.kept += filed.kept;
         self.drawers.removed += filed.removed;

@@ -9,7 +9,7 @@ use loci_core::{
     SourceFile, Timestamp, Visibility,
 };
 use loci_dialects::mempalace;
-use loci_engine::{Parts, ReadSource, SourceFiled, SourcePart, check};
+use loci_engine::{Parts, ReadSource, SourceCounts, SourcePart, check};
 use loci_mine::project::{self, Plan, TextFile, Unread};
 
 use crate::{
@@ -360,7 +360,7 @@ impl Work<'_> {
     fn outcomes(
         &self,
         reads: Vec<ReadSource>,
-    ) -> loci_core::Result<Vec<loci_core::Result<SourceFiled>>> {
+    ) -> loci_core::Result<Vec<loci_core::Result<SourceCounts>>> {
         if self.mining.is_dry {
             return Ok(reads
                 .iter()
@@ -378,7 +378,7 @@ impl Work<'_> {
             .file_sources(&id_of, reads)
     }
 
-    fn count(&mut self, filing: &FileReport, filed: SourceFiled) {
+    fn count(&mut self, filing: &FileReport, filed: SourceCounts) {
         self.report.redacted.add_all(&filing.redacted);
         if filing.is_passed_over {
             return self.report.add(filed);

@@ -4,13 +4,13 @@
 use std::path::Component;
 
 use crate::folder;
-use loci_mine::unpacked::Unpacked;
+use loci_mine::unpacked::UnpackedArchive;
 
 pub(crate) fn run(data: &[u8]) {
     let root = folder();
     let path = root.path().join("export.zip");
     std::fs::write(&path, data).unwrap();
-    if let Ok(unpacked) = Unpacked::new(&path, |_| true) {
+    if let Ok(unpacked) = UnpackedArchive::new(&path, |_| true) {
         for file in unpacked.files() {
             let inner = file
                 .path

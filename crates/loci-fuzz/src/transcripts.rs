@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::folder;
-use loci_mine::conversation::{self, Said};
+use loci_mine::conversation::{self, Utterance};
 use loci_mine::project::{Project, is_absolute};
 
 /// Bytes of a part: a few lines.
@@ -35,7 +35,7 @@ pub(crate) fn run(data: &[u8]) {
     let whole =
         conversation::read(&path, None, u64::MAX).expect("a file that is there can be read");
     let Some(whole) = whole else { return };
-    let said = |transcript: &conversation::Transcript| -> Vec<Said> {
+    let said = |transcript: &conversation::Transcript| -> Vec<Utterance> {
         transcript
             .conversations
             .iter()
@@ -71,7 +71,7 @@ pub(crate) fn run(data: &[u8]) {
     }
     // A message that was written again while it grew is in the parts as often as it was read.
     let mut rest = parts.iter();
-    let mut is_in_parts = |message: &Said| rest.any(|part| part.text == message.text);
+    let mut is_in_parts = |message: &Utterance| rest.any(|part| part.text == message.text);
     assert!(
         said(&whole.transcript).iter().all(&mut is_in_parts),
         "part by part as in one go"

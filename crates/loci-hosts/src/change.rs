@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use similar::TextDiff;
 
-use crate::settings_file::{self, EditError, Edited, back_up, failed, refused, replace_file};
+use crate::settings_file::{self, EditError, EditResult, back_up, failed, refused, replace_file};
 
 /// The lines around each change that a difference shows.
 const CONTEXT_LINES: usize = 3;
@@ -222,10 +222,10 @@ impl Change {
     /// # Errors
     /// [`EditError::Refused`] if the file may not be written, or is another one than when the
     /// change was planned. [`EditError::Failed`] if it cannot be copied, written or removed.
-    pub fn apply(&self) -> Result<Edited, EditError> {
+    pub fn apply(&self) -> Result<EditResult, EditError> {
         let (failed, refused) = (failed(&self.file), refused(&self.file));
         if !self.has_changed() {
-            return Ok(Edited {
+            return Ok(EditResult {
                 has_changed: false,
                 backup: None,
             });
@@ -258,7 +258,7 @@ impl Change {
                 remove_empty_folders(&self.real, root);
             }
         }
-        Ok(Edited {
+        Ok(EditResult {
             has_changed: true,
             backup,
         })

@@ -12,7 +12,7 @@ use crate::form::json_input;
 use crate::handler;
 use crate::host::{Event, HookForm, Host};
 use crate::module;
-use crate::settings_file::{self, EditError, Edited, edited, parsed};
+use crate::settings_file::{self, EditError, EditResult, edited, parsed};
 
 /// The key of the hooks, in the settings and in each group.
 const HOOKS: &str = "hooks";
@@ -52,7 +52,7 @@ impl Hooks<'_> {
     ///
     /// # Errors
     /// The file cannot be changed.
-    pub fn install(&self, options: &HookOptions<'_>) -> Result<Edited, EditError> {
+    pub fn install(&self, options: &HookOptions<'_>) -> Result<EditResult, EditError> {
         self.plan_install(options)?.apply()
     }
 
@@ -61,7 +61,7 @@ impl Hooks<'_> {
     ///
     /// # Errors
     /// The file cannot be changed.
-    pub fn uninstall(&self) -> Result<Edited, EditError> {
+    pub fn uninstall(&self) -> Result<EditResult, EditError> {
         let undo = self.plan_uninstall(self.file.parent().unwrap_or(self.file))?;
         if self.module().is_some() || undo.restores_copy() {
             return undo.apply();

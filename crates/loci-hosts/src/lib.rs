@@ -67,7 +67,7 @@ pub use known::{
     WINDSURF, ZED,
 };
 pub use machine::{Base, Folder, Machine, System};
-pub use settings_file::{EditError, Edited, replace_file};
+pub use settings_file::{EditError, EditResult, replace_file};
 pub use shell::quoted;
 
 /// Every host that loci knows, in the order of the documentation.

@@ -15,7 +15,7 @@ const FILE_BYTES_MAX: u64 = 8 << 20;
 
 /// The outcome of a change of a settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edited {
+pub struct EditResult {
     /// True if the file was written.
     pub has_changed: bool,
     /// The copy of the old file, if there was one and it has changed.

@@ -71,7 +71,7 @@ const TRIES: usize = 2;
 
 /// The files of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Walked {
+pub struct ProjectFiles {
     /// Absolute paths of regular files that no ignore rule excludes, in the order of paths, with
     /// their size and time.
     pub files: Vec<(PathBuf, FileStamp)>,
@@ -124,7 +124,7 @@ pub struct TextFile {
 /// # Errors
 /// If the folder itself, the rules that hold for it, or the user's configuration of git cannot be
 /// read. Whatever else cannot be read is passed over, and said.
-pub fn walk(root: &Path) -> io::Result<Walked> {
+pub fn walk(root: &Path) -> io::Result<ProjectFiles> {
     walk_with(root, users_excludes()?.as_deref())
 }
 
@@ -132,23 +132,23 @@ pub fn walk(root: &Path) -> io::Result<Walked> {
 ///
 /// # Errors
 /// As for [`walk`].
-pub fn walk_all(root: &Path) -> io::Result<Walked> {
+pub fn walk_all(root: &Path) -> io::Result<ProjectFiles> {
     walk_in(&absolute(root)?, None)
 }
 
 /// As [`walk`], with another file of the user's own excludes.
-pub(crate) fn walk_with(root: &Path, users: Option<&Path>) -> io::Result<Walked> {
+pub(crate) fn walk_with(root: &Path, users: Option<&Path>) -> io::Result<ProjectFiles> {
     let root = absolute(root)?;
     let folder = Folder::open(&fs::canonicalize(&root)?, users)?;
     walk_in(&root, Some(folder))
 }
 
 /// With the rules of a folder, or with none.
-fn walk_in(root: &Path, folder: Option<Folder>) -> io::Result<Walked> {
+fn walk_in(root: &Path, folder: Option<Folder>) -> io::Result<ProjectFiles> {
     let is_ignored = folder.as_ref().is_some_and(Folder::is_ignored);
-    let mut walked = Walked {
+    let mut walked = ProjectFiles {
         is_ignored,
-        ..Walked::default()
+        ..ProjectFiles::default()
     };
     let mut waiting = walked.list(root, folder.as_ref())?;
     while let Some((path, folder)) = waiting.pop() {
@@ -164,7 +164,7 @@ fn walk_in(root: &Path, folder: Option<Folder>) -> io::Result<Walked> {
     Ok(walked)
 }
 
-impl Walked {
+impl ProjectFiles {
     /// Takes in what a folder holds. Returns the folders in it.
     fn list(
         &mut self,

@@ -1,5 +1,5 @@
 //! Zip archives, as services hand out what was said there: unpacked into a folder for temporary
-//! files, which is removed with the [`Unpacked`].
+//! files, which is removed with the [`UnpackedArchive`].
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
@@ -23,7 +23,7 @@ const FOLDER_OF_MACOS: &str = "__MACOSX";
 
 /// The files of a zip archive, unpacked into a folder that is removed when this is dropped.
 #[derive(Debug)]
-pub struct Unpacked {
+pub struct UnpackedArchive {
     folder: TempDir,
     files: Vec<UnpackedFile>,
     passed_over: Vec<String>,
@@ -53,7 +53,7 @@ pub fn is_zip(path: &Path) -> bool {
     path.is_file() && (is_named_so || begins_so())
 }
 
-impl Unpacked {
+impl UnpackedArchive {
     /// Unpacks the files of a zip archive whose name in it `wants`. Hidden files, links and archives
     /// in the archive are passed over, as are the files that `wants` refuses.
     ///
@@ -63,16 +63,16 @@ impl Unpacked {
     /// [`ZIP_BYTES_MAX`] bytes in all unpacked files; whatever the system refuses. Then nothing
     /// stays unpacked.
     pub fn new(archive: &Path, wants: impl Fn(&str) -> bool) -> io::Result<Self> {
-        Unpacked::within(archive, wants, Inner::PassedOver, ZIP_BYTES_MAX)
+        UnpackedArchive::within(archive, wants, Inner::PassedOver, ZIP_BYTES_MAX)
     }
 
-    /// Unpacks as [`new`](Unpacked::new) does, and the archives in the archive in the same way, under
+    /// Unpacks as [`new`](UnpackedArchive::new) does, and the archives in the archive in the same way, under
     /// their names; archives in these are passed over.
     ///
     /// # Errors
-    /// As for [`new`](Unpacked::new); the limits are for all archives together.
+    /// As for [`new`](UnpackedArchive::new); the limits are for all archives together.
     pub fn with_inner(archive: &Path, wants: impl Fn(&str) -> bool) -> io::Result<Self> {
-        Unpacked::within(archive, wants, Inner::Unpacked, ZIP_BYTES_MAX)
+        UnpackedArchive::within(archive, wants, Inner::Unpacked, ZIP_BYTES_MAX)
     }
 
     fn within(
@@ -84,7 +84,7 @@ impl Unpacked {
         let file = plain_file::open(archive, Links::Followed)?;
         let modified = file.metadata()?.modified()?;
         let archive = ZipArchive::new(BufReader::new(file)).map_err(damaged)?;
-        let mut unpacked = Unpacked {
+        let mut unpacked = UnpackedArchive {
             folder: tempfile::Builder::new().prefix("loci-zip-").tempdir()?,
             files: Vec::new(),
             passed_over: Vec::new(),
@@ -293,7 +293,7 @@ mod tests {
         path
     }
 
-    fn names(unpacked: &Unpacked) -> Vec<&str> {
+    fn names(unpacked: &UnpackedArchive) -> Vec<&str> {
         let files = unpacked.files().iter();
         files.map(|file| file.name.as_str()).collect()
     }
@@ -311,7 +311,7 @@ mod tests {
         ];
         let path = archive(folder.path(), &files);
         assert!(is_zip(&path));
-        let unpacked = Unpacked::new(&path, |name| name.contains(".json")).unwrap();
+        let unpacked = UnpackedArchive::new(&path, |name| name.contains(".json")).unwrap();
         assert_eq!(names(&unpacked), ["general/2026-01-01.json", "users.json"]);
         assert_eq!(
             unpacked.passed_over(),
@@ -362,7 +362,7 @@ mod tests {
         let path = folder.path().join("export.zip");
         fs::write(&path, outer).unwrap();
         let wants = |name: &str| name.contains(".json");
-        let unpacked = Unpacked::with_inner(&path, wants).unwrap();
+        let unpacked = UnpackedArchive::with_inner(&path, wants).unwrap();
         assert_eq!(names(&unpacked), ["a.json", "more/Part 1.ZIP/a.json"]);
         let texts = unpacked.files().iter();
         let texts: Vec<String> = texts
@@ -380,16 +380,17 @@ mod tests {
         );
         // The archives in it count, too.
         let bytes_max = (inner.len() + encrypted.len()) as u64 + 1 + 6;
-        assert!(Unpacked::within(&path, wants, Inner::Unpacked, bytes_max).is_ok());
+        assert!(UnpackedArchive::within(&path, wants, Inner::Unpacked, bytes_max).is_ok());
         let bytes_max = inner.len() as u64 + 1 + 6;
-        let error = Unpacked::within(&path, wants, Inner::Unpacked, bytes_max - 2).unwrap_err();
+        let error =
+            UnpackedArchive::within(&path, wants, Inner::Unpacked, bytes_max - 2).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
         // One that is larger than what is left is passed over, and the others are read.
-        let small = Unpacked::within(&path, wants, Inner::Unpacked, 3).unwrap();
+        let small = UnpackedArchive::within(&path, wants, Inner::Unpacked, 3).unwrap();
         assert_eq!(names(&small), ["a.json"]);
         let leads_out = bytes(&[("../a.json", b"[]")]);
         fs::write(&path, bytes(&[("a.zip", &leads_out)])).unwrap();
-        let error = Unpacked::with_inner(&path, wants).unwrap_err();
+        let error = UnpackedArchive::with_inner(&path, wants).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
     }
 
@@ -409,10 +410,10 @@ mod tests {
         assert!(is_zip(&write("text.zip", b"text")));
         // Cut anywhere, or with any byte flipped, it is refused or gives what was in it.
         for cut in 0..bytes.len() {
-            assert!(Unpacked::new(&write("cut.zip", &bytes[..cut]), |_| true).is_err());
+            assert!(UnpackedArchive::new(&write("cut.zip", &bytes[..cut]), |_| true).is_err());
             let mut flipped = bytes.clone();
             flipped[cut] ^= 0xff;
-            if let Ok(unpacked) = Unpacked::new(&write("flipped.zip", &flipped), |_| true) {
+            if let Ok(unpacked) = UnpackedArchive::new(&write("flipped.zip", &flipped), |_| true) {
                 for file in unpacked.files() {
                     assert_eq!(fs::read(&file.path).unwrap(), b"[]", "{cut}");
                 }
@@ -431,7 +432,7 @@ mod tests {
         ] {
             let folder = tempfile::tempdir().unwrap();
             let path = archive(folder.path(), &[("first.json", "[]"), (name, "[]")]);
-            let error = Unpacked::new(&path, |_| true).unwrap_err();
+            let error = UnpackedArchive::new(&path, |_| true).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{name}: {error}");
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{name}");
         }
@@ -443,16 +444,17 @@ mod tests {
         let text = "x".repeat(1_000);
         let path = archive(folder.path(), &[("a", &text), ("b", &text)]);
         assert_eq!(
-            names(&Unpacked::within(&path, |_| true, Inner::PassedOver, 2_000).unwrap()).len(),
+            names(&UnpackedArchive::within(&path, |_| true, Inner::PassedOver, 2_000).unwrap())
+                .len(),
             2
         );
         for bytes_max in [0, 999, 1_000, 1_999] {
             let error =
-                Unpacked::within(&path, |_| true, Inner::PassedOver, bytes_max).unwrap_err();
+                UnpackedArchive::within(&path, |_| true, Inner::PassedOver, bytes_max).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::FileTooLarge, "{bytes_max}");
         }
         let unwanted =
-            Unpacked::within(&path, |name| name == "a", Inner::PassedOver, 1_000).unwrap();
+            UnpackedArchive::within(&path, |name| name == "a", Inner::PassedOver, 1_000).unwrap();
         assert_eq!(
             (names(&unwanted), unwanted.passed_over().len()),
             (vec!["a"], 1)

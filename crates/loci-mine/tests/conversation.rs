@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use loci_core::Timestamp;
-use loci_mine::conversation::{self, Conversation, Format, Mark, Reading, Said};
+use loci_mine::conversation::{self, Conversation, Format, Mark, TranscriptReading, Utterance};
 use proptest::prelude::*;
 
 /// The samples, each beside a file with the expected result.
@@ -49,11 +49,11 @@ fn sample(name: &str) -> Vec<u8> {
     fs::read(samples().join(name)).unwrap()
 }
 
-fn read(path: &Path, mark: Option<Mark>, bytes_max: u64) -> Option<Reading> {
+fn read(path: &Path, mark: Option<Mark>, bytes_max: u64) -> Option<TranscriptReading> {
     conversation::read(path, mark, bytes_max).unwrap()
 }
 
-fn whole(path: &Path) -> Reading {
+fn whole(path: &Path) -> TranscriptReading {
     read(path, None, u64::MAX).unwrap()
 }
 
@@ -86,11 +86,11 @@ impl Scratch {
     }
 }
 
-fn reading_of(bytes: &[u8]) -> Option<Reading> {
+fn reading_of(bytes: &[u8]) -> Option<TranscriptReading> {
     read(&Scratch::new(bytes).path, None, u64::MAX)
 }
 
-fn texts(reading: &Reading) -> Vec<&str> {
+fn texts(reading: &TranscriptReading) -> Vec<&str> {
     let messages = reading
         .transcript
         .conversations
@@ -99,7 +99,7 @@ fn texts(reading: &Reading) -> Vec<&str> {
     messages.map(|said| said.text.as_str()).collect()
 }
 
-fn shown(reading: &Reading) -> String {
+fn shown(reading: &TranscriptReading) -> String {
     let transcript = &reading.transcript;
     let mut out = format!(
         "{}, broken {}\n",
@@ -114,7 +114,7 @@ fn shown(reading: &Reading) -> String {
     } in &transcript.conversations
     {
         writeln!(out, "\nid {id:?}, title {title:?}, folder {folder:?}").unwrap();
-        for Said { speaker, at, text } in messages {
+        for Utterance { speaker, at, text } in messages {
             let at = at.map(|at| {
                 jiff::Timestamp::from_microsecond(at.microseconds())
                     .unwrap()
@@ -505,7 +505,7 @@ fn what_hooks_said_to_gemini_cli_is_not_said_by_a_person() {
 /// The results of several readings.
 #[derive(Debug, Default, PartialEq)]
 struct Gathered {
-    messages: Vec<Said>,
+    messages: Vec<Utterance>,
     broken: u64,
     mark: Option<Mark>,
 }
@@ -514,7 +514,7 @@ impl Gathered {
     /// Reads on until there is no more; how often it took.
     fn read_on(&mut self, path: &Path, bytes_max: u64) -> usize {
         let mut steps = 0;
-        while let Some(Reading {
+        while let Some(TranscriptReading {
             transcript,
             is_from_start,
         }) = read(path, self.mark, bytes_max)
@@ -660,7 +660,7 @@ fn what_does_not_grow_is_read_as_a_whole() {
 fn what_was_read_is_known_again() {
     for name in SAMPLES {
         let scratch = Scratch::new(&sample(name));
-        let Reading { transcript, .. } = whole(&scratch.path);
+        let TranscriptReading { transcript, .. } = whole(&scratch.path);
         let goes_on =
             |path: &Path| conversation::goes_on(path, transcript.format, transcript.mark).unwrap();
         if name != "gemini-session.jsonl" {

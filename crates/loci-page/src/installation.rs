@@ -112,7 +112,7 @@ pub enum Task {
 
 /// The output of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = Said)]
+#[schema(as = Utterance)]
 pub struct CommandOutput {
     /// True if it did all that it was asked for.
     pub succeeded: bool,

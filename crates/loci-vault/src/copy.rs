@@ -24,7 +24,7 @@ pub struct FileCopy {
 
 /// The outcome of restoring a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Placed {
+pub enum RestoredFile {
     /// The file was written.
     New,
     /// The file existed with the same bytes.
@@ -102,12 +102,12 @@ impl VaultFolder {
     /// # Errors
     /// `invalid_argument` if the path does not lead to a note in the folder; `unavailable` if the
     /// folder cannot be read.
-    pub fn compare_copy(&self, path: &str, copy: &FileCopy) -> Result<Placed> {
+    pub fn compare_copy(&self, path: &str, copy: &FileCopy) -> Result<RestoredFile> {
         match self.copy_of(path, copy.bytes.len() as u64) {
-            Ok(None) => Ok(Placed::New),
-            Ok(Some(there)) if there.bytes == copy.bytes => Ok(Placed::Same),
-            Ok(Some(_)) => Ok(Placed::Other),
-            Err(error) if error.code == loci_core::ErrorCode::TooLarge => Ok(Placed::Other),
+            Ok(None) => Ok(RestoredFile::New),
+            Ok(Some(there)) if there.bytes == copy.bytes => Ok(RestoredFile::Same),
+            Ok(Some(_)) => Ok(RestoredFile::Other),
+            Err(error) if error.code == loci_core::ErrorCode::TooLarge => Ok(RestoredFile::Other),
             Err(error) => Err(error),
         }
     }
@@ -119,13 +119,15 @@ impl VaultFolder {
     /// `invalid_argument` if the path does not lead to a note in the folder, or the file system
     /// does not allow it; `unavailable` if nothing can be written: then the file does not exist,
     /// unless the disk also refuses to remove it again.
-    pub fn put_copy(&self, path: &str, copy: &FileCopy) -> Result<Placed> {
+    pub fn put_copy(&self, path: &str, copy: &FileCopy) -> Result<RestoredFile> {
         let (parents, name) = parts(path)?;
         let mut folder = self.enter_or_make().map_err(|error| unwritable(&error))?;
         for parent in parents.split('/').filter(|parent| !parent.is_empty()) {
             folder = match enter_or_make(&folder, parent, self.site.temporary.mode) {
                 Ok(folder) => folder,
-                Err(error) if error.kind() == ErrorKind::NotADirectory => return Ok(Placed::Other),
+                Err(error) if error.kind() == ErrorKind::NotADirectory => {
+                    return Ok(RestoredFile::Other);
+                }
                 Err(error) => return Err(not_taken(path, &error)),
             };
         }
@@ -140,7 +142,7 @@ impl VaultFolder {
         self.site.keep_displaced(parents);
         self.names.forget();
         match created {
-            Ok(_) => Ok(Placed::New),
+            Ok(_) => Ok(RestoredFile::New),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 Ok(found(&folder, name, &copy.bytes))
             }
@@ -179,16 +181,16 @@ fn enter_or_make(folder: &Folder, name: &str, file_mode: u32) -> io::Result<Fold
     }
 }
 
-fn found(folder: &Folder, name: &str, bytes: &[u8]) -> Placed {
+fn found(folder: &Folder, name: &str, bytes: &[u8]) -> RestoredFile {
     let is_same = || {
         let file = folder.open_file(name).ok()?;
         let is_file = file.metadata().ok()?.is_file();
         Some(is_file && all(&file, bytes.len() as u64).ok()? == bytes)
     };
     if is_same().unwrap_or(false) {
-        Placed::Same
+        RestoredFile::Same
     } else {
-        Placed::Other
+        RestoredFile::Other
     }
 }
 
@@ -251,7 +253,7 @@ mod tests {
             assert_eq!(folder.copy_of(path, 9), Ok(None));
             assert_eq!(
                 folder.put_copy(path, &copy(bytes)),
-                Ok(Placed::New),
+                Ok(RestoredFile::New),
                 "{path}"
             );
             assert_eq!(
@@ -261,13 +263,13 @@ mod tests {
             );
             assert_eq!(
                 folder.put_copy(path, &copy(bytes)),
-                Ok(Placed::Same),
+                Ok(RestoredFile::Same),
                 "{path}"
             );
             for other in [&b"other"[..], &[bytes, b"x"].concat()] {
                 assert_eq!(
                     folder.put_copy(path, &copy(other)),
-                    Ok(Placed::Other),
+                    Ok(RestoredFile::Other),
                     "{path}"
                 );
             }
@@ -305,7 +307,10 @@ mod tests {
             0,
             "no temporary file is left"
         );
-        assert_eq!(folder.put_copy("after.md", &copy(b"x")), Ok(Placed::New));
+        assert_eq!(
+            folder.put_copy("after.md", &copy(b"x")),
+            Ok(RestoredFile::New)
+        );
     }
 
     #[test]
@@ -355,7 +360,7 @@ mod tests {
             for path in ["out/x.md", "link.md", "deep/there.md"] {
                 assert_eq!(
                     folder.put_copy(path, &copy(b"secret")),
-                    Ok(Placed::Other),
+                    Ok(RestoredFile::Other),
                     "{path}"
                 );
                 assert!(!matches!(folder.copy_of(path, 9), Ok(Some(_))), "{path}");

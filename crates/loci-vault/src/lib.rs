@@ -27,7 +27,7 @@ mod text;
 mod watch;
 mod write;
 
-pub use copy::{FileCopy, Placed};
+pub use copy::{FileCopy, RestoredFile};
 pub use folder::VaultFolder;
 pub use slug::slug;
-pub use watch::{FolderWatch, Watched, is_watched};
+pub use watch::{FolderWatch, WatchEvent, is_watched};

@@ -24,7 +24,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(3);
 
 /// The reports of a [`FolderWatch`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Watched {
+pub enum WatchEvent {
     /// Something may have changed, and this process watches, or the process that watches has no
     /// heartbeat.
     Changed,
@@ -35,12 +35,12 @@ pub enum Watched {
 /// Watches a folder of notes, on its own thread, until it is dropped.
 ///
 /// Of all processes (and watches of one process) that name the same lock file, one watches. It
-/// reports [`Watched::Changed`] once at the beginning, for earlier changes, and then soon after
+/// reports [`WatchEvent::Changed`] once at the beginning, for earlier changes, and then soon after
 /// notes or folders were created, written, renamed or removed. Changes are debounced: it reports
 /// after 150 ms without another change, at the latest 500 ms after the first. The others report
-/// [`Watched::ByAnother`] once, and the next process takes over within about a second. A suspended
+/// [`WatchEvent::ByAnother`] once, and the next process takes over within about a second. A suspended
 /// process (Ctrl-Z) keeps the lock and does not watch: some seconds later each of the others
-/// reports [`Watched::Changed`] every second, and [`Watched::ByAnother`] once it resumes.
+/// reports [`WatchEvent::Changed`] every second, and [`WatchEvent::ByAnother`] once it resumes.
 ///
 /// A report only means that the folder should be scanned: renaming any visible file reports too,
 /// and so does everything that may have lost events. Reading notes reports nothing, and neither do
@@ -89,7 +89,7 @@ impl FolderWatch {
     pub fn start(
         root: PathBuf,
         lock_file: PathBuf,
-        report: impl Fn(Watched) + Send + Sync + 'static,
+        report: impl Fn(WatchEvent) + Send + Sync + 'static,
     ) -> io::Result<Self> {
         Self::start_with(root, lock_file, report, false)
     }
@@ -101,7 +101,7 @@ impl FolderWatch {
     pub fn start_polling(
         root: PathBuf,
         lock_file: PathBuf,
-        report: impl Fn(Watched) + Send + Sync + 'static,
+        report: impl Fn(WatchEvent) + Send + Sync + 'static,
     ) -> io::Result<Self> {
         Self::start_with(root, lock_file, report, true)
     }
@@ -109,7 +109,7 @@ impl FolderWatch {
     fn start_with(
         root: PathBuf,
         lock_file: PathBuf,
-        report: impl Fn(Watched) + Send + Sync + 'static,
+        report: impl Fn(WatchEvent) + Send + Sync + 'static,
         ignores_events: bool,
     ) -> io::Result<Self> {
         let lock = open_lock_file(&lock_file)?;
@@ -222,7 +222,7 @@ struct View {
     watcher: Option<RecommendedWatcher>,
 }
 
-impl<R: Fn(Watched)> Worker<R> {
+impl<R: Fn(WatchEvent)> Worker<R> {
     fn run(&mut self, lock: &File, mut is_locked: bool) {
         while is_locked || self.wait_for(lock) {
             if !self.watch(lock) {
@@ -253,7 +253,7 @@ impl<R: Fn(Watched)> Worker<R> {
         stamp(lock);
         // Watching starts before the report, so that changes between the two are noticed.
         let mut view = self.view();
-        (self.report)(Watched::Changed);
+        (self.report)(WatchEvent::Changed);
         let mut next_tick = Instant::now() + TICK;
         loop {
             let (is_changed, is_another) = match self.debouncer.wait(next_tick) {
@@ -272,7 +272,7 @@ impl<R: Fn(Watched)> Worker<R> {
                 view = self.view();
             }
             if is_changed {
-                (self.report)(Watched::Changed);
+                (self.report)(WatchEvent::Changed);
             }
         }
     }
@@ -286,9 +286,9 @@ impl<R: Fn(Watched)> Worker<R> {
                 Ok(false) => {
                     let was_kept = std::mem::replace(&mut is_kept, is_stamped(lock));
                     if !is_kept {
-                        (self.report)(Watched::Changed);
+                        (self.report)(WatchEvent::Changed);
                     } else if !was_kept {
-                        (self.report)(Watched::ByAnother);
+                        (self.report)(WatchEvent::ByAnother);
                     }
                 }
                 Err(error) if is_told => {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, SystemTime};
 
-use loci_vault::{FolderWatch, Watched, is_watched};
+use loci_vault::{FolderWatch, WatchEvent, is_watched};
 use tempfile::TempDir;
 
 /// The content of each file that is not hidden, by path.
@@ -42,7 +42,7 @@ fn files(root: &Path) -> Files {
 struct Watching {
     root: PathBuf,
     watch: FolderWatch,
-    reports: Receiver<(Watched, Files)>,
+    reports: Receiver<(WatchEvent, Files)>,
 }
 
 impl Watching {
@@ -57,7 +57,7 @@ impl Watching {
         }
     }
 
-    fn next(&self) -> Watched {
+    fn next(&self) -> WatchEvent {
         self.reports.recv_timeout(PATIENCE).unwrap().0
     }
 
@@ -67,7 +67,7 @@ impl Watching {
         for _ in 0..REPORTS_MAX {
             let report = self.reports.recv_timeout(PATIENCE);
             let (watched, files) = report.unwrap_or_else(|_| panic!("not reported: {change}"));
-            assert_eq!(watched, Watched::Changed, "{change}");
+            assert_eq!(watched, WatchEvent::Changed, "{change}");
             if files == expected {
                 return;
             }
@@ -83,7 +83,7 @@ impl Watching {
 
     /// Waits until it has reported that another process watches.
     fn waits(&self) {
-        let waits = (0..REPORTS_MAX).any(|_| self.next() == Watched::ByAnother);
+        let waits = (0..REPORTS_MAX).any(|_| self.next() == WatchEvent::ByAnother);
         assert!(waits, "it watches beside another one");
     }
 
@@ -129,7 +129,7 @@ fn vault() -> (TempDir, Watching) {
     fs::create_dir(&root).unwrap();
     fs::write(root.join("note.md"), "one").unwrap();
     let watching = Watching::start(root, folder.path().join("lock"));
-    assert_eq!(watching.next(), Watched::Changed);
+    assert_eq!(watching.next(), WatchEvent::Changed);
     (folder, watching)
 }
 
@@ -242,7 +242,7 @@ fn a_folder_that_vanishes_or_is_another_one_is_noticed() {
 fn a_folder_that_is_not_there_yet_is_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let watching = Watching::start(folder.path().join("vault"), folder.path().join("lock"));
-    assert_eq!(watching.next(), Watched::Changed);
+    assert_eq!(watching.next(), WatchEvent::Changed);
     watching.stays_quiet("no folder");
     fs::create_dir(&watching.root).unwrap();
     fs::write(watching.root.join("note.md"), "one").unwrap();
@@ -262,7 +262,7 @@ fn a_link_to_the_folder_is_followed_and_links_in_it_are_not() {
     std::os::unix::fs::symlink(at("outside"), at("real/link")).unwrap();
     std::os::unix::fs::symlink(at("real"), at("vault")).unwrap();
     let watching = Watching::start(at("vault"), at("lock"));
-    assert_eq!(watching.next(), Watched::Changed);
+    assert_eq!(watching.next(), WatchEvent::Changed);
     fs::write(at("outside/note.md"), "one").unwrap();
     watching.stays_quiet("a note outside");
     fs::write(at("real/note.md"), "one").unwrap();
@@ -335,7 +335,7 @@ fn nobody_relies_on_a_watch_that_gives_no_sign_of_life() {
     fs::create_dir(&root).unwrap();
     let watching = Watching::start(root, lock_file.clone());
     for _ in 0..3 {
-        assert_eq!(watching.next(), Watched::Changed, "the other is stopped");
+        assert_eq!(watching.next(), WatchEvent::Changed, "the other is stopped");
     }
     let reported = (0..REPORTS_MAX).map(|_| {
         other.stamp(now());
@@ -344,11 +344,11 @@ fn nobody_relies_on_a_watch_that_gives_no_sign_of_life() {
     assert!(
         reported
             .into_iter()
-            .any(|watched| watched == Watched::ByAnother),
+            .any(|watched| watched == WatchEvent::ByAnother),
         "the other goes on"
     );
     // The other process is suspended again without releasing the lock.
-    assert_eq!(watching.next(), Watched::Changed);
+    assert_eq!(watching.next(), WatchEvent::Changed);
     drop(other);
     watching.sees("what happened before the watch was taken over");
     fs::write(watching.root.join("note.md"), "one").unwrap();
@@ -361,20 +361,20 @@ fn who_gives_up_lets_another_watch_and_goes_on_if_there_is_none() {
     let lock_file = folder.path().join("lock");
     first.settle();
     first.watch.give_up();
-    assert_eq!(first.next(), Watched::Changed, "nobody else watches");
+    assert_eq!(first.next(), WatchEvent::Changed, "nobody else watches");
     assert!(first.is_seen_to_watch(&lock_file));
     let second = Watching::start(first.root.clone(), lock_file.clone());
     second.waits();
     // If the other does not get the lock within some seconds, the first correctly continues.
     let gives_way = (0..ATTEMPTS).any(|_| {
         first.watch.give_up();
-        first.next() == Watched::ByAnother
+        first.next() == WatchEvent::ByAnother
     });
     assert!(
         gives_way,
         "it watches again, though another one waits for it"
     );
-    assert_eq!(second.next(), Watched::Changed);
+    assert_eq!(second.next(), WatchEvent::Changed);
     one_alone_sees(&second, &first);
 }
 
@@ -404,7 +404,7 @@ fn without_events_a_change_is_reported_again_and_again() {
     let watch =
         FolderWatch::start_polling(root.clone(), folder.path().join("lock"), report).unwrap();
     for _ in 0..3 {
-        assert_eq!(reports.recv_timeout(PATIENCE), Ok(Watched::Changed));
+        assert_eq!(reports.recv_timeout(PATIENCE), Ok(WatchEvent::Changed));
     }
     fs::remove_dir_all(&root).unwrap();
     // One report for the removed folder, and one that may have come before.
@@ -415,7 +415,7 @@ fn without_events_a_change_is_reported_again_and_again() {
     );
     fs::create_dir(&root).unwrap();
     for _ in 0..3 {
-        assert_eq!(reports.recv_timeout(PATIENCE), Ok(Watched::Changed));
+        assert_eq!(reports.recv_timeout(PATIENCE), Ok(WatchEvent::Changed));
     }
     drop(watch);
     while reports.try_recv().is_ok() {}

@@ -8,7 +8,7 @@ use std::time::Duration;
 use loci_core::Caller;
 use loci_engine::{START_PAUSE, Wakeup, Workers};
 use loci_filing::conversation;
-use loci_vault::{FolderWatch, Watched};
+use loci_vault::{FolderWatch, WatchEvent};
 
 use crate::settings::Settings;
 use crate::wiring::Parts;
@@ -87,7 +87,7 @@ fn watch(parts: &Parts, looks: &Arc<AtomicBool>, changed: Arc<Wakeup>) -> Option
     let report = {
         let (looks, changed) = (Arc::clone(looks), Arc::clone(&changed));
         move |watched| {
-            looks.store(watched == Watched::Changed, Ordering::SeqCst);
+            looks.store(watched == WatchEvent::Changed, Ordering::SeqCst);
             changed.ring();
         }
     };

@@ -10,7 +10,7 @@ use loci_core::{
 use loci_dialects::{Context, Dialect, Reply};
 use loci_embed::NoModel;
 use loci_engine::{
-    Call, CallInfo, Effect, Engine, Policy, Reconciled, SearchMode, System, Weights,
+    Call, CallInfo, Effect, Engine, Policy, ReconciliationReport, SearchMode, System, Weights,
 };
 use loci_mine::GitTree;
 use loci_page::Metrics;
@@ -329,8 +329,8 @@ impl Parts {
             && !is_watched(&parts.vault.watch_lock)
         {
             match parts.system().notes().reconcile() {
-                Ok(Reconciled { away: None, .. }) => {}
-                Ok(Reconciled {
+                Ok(ReconciliationReport { away: None, .. }) => {}
+                Ok(ReconciliationReport {
                     away: Some(why), ..
                 }) => status_line(format_args!("note: {why}")),
                 Err(error) => {

@@ -1,7 +1,7 @@
 //! The tool `list_memory`: lists the latest memories of one scope.
 
 use loci_core::{Error, Result, Scope, Tier};
-use loci_engine::{Call, List, Shown};
+use loci_engine::{Call, FittedMemory, List};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -73,7 +73,7 @@ impl TypedTool for ListMemory {
         let tokens = arguments.budget_tokens.map(|count| count.0);
         let listed = call.listings().list_within(request, tokens)?;
         let notice = left_out(listed.shown.len(), listed.left_out, "search for the others");
-        let record = |shown: Shown| Record::shown(shown.memory, shown.length);
+        let record = |shown: FittedMemory| Record::shown(shown.memory, shown.length);
         let memories: Vec<Record> = listed.shown.into_iter().map(record).collect();
         let results = memories.len() as u64;
         Ok(Reply::json(&Output { memories }, Some(results))?

@@ -1,7 +1,7 @@
 //! A memory in the format of this dialect.
 
 use loci_core::{Memory, MemoryId, Result, Tier, Visibility};
-use loci_engine::{Call, Named, Recall, TextPage, shown_name};
+use loci_engine::{Call, Recall, ResolvedLocations, TextPage, shown_name};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -119,7 +119,7 @@ pub fn found<Output: Serialize>(
     tokens: Option<usize>,
     output: impl FnOnce(Vec<Hit>) -> Output,
 ) -> Result<Reply> {
-    let Named {
+    let ResolvedLocations {
         collections,
         notice,
         ..

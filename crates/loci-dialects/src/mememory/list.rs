@@ -1,7 +1,7 @@
 //! The tool `list`: lists memories by exact filters.
 
 use loci_core::{Delivery, Result, Tier};
-use loci_engine::{Call, Shown};
+use loci_engine::{Call, FittedMemory};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -80,7 +80,7 @@ impl TypedTool for List {
             offset + listed.shown.len()
         );
         let notice = left_out(listed.shown.len(), listed.left_out, &next);
-        let record = |shown: Shown| Record::shown(call.caller(), shown.memory, shown.length);
+        let record = |shown: FittedMemory| Record::shown(call.caller(), shown.memory, shown.length);
         let records: Vec<Record> = listed.shown.into_iter().map(record).collect();
         Ok(Reply::json(&records, Some(records.len() as u64))?
             .with_notice(both(named.notice, notice)))

@@ -4,7 +4,7 @@ use jiff::civil::{Time, time};
 use jiff::fmt::temporal::Pieces;
 use jiff::tz;
 use loci_core::{CollectionFilter, Error, Forgotten, Result, Tier, Timestamp};
-use loci_engine::{Call, LocationNouns, Recall, Recalled, Signals, TextPage, check};
+use loci_engine::{Call, LocationNouns, Recall, RecallResults, Signals, TextPage, check};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -68,7 +68,7 @@ pub struct Search {
 
 /// The results of a search, or a text that was read by id.
 pub enum Results {
-    Recalled(Recalled),
+    Recalled(RecallResults),
     Page(Box<TextPage>),
 }
 

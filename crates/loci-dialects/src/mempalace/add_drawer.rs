@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use loci_core::{Error, Result, Scope, Visibility};
-use loci_engine::{Call, Filed, Remember, SOURCE_FILE, check};
+use loci_engine::{Call, FilingResult, Remember, SOURCE_FILE, check};
 use loci_text::enrichment::kind_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -111,12 +111,12 @@ impl TypedTool for AddDrawer {
             .memories()
             .file(&drawer_ids(&wing, &room, &content), request)?;
         let (memory, reason, notice) = match filed {
-            Filed::New(remembered) => (
+            FilingResult::New(remembered) => (
                 remembered.memory,
                 None,
                 pending("filed", remembered.embedding),
             ),
-            Filed::Before(memory) => (*memory, Some(ALREADY_EXISTS), None),
+            FilingResult::Before(memory) => (*memory, Some(ALREADY_EXISTS), None),
         };
         let output = Output {
             success: true,

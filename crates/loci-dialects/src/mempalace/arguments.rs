@@ -2,7 +2,7 @@
 
 use loci_core::characters::is_control;
 use loci_core::{CollectionFilter, Error, MemoryId, Result, Tier};
-use loci_engine::{Call, LocationNouns, Named, check};
+use loci_engine::{Call, LocationNouns, ResolvedLocations, check};
 use serde_json::Value;
 use unicode_normalization::char::is_combining_mark;
 
@@ -121,7 +121,7 @@ pub fn resolve_place(
     let (wing, room) = (asked(wing), asked(room));
     let (collections, sections) = (collections(wing.as_deref()), room.into_iter().collect());
     let tiers = [Tier::LongTerm, Tier::Unlisted];
-    let Named {
+    let ResolvedLocations {
         collections,
         mut sections,
         notice,

@@ -1,7 +1,7 @@
 //! The tool `mempalace_check_duplicate`: checks if a text is filed already.
 
 use loci_core::{Caller, CollectionFilter, Error, Result, Scope};
-use loci_engine::{Call, Shown, Similar, SimilarQuery, check};
+use loci_engine::{Call, FittedMemory, Similar, SimilarQuery, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -68,7 +68,7 @@ struct Match {
 
 impl Match {
     /// Converts a drawer for this reader.
-    fn of(reader: &Caller, Shown { memory, length }: Shown, similarity: f64) -> Self {
+    fn of(reader: &Caller, FittedMemory { memory, length }: FittedMemory, similarity: f64) -> Self {
         Match {
             cut: Cut::of(length, |offset| reading(&memory.id, offset)),
             authorship: Authorship::of(reader, &memory),

@@ -1,7 +1,7 @@
 //! The tool `mempalace_diary_read`: reads an agent's diary.
 
 use loci_core::{Caller, CollectionFilter, Error, FilingOrder, Result, Scope, Tier};
-use loci_engine::{Browse, Call, LocationNouns, Shown};
+use loci_engine::{Browse, Call, FittedMemory, LocationNouns};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -70,8 +70,8 @@ struct Entry {
 
 impl Entry {
     /// Converts an entry for this reader.
-    fn of(reader: &Caller, shown: Shown) -> Self {
-        let Shown { mut memory, length } = shown;
+    fn of(reader: &Caller, shown: FittedMemory) -> Self {
+        let FittedMemory { mut memory, length } = shown;
         Entry {
             cut: Cut::of(length, |offset| reading(&memory.id, offset)),
             authorship: Authorship::of(reader, &memory),

@@ -1,7 +1,7 @@
 //! The tool `mempalace_follow_tunnels`: lists the places that a room is linked to in other wings.
 
 use loci_core::{Caller, Error, Result, Scope, TunnelEnd};
-use loci_engine::{Call, Followed};
+use loci_engine::{Call, TunnelConnection};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -70,7 +70,12 @@ struct Preview {
 
 impl Place {
     /// Converts a place that is linked to the room.
-    fn of(reader: &Caller, followed: Followed, collection: Option<&str>, section: &str) -> Self {
+    fn of(
+        reader: &Caller,
+        followed: TunnelConnection,
+        collection: Option<&str>,
+        section: &str,
+    ) -> Self {
         let memories = followed.memories.into_iter();
         let is_source =
             |end: &TunnelEnd| end.collection.as_deref() == collection && end.section == section;

@@ -1,7 +1,7 @@
 //! The tool `mempalace_update_drawer`: changes the text or place of a drawer.
 
 use loci_core::{ANONYMOUS, Caller, Error, ErrorCode, Memory, Result, Scope};
-use loci_engine::{Call, Refile, Refiled, check};
+use loci_engine::{Call, Refile, RefileResult, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -91,7 +91,7 @@ impl TypedTool for UpdateDrawer {
             ..Refile::default()
         };
         let refiled = call.memories().refile(&id, change).map_err(in_words(&id))?;
-        let Refiled {
+        let RefileResult {
             changed, embedding, ..
         } = refiled;
         let changed = [

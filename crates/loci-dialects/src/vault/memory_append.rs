@@ -2,7 +2,7 @@
 
 use loci_core::limits::TAGS_MAX;
 use loci_core::{Error, Memory, Result, Scope};
-use loci_engine::{AppendNote, Appended, Call, Embedding, KeyedNote, check};
+use loci_engine::{AppendNote, AppendOutcome, Call, Embedding, KeyedNote, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -120,7 +120,7 @@ impl TypedTool for MemoryAppend {
             keyed,
         };
         match call.notes().append(note)? {
-            Appended::New(memory, embedding) => {
+            AppendOutcome::New(memory, embedding) => {
                 let pending = match embedding {
                     Embedding::Done => None,
                     Embedding::Pending(reason) => {
@@ -129,13 +129,13 @@ impl TypedTool for MemoryAppend {
                 };
                 Ok(Reply::json(&compared(&memory)?, None)?.with_notice(pending))
             }
-            Appended::Unindexed(memory, reason) => {
+            AppendOutcome::Unindexed(memory, reason) => {
                 let notice = format!(
                     "written, and found later, since the index cannot be written now: {reason}"
                 );
                 Ok(Reply::json(&compared(&memory)?, None)?.with_notice(Some(notice)))
             }
-            Appended::Before(answer) => Reply::json(&kept::<Value>(&answer)?, None),
+            AppendOutcome::Before(answer) => Reply::json(&kept::<Value>(&answer)?, None),
         }
     }
 }

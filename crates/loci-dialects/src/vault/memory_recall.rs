@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use loci_core::limits::{BUNDLE_TOKENS_MAX, PHASES_MAX};
 use loci_core::{Error, MemoryId, Result, Scope};
 use loci_engine::tokens::estimated_tokens;
-use loci_engine::{Answer, BundleRequest, Bundled, Call, KeyedRequest, LeftOut, check};
+use loci_engine::{Answer, BundleMemory, BundleRequest, Call, KeyedRequest, LeftOut, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -100,8 +100,8 @@ impl From<LeftOut> for Omission {
     }
 }
 
-impl From<Bundled> for BundleEntry {
-    fn from(bundled: Bundled) -> Self {
+impl From<BundleMemory> for BundleEntry {
+    fn from(bundled: BundleMemory) -> Self {
         BundleEntry {
             id: bundled.id.to_string(),
             title: bundled.title,

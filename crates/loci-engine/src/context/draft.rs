@@ -30,7 +30,7 @@ const EXCERPT_TOKENS_MIN: usize = 16;
 
 /// A memory in a bundle.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Bundled {
+pub struct BundleMemory {
     /// The memory.
     pub id: MemoryId,
     /// Its title, or the text shown in place of one.
@@ -63,7 +63,7 @@ pub struct Bundle {
     /// The number of its tokens.
     pub used_tokens: usize,
     /// Its memories, in order.
-    pub included: Vec<Bundled>,
+    pub included: Vec<BundleMemory>,
     /// The number of memories that belong into it and did not fit.
     pub dropped: usize,
     /// The best of these, best first.
@@ -82,7 +82,7 @@ struct Section<'a> {
 
 /// A memory that belongs into a bundle.
 struct Item {
-    bundled: Bundled,
+    bundled: BundleMemory,
     section: usize,
     /// Its Markdown; `None` if there is no room for it.
     text: Option<String>,
@@ -172,7 +172,7 @@ impl<'a> Draft<'a> {
         }
         let title = shown_title(memory).into_owned();
         let author = writer_of(self.trust.reader(), memory);
-        let mut bundled = Bundled {
+        let mut bundled = BundleMemory {
             id: memory.id.clone(),
             title,
             score,

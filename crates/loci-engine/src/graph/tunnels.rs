@@ -16,7 +16,7 @@ use crate::listings::names::{alike, nothing_there};
 
 /// The other end of a connection.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Followed {
+pub struct TunnelConnection {
     /// The location at the other end.
     pub end: TunnelEnd,
     /// The tunnel that leads there; `None` if the two only share the name of the section.
@@ -207,7 +207,7 @@ impl Graph<'_> {
         collection: Option<&str>,
         section: &str,
         previews: usize,
-    ) -> Result<Vec<Followed>> {
+    ) -> Result<Vec<TunnelConnection>> {
         let start = (collection, section);
         let places = self.listings.places()?;
         let totals = totals(&places);
@@ -260,7 +260,7 @@ impl Graph<'_> {
             .map(|(end, tunnel)| {
                 let total = totals.get(&place(&end)).copied().unwrap_or(0);
                 let memories = self.lying_there(&end, previews.min(LIST_RESULTS_MAX))?;
-                Ok(Followed {
+                Ok(TunnelConnection {
                     end,
                     tunnel,
                     memories,

@@ -37,7 +37,7 @@ pub struct Import {
 
 /// The result of an import; durable when this exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Imported {
+pub struct ImportOutcome {
     /// Memories that were stored.
     pub stored: usize,
     /// Memories that were skipped, because their ids exist already.
@@ -103,7 +103,7 @@ impl Imports<'_> {
     /// naming the memory by its number from 1; `conflict` if an id belongs to a deleted memory, or
     /// if the owner's data was wiped since the call started; `unavailable` if the store cannot be
     /// written.
-    pub fn import(&self, imports: &[Import], imported: &mut Imported) -> Result<()> {
+    pub fn import(&self, imports: &[Import], imported: &mut ImportOutcome) -> Result<()> {
         let since = self.store.version(&self.caller.space)?;
         let imports = self.redacted_imports(imports);
         check_all(&self.caller, &imports)?;
@@ -134,7 +134,7 @@ impl Imports<'_> {
     /// # Errors
     /// `too_large` for more than [`limits::IMPORT_MEMORIES_MAX`]; the errors of [`Import::check`],
     /// naming the memory by its number from 1; `unavailable` if the store cannot be read.
-    pub fn count_import(&self, imports: &[Import], imported: &mut Imported) -> Result<()> {
+    pub fn count_import(&self, imports: &[Import], imported: &mut ImportOutcome) -> Result<()> {
         check_all(&self.caller, imports)?;
         let imports = self.remembered(Cow::Borrowed(imports), imported)?;
         for import in &*imports {
@@ -164,7 +164,7 @@ impl Imports<'_> {
     fn remembered<'a>(
         &self,
         imports: Cow<'a, [Import]>,
-        imported: &mut Imported,
+        imported: &mut ImportOutcome,
     ) -> Result<Cow<'a, [Import]>> {
         let salts = self.tombstones.salts(&self.caller.space)?;
         if salts.is_empty() || imports.is_empty() {
@@ -252,7 +252,12 @@ impl Imports<'_> {
     }
 
     /// Imports those whose ids do not exist yet.
-    fn import_absent(&self, imports: &[Import], since: u64, imported: &mut Imported) -> Result<()> {
+    fn import_absent(
+        &self,
+        imports: &[Import],
+        since: u64,
+        imported: &mut ImportOutcome,
+    ) -> Result<()> {
         for import in imports {
             if self.is_taken(import)? {
                 imported.present += 1;

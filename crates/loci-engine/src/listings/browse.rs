@@ -59,7 +59,7 @@ impl Default for Browse {
 
 /// A part of the selected memories.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Browsed {
+pub struct BrowsePage {
     /// The memories, with their texts cut as requested.
     pub memories: Vec<Memory>,
     /// The number of all selected memories.
@@ -71,7 +71,7 @@ impl Listings<'_> {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn browse(&self, request: Browse) -> Result<Browsed> {
+    pub fn browse(&self, request: Browse) -> Result<BrowsePage> {
         let filter = self.browsed(&request);
         let version = self.store.version(&self.caller.space)?;
         let total = self.store.count(&filter)?;
@@ -80,10 +80,10 @@ impl Listings<'_> {
             // A change since the count may have moved the end.
             if self.store.version(&self.caller.space)? == version {
                 memories.reverse();
-                return Ok(Browsed { memories, total });
+                return Ok(BrowsePage { memories, total });
             }
         }
-        Ok(Browsed {
+        Ok(BrowsePage {
             memories: self.filed_under(&filter, &request)?,
             total,
         })

@@ -2,7 +2,7 @@
 
 use loci_core::{CollectionFilter, Delivery, Filter, Memory, Page, Result, limits};
 
-use crate::budget::Shown;
+use crate::budget::FittedMemory;
 use crate::check;
 use crate::listings::Listings;
 
@@ -28,9 +28,9 @@ pub struct List {
 
 /// A part of the selected memories.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listed {
+pub struct ListPage {
     /// The memories, as many as there is room for.
-    pub shown: Vec<Shown>,
+    pub shown: Vec<FittedMemory>,
     /// The number of further requested memories for which the reply has no room.
     pub left_out: usize,
 }
@@ -54,7 +54,7 @@ impl Listings<'_> {
     ///
     /// # Errors
     /// As for [`list`](crate::Listings::list).
-    pub fn list_within(&self, request: List, tokens: Option<usize>) -> Result<Listed> {
+    pub fn list_within(&self, request: List, tokens: Option<usize>) -> Result<ListPage> {
         let (filter, Page { offset, limit }) = self.listed(request)?;
         let mut budget = self.budgets.reply_budget(tokens);
         let mut shown = Vec::new();
@@ -72,16 +72,16 @@ impl Listings<'_> {
                 let Some(length) = budget.cut(&mut memory, sharing, &[], None)? else {
                     let end = offset.saturating_add(limit);
                     let all = self.store.revisions(&filter, end)?.len();
-                    return Ok(Listed {
+                    return Ok(ListPage {
                         left_out: all.saturating_sub(offset + shown.len()).max(1),
                         shown,
                     });
                 };
                 sharing -= 1;
-                shown.push(Shown { memory, length });
+                shown.push(FittedMemory { memory, length });
             }
             if is_last {
-                return Ok(Listed { shown, left_out: 0 });
+                return Ok(ListPage { shown, left_out: 0 });
             }
         }
     }

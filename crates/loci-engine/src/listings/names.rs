@@ -23,7 +23,7 @@ pub struct LocationNouns {
 
 /// The locations to search, by existing names as far as the caller's could be matched.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Named {
+pub struct ResolvedLocations {
     /// The collections.
     pub collections: CollectionFilter,
     /// The sections; all if empty.
@@ -46,7 +46,7 @@ impl Listings<'_> {
         tiers: &[Tier],
         mut collections: CollectionFilter,
         mut sections: Vec<String>,
-    ) -> Result<Named> {
+    ) -> Result<ResolvedLocations> {
         let everywhere = Filter {
             tiers: tiers.to_vec(),
             ..self.access.filter(CollectionFilter::Any)
@@ -81,7 +81,7 @@ impl Listings<'_> {
                 notices.push(matched(nouns.section, name, &names));
             }
         }
-        Ok(Named {
+        Ok(ResolvedLocations {
             collections,
             sections,
             notice: (!notices.is_empty()).then(|| notices.join("; ")),

@@ -6,16 +6,16 @@ use loci_core::{ErrorCode, Filter, Memory, MemoryId, Reader, Result, Scope, Time
 use uuid::Uuid;
 
 use crate::memories::Memories;
-use crate::memories::remember::{Prepared, Remember, Remembered};
+use crate::memories::remember::{PreparedMemory, Remember, RememberResult};
 
 /// The most ids that are tried for one text.
 const IDS_MAX: u32 = 16;
 
 /// The result of filing a text.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Filed {
+pub enum FilingResult {
     /// The text was stored.
-    New(Box<Remembered>),
+    New(Box<RememberResult>),
     /// The same text was in the same location already, under one of the ids.
     Before(Box<Memory>),
 }
@@ -30,7 +30,7 @@ impl Memories<'_> {
     ///
     /// # Errors
     /// As for [`remember`](crate::Memories::remember).
-    pub fn file(&self, id_of: &dyn Fn(u32) -> MemoryId, request: Remember) -> Result<Filed> {
+    pub fn file(&self, id_of: &dyn Fn(u32) -> MemoryId, request: Remember) -> Result<FilingResult> {
         let (mut memory, compare_in) = self.requested(request)?;
         // Without the scope `read`, the number of an id would reveal which texts others filed.
         let is_blind = !self.caller.principal.scopes.allow(Scope::Read);
@@ -49,12 +49,12 @@ impl Memories<'_> {
         loop {
             let held = self.store.get_all(&all, &ids)?;
             if let Some(before) = held.iter().find(|held| self.is_filed_as(held, &memory)) {
-                return Ok(Filed::Before(Box::new(before.clone())));
+                return Ok(FilingResult::Before(Box::new(before.clone())));
             }
             taken.extend(held.into_iter().map(|held| held.id));
             let free = ids.iter().find(|id| !taken.contains(*id));
             memory.id = free.cloned().unwrap_or_else(|| id_of(random_number()));
-            let new: Prepared = match prepared.take() {
+            let new: PreparedMemory = match prepared.take() {
                 Some(prepared) => prepared,
                 None => self.prepared(memory.clone(), compare_in.clone())?,
             };
@@ -68,7 +68,7 @@ impl Memories<'_> {
                 outcome => {
                     outcome?;
                     self.models.embed_soon(&new.remembered.embedding);
-                    return Ok(Filed::New(Box::new(Remembered {
+                    return Ok(FilingResult::New(Box::new(RememberResult {
                         memory,
                         ..new.remembered
                     })));

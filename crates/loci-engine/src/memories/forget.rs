@@ -15,7 +15,7 @@ const PASSES_MAX: usize = 100;
 
 /// The result of [`forget_text`](Memories::forget_text): the other memories with the same text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Forgetting {
+pub struct ForgetReport {
     /// The memories that were made from files, e.g. the copy of a message in the transcript of a
     /// fork, and were removed with it.
     pub copies: u64,
@@ -40,7 +40,7 @@ impl Memories<'_> {
     ///
     /// # Errors
     /// As for [`forget`](Self::forget).
-    pub fn forget_text(&self, id: &MemoryId) -> Result<Forgetting> {
+    pub fn forget_text(&self, id: &MemoryId) -> Result<ForgetReport> {
         let in_file = || {
             if !self
                 .notes
@@ -50,9 +50,9 @@ impl Memories<'_> {
             }
             self.access.writable(id)?;
             let forgotten = self.notes.forget(id)?;
-            Ok(forgotten.map(|_| Forgetting::default()))
+            Ok(forgotten.map(|_| ForgetReport::default()))
         };
-        let mut done = Forgetting::default();
+        let mut done = ForgetReport::default();
         let in_store = || {
             self.notes.change_in_store(id, Forgotten::Show, |memory| {
                 self.forget_copies(&memory, &mut done)?;
@@ -68,7 +68,7 @@ impl Memories<'_> {
 
     /// Removes the memories with the text of this one that were made from files and that the caller
     /// may write. Adds their number to `done`, and sets the number of memories that stay.
-    fn forget_copies(&self, memory: &Memory, done: &mut Forgetting) -> Result<()> {
+    fn forget_copies(&self, memory: &Memory, done: &mut ForgetReport) -> Result<()> {
         let filter = Filter {
             tiers: TIERS_BY_ID.to_vec(),
             forgotten: Forgotten::Show,

@@ -44,7 +44,7 @@ pub struct Conditions {
 
 /// The memories that match some conditions.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Matching {
+pub struct MatchSummary {
     /// The number of memories that the caller may change.
     pub memories: u64,
     /// The first of these, last updated first.
@@ -55,7 +55,7 @@ pub struct Matching {
 
 /// The result of forgetting memories or of taking that back.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Marked {
+pub struct MarkCounts {
     /// The number of memories that were changed.
     pub memories: u64,
     /// The number of memories that belong to others, and stay as they were.
@@ -105,7 +105,7 @@ impl Memories<'_> {
     /// # Errors
     /// `invalid_argument` without any condition, or for the tags; `unavailable` if the store cannot
     /// be read.
-    pub fn matching(&self, which: &Conditions, limit: usize) -> Result<Matching> {
+    pub fn matching(&self, which: &Conditions, limit: usize) -> Result<MatchSummary> {
         self.count_matching(which, Forgotten::Hide, limit)
     }
 
@@ -113,7 +113,7 @@ impl Memories<'_> {
     ///
     /// # Errors
     /// As for [`matching`](crate::Memories::matching).
-    pub fn matching_forgotten(&self, which: &Conditions, limit: usize) -> Result<Matching> {
+    pub fn matching_forgotten(&self, which: &Conditions, limit: usize) -> Result<MatchSummary> {
         self.count_matching(which, Forgotten::Only, limit)
     }
 
@@ -124,7 +124,7 @@ impl Memories<'_> {
     /// # Errors
     /// `invalid_argument` without any condition, or for the tags; `unavailable` if the store or the
     /// folder of notes cannot be written: memories forgotten until then stay forgotten.
-    pub fn forget_where(&self, which: &Conditions) -> Result<Marked> {
+    pub fn forget_where(&self, which: &Conditions) -> Result<MarkCounts> {
         self.mark_where(which, true)
     }
 
@@ -133,7 +133,7 @@ impl Memories<'_> {
     ///
     /// # Errors
     /// As for `forget_where`.
-    pub fn unforget_where(&self, which: &Conditions) -> Result<Marked> {
+    pub fn unforget_where(&self, which: &Conditions) -> Result<MarkCounts> {
         self.mark_where(which, false)
     }
 
@@ -142,9 +142,9 @@ impl Memories<'_> {
         which: &Conditions,
         forgotten: Forgotten,
         limit: usize,
-    ) -> Result<Matching> {
+    ) -> Result<MatchSummary> {
         let filter = self.selected(which, forgotten)?;
-        let mut matching = Matching::default();
+        let mut matching = MatchSummary::default();
         self.each_part(&filter, which, |part| {
             for memory in part {
                 if !self.caller.may_write(&memory) {
@@ -162,7 +162,7 @@ impl Memories<'_> {
         Ok(matching)
     }
 
-    fn mark_where(&self, which: &Conditions, forgets: bool) -> Result<Marked> {
+    fn mark_where(&self, which: &Conditions, forgets: bool) -> Result<MarkCounts> {
         let forgotten = if forgets {
             Forgotten::Hide
         } else {
@@ -173,7 +173,7 @@ impl Memories<'_> {
         let begun_at = self.notes.note_time();
         let notes = self.store.notes_among(&filter, usize::MAX)?;
         let notes: HashSet<MemoryId> = notes.into_iter().collect();
-        let mut marked = Marked {
+        let mut marked = MarkCounts {
             memories: 0,
             of_others: 0,
             equal: 0,

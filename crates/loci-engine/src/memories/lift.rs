@@ -20,7 +20,7 @@ const NEVER: FileStamp = FileStamp {
 
 /// The result of lifting tombstones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Lifted {
+pub struct LiftReport {
     /// The memories whose texts may be filed again.
     pub memories: u64,
     /// The files of this machine that they were made from, which are read again by the next reading
@@ -36,7 +36,7 @@ impl Memories<'_> {
     /// # Errors
     /// `forbidden` without the scope `admin`; `not_found` if nothing with this id was forgotten;
     /// `unavailable` if the store cannot be written.
-    pub fn lift(&self, id: &MemoryId) -> Result<Lifted> {
+    pub fn lift(&self, id: &MemoryId) -> Result<LiftReport> {
         let salts = self.tombstones.salts(&self.caller.space)?;
         let ids: Vec<KeyedHash> = salts.iter().map(|salt| hash_of_id(salt, id)).collect();
         let lifted = self.lift_those(|tombstone| ids.contains(&tombstone.memory))?;
@@ -55,7 +55,7 @@ impl Memories<'_> {
     ///
     /// # Errors
     /// `forbidden` without the scope `admin`; `unavailable` if the store cannot be written.
-    pub fn lift_where(&self, which: &Conditions) -> Result<Lifted> {
+    pub fn lift_where(&self, which: &Conditions) -> Result<LiftReport> {
         let Conditions {
             collections,
             sections,
@@ -65,7 +65,7 @@ impl Memories<'_> {
             forgotten_from,
         } = which;
         if !sections.is_empty() || !tags.is_empty() || created_before.is_some() {
-            return Ok(Lifted::default());
+            return Ok(LiftReport::default());
         }
         let salts = self.tombstones.salts(&self.caller.space)?;
         let sources: Option<HashSet<KeyedHash>> = if collections.is_none() && source.is_none() {
@@ -108,7 +108,7 @@ impl Memories<'_> {
 
     /// Lifts the tombstones that match, with all others of the same texts, and has the files that
     /// the texts came from read again.
-    fn lift_those(&self, mut matches: impl FnMut(&Tombstone) -> bool) -> Result<Lifted> {
+    fn lift_those(&self, mut matches: impl FnMut(&Tombstone) -> bool) -> Result<LiftReport> {
         if !self.caller.principal.scopes.allow(Scope::Admin) {
             let message = "only an `admin` brings back what was removed for good";
             return Err(Error::new(ErrorCode::Forbidden, message));
@@ -121,7 +121,7 @@ impl Memories<'_> {
             }
         })?;
         if texts.is_empty() {
-            return Ok(Lifted::default());
+            return Ok(LiftReport::default());
         }
         let (mut memories, mut sources) = (HashSet::new(), HashSet::new());
         self.tombstones.each(&self.caller.space, |tombstone| {
@@ -143,7 +143,7 @@ impl Memories<'_> {
             self.access
                 .commit(vec![Change::DeleteTombstones { texts }])?;
         }
-        Ok(Lifted {
+        Ok(LiftReport {
             memories: memories.len() as u64,
             files: self.read_anew(files, &salts, &sources)?,
         })

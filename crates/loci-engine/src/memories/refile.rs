@@ -24,7 +24,7 @@ pub struct Refile {
 
 /// The result of a refiling.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Refiled {
+pub struct RefileResult {
     /// The memory after the change.
     pub memory: Memory,
     /// The fields that differ from before.
@@ -58,7 +58,7 @@ impl Memories<'_> {
     /// As for [`update`](crate::Memories::update); `invalid_argument` for an invalid name of a
     /// collection or section or for invalid tags, or for a new location of an unlisted memory;
     /// `conflict` if another writer changes the text while the tags change.
-    pub fn refile(&self, id: &MemoryId, mut change: Refile) -> Result<Refiled> {
+    pub fn refile(&self, id: &MemoryId, mut change: Refile) -> Result<RefileResult> {
         let Refile {
             content,
             collection,
@@ -113,7 +113,7 @@ impl Memories<'_> {
         } else {
             self.revise(&before, &change, None, &found)?
         };
-        Ok(Refiled {
+        Ok(RefileResult {
             memory,
             changed: change,
             embedding,

@@ -104,8 +104,8 @@ pub enum Embedding {
 }
 
 /// A new memory that is ready to be stored.
-pub(crate) struct Prepared {
-    pub(crate) remembered: Remembered,
+pub(crate) struct PreparedMemory {
+    pub(crate) remembered: RememberResult,
     /// Its passages for the index.
     pub(crate) passages: Vec<Passage>,
     /// The version of the space before it was compared with others.
@@ -114,7 +114,7 @@ pub(crate) struct Prepared {
 
 /// The result of storing a memory; durable when this exists.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Remembered {
+pub struct RememberResult {
     /// The memory as stored; if nothing was stored, the existing one.
     pub memory: Memory,
     /// The memory with the same title and text, except for white space, that was in the same
@@ -137,10 +137,10 @@ impl Memories<'_> {
     /// memory is of another tier; `not_found` if the caller cannot read that memory, `forbidden` if
     /// the caller may not change it; `conflict` if the caller's data was wiped since the call
     /// started; `unavailable` if the store cannot be written. Then nothing was stored.
-    pub fn remember(&self, request: Remember) -> Result<Remembered> {
+    pub fn remember(&self, request: Remember) -> Result<RememberResult> {
         let once = request.once;
         let (memory, compare_in) = self.requested(request)?;
-        let Prepared {
+        let PreparedMemory {
             mut remembered,
             passages,
             since,
@@ -148,7 +148,7 @@ impl Memories<'_> {
         if let Some(id) = remembered.duplicate_of.as_ref().filter(|_| once)
             && let Ok(memory) = self.access.readable(id)
         {
-            remembered = Remembered {
+            remembered = RememberResult {
                 memory,
                 contradicted: Vec::new(),
                 embedding: Embedding::Done,
@@ -190,7 +190,7 @@ impl Memories<'_> {
         &self,
         memory: Memory,
         compare_in: Option<CollectionFilter>,
-    ) -> Result<Prepared> {
+    ) -> Result<PreparedMemory> {
         // A caller without the scope `read` must not learn of memories by storing similar ones.
         let compare_in = compare_in.filter(|_| self.caller.principal.scopes.allow(Scope::Read));
         // The comparison reads the version, too.
@@ -206,9 +206,9 @@ impl Memories<'_> {
             Some(collections) => self.search.compared(&memory, collections, &vectors)?,
             None => MemoryComparison::default(),
         };
-        Ok(Prepared {
+        Ok(PreparedMemory {
             since: version.unwrap_or(compared.version),
-            remembered: Remembered {
+            remembered: RememberResult {
                 memory,
                 duplicate_of: compared.duplicate.map(|duplicate| duplicate.id),
                 contradicted: compared.contradicted,

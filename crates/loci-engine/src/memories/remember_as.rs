@@ -4,7 +4,7 @@ use loci_core::{Caller, Change, Error, ErrorCode, Expect, Memory, MemoryId, Resu
 use loci_text::indexed;
 
 use crate::memories::Memories;
-use crate::memories::remember::{Remember, Remembered, check_request, new_memory, not_wiped};
+use crate::memories::remember::{Remember, RememberResult, check_request, new_memory, not_wiped};
 use crate::memories::versions::kept;
 use crate::notes::not_note;
 
@@ -19,7 +19,7 @@ impl Memories<'_> {
     /// memory of another kind or tier, or to one that was deleted and is not purged yet, or if the
     /// caller's data was wiped since the call started; `unavailable` if the store cannot be
     /// written. Then nothing was stored.
-    pub fn remember_as(&self, id: &MemoryId, request: Remember) -> Result<Remembered> {
+    pub fn remember_as(&self, id: &MemoryId, request: Remember) -> Result<RememberResult> {
         let since = self.store.version(&self.caller.space)?;
         let request = self.redaction.redacted_request(request);
         check_request(&request)?;
@@ -68,7 +68,7 @@ impl Memories<'_> {
             return Err(Error::new(ErrorCode::Conflict, message));
         };
         self.models.embed_soon(&embedding);
-        Ok(Remembered {
+        Ok(RememberResult {
             memory,
             duplicate_of: None,
             contradicted: Vec::new(),

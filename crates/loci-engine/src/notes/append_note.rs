@@ -38,7 +38,7 @@ pub struct KeyedNote<'a> {
 
 /// The result of writing a note; durable when this exists.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Appended {
+pub enum AppendOutcome {
     /// The note was written and indexed.
     New(Box<Memory>, Embedding),
     /// The note was written, and is found after the next reconciliation: the index cannot be
@@ -57,7 +57,7 @@ impl Notes<'_> {
     /// `tags`, `idempotency_key`); `conflict` if the key was used for another request; `forbidden`
     /// outside the default space; `unavailable` if there is no folder of notes, it is away, or it
     /// or the store cannot be written.
-    pub fn append(&self, request: AppendNote<'_>) -> Result<Appended> {
+    pub fn append(&self, request: AppendNote<'_>) -> Result<AppendOutcome> {
         let since = self.store.version(&self.caller.space)?;
         if self.caller.space != Space::default() {
             let message = format!("notes are kept in the space `{}` alone", Space::default());
@@ -79,7 +79,7 @@ impl Notes<'_> {
                 .map_or(Ok(None), |keyed| self.idempotency.kept(keyed))
         };
         if let Some(before) = kept()? {
-            return Ok(Appended::Before(before.answer));
+            return Ok(AppendOutcome::Before(before.answer));
         }
         // Before taking the lock, for which others wait.
         let (embedding, embedded) = self.embed_ahead(note.title.as_deref(), &note.body);
@@ -87,7 +87,7 @@ impl Notes<'_> {
         let _lock = self.lock(folder)?;
         // Another caller may have been faster.
         if let Some(before) = kept()? {
-            return Ok(Appended::Before(before.answer));
+            return Ok(AppendOutcome::Before(before.answer));
         }
         let is_other_folder = self.is_other_folder(folder)?;
         let now = self.note_time();
@@ -115,11 +115,11 @@ impl Notes<'_> {
             .note_record(RecordVerb::Stored, note.id.as_str(), Some(false));
         let note = Box::new(note);
         Ok(match failure {
-            None => Appended::New(note, embedding),
+            None => AppendOutcome::New(note, embedding),
             Some(error) => {
                 tracing::warn!(%error, "a note is written and not indexed yet");
                 folder.bell.ring();
-                Appended::Unindexed(note, error.message)
+                AppendOutcome::Unindexed(note, error.message)
             }
         })
     }

@@ -2,7 +2,7 @@
 
 use loci_core::Result;
 
-use crate::notes::{Extent, Notes, Reconciled};
+use crate::notes::{Extent, Notes, ReconciliationReport};
 
 impl Notes<'_> {
     /// Compares every file of the folder of notes with the index, reads those whose size or time
@@ -14,7 +14,7 @@ impl Notes<'_> {
     /// # Errors
     /// `unavailable` if the store or the folder cannot be read or written. Files indexed until then
     /// stay so.
-    pub fn reconcile(&self) -> Result<Reconciled> {
+    pub fn reconcile(&self) -> Result<ReconciliationReport> {
         self.reconcile_notes(Extent::Everything)
     }
 
@@ -23,7 +23,7 @@ impl Notes<'_> {
     ///
     /// # Errors
     /// As for [`reconcile`](crate::Notes::reconcile).
-    pub fn reconcile_known(&self) -> Result<Reconciled> {
+    pub fn reconcile_known(&self) -> Result<ReconciliationReport> {
         self.reconcile_notes(Extent::Known)
     }
 
@@ -32,7 +32,7 @@ impl Notes<'_> {
     ///
     /// # Errors
     /// As for [`reconcile`](crate::Notes::reconcile).
-    pub fn reconcile_accepting_missing(&self) -> Result<Reconciled> {
+    pub fn reconcile_accepting_missing(&self) -> Result<ReconciliationReport> {
         self.reconcile_notes(Extent::AcceptingMissing)
     }
 }

@@ -12,7 +12,7 @@ use loci_core::{
 
 use super::index::duplicate_uid;
 use super::{FileUpdate, FolderState, Notes, READING, everything, row_at};
-use crate::notes::Reconciled;
+use crate::notes::ReconciliationReport;
 use identity::Identity;
 
 /// Files that one transaction indexes, so that other writers do not wait long.
@@ -72,7 +72,7 @@ pub(super) struct Reconciliation<'a> {
     /// Files that the previous pass linked, but that have to be read again.
     linked: HashMap<String, (MemoryId, ContentHash)>,
     new_problems: BTreeMap<FileProblemKind, usize>,
-    report: Reconciled,
+    report: ReconciliationReport,
 }
 
 impl Notes<'_> {
@@ -86,7 +86,7 @@ impl Notes<'_> {
         folder: &FolderState,
         extent: Extent,
         suspect: Option<&str>,
-    ) -> Result<Reconciled> {
+    ) -> Result<ReconciliationReport> {
         let space = Space::default();
         let before = self.store.note_files(&space)?;
         let scan = folder.files.scan()?;
@@ -96,9 +96,9 @@ impl Notes<'_> {
             .filter(|_| extent != Extent::AcceptingMissing);
         folder.set_unavailable(away.as_ref());
         if away.is_some() {
-            return Ok(Reconciled {
+            return Ok(ReconciliationReport {
                 away,
-                ..Reconciled::default()
+                ..ReconciliationReport::default()
             });
         }
         let identity = scan
@@ -129,7 +129,7 @@ impl Notes<'_> {
             unlinked: BTreeSet::new(),
             linked: std::mem::take(&mut folder.state().linked),
             new_problems: BTreeMap::new(),
-            report: Reconciled::default(),
+            report: ReconciliationReport::default(),
         };
         look.read_changed(suspect)?;
         let gone = look.find_gone();
@@ -475,7 +475,7 @@ impl Reconciliation<'_> {
         for (kind, files) in &self.new_problems {
             tracing::warn!(%kind, files, "files of notes have a problem; `loci vault check` names them");
         }
-        let Reconciled {
+        let ReconciliationReport {
             indexed,
             moved,
             removed,

@@ -325,7 +325,7 @@ pub struct QueryMatches {
 
 /// The fused scores of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Fused {
+pub struct FusedScores {
     /// The score of the words, 0 to 1.
     pub words: f64,
     /// The score of the meaning, 0 to 1.
@@ -376,7 +376,7 @@ pub struct Input<'a> {
 /// Returns the relevance of each candidate. The candidate that comes after `depth` better ones
 /// counts as irrelevant, so that a ranking which weighs relevance against age or importance still
 /// distinguishes the better ones.
-pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<Fused> {
+pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<FusedScores> {
     let candidates = query.candidates;
     let mut fused = normalised(query, weights);
     let around = NeighbourScores::of(candidates, &fused);
@@ -390,7 +390,7 @@ pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<Fused> {
         .iter()
         .map(|thread| thread.bm25)
         .fold(0.0, f32::max);
-    let of_thread = |scores: &Scores, own: &Fused| match scores.place {
+    let of_thread = |scores: &Scores, own: &FusedScores| match scores.place {
         Some((thread, _)) if thread_max > 0.0 => {
             let Thread { bm25, members } = query.threads[thread];
             f64::from(bm25 / thread_max)
@@ -401,7 +401,7 @@ pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<Fused> {
         None if has_threads => own.words,
         _ => 0.0,
     };
-    let in_context: Vec<Fused> = candidates
+    let in_context: Vec<FusedScores> = candidates
         .iter()
         .zip(&fused)
         .map(|(scores, &own)| {
@@ -425,7 +425,7 @@ pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<Fused> {
                 share * own.words + (1.0 - share) * own.meaning + context(share) + signals
             };
             let share = own.words_weight;
-            Fused {
+            FusedScores {
                 context: context(share),
                 signals,
                 relevance: whole(share),
@@ -445,7 +445,7 @@ pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<Fused> {
 }
 
 /// Scales the sums to relevances.
-fn scale(fused: &mut [Fused], depth: usize) {
+fn scale(fused: &mut [FusedScores], depth: usize) {
     let mut sums: Vec<f64> = fused.iter().map(|fused| fused.relevance).collect();
     sums.sort_unstable_by(|left, right| right.total_cmp(left));
     let top = sums.first().copied().unwrap_or(0.0);
@@ -463,7 +463,7 @@ fn scale(fused: &mut [Fused], depth: usize) {
 
 /// Returns words and meaning of each candidate on the scale of the query, and the weight of the
 /// words.
-fn normalised(query: &Input<'_>, weights: &Weights) -> Vec<Fused> {
+fn normalised(query: &Input<'_>, weights: &Weights) -> Vec<FusedScores> {
     let candidates = query.candidates;
     let bm25_max = candidates
         .iter()
@@ -504,12 +504,12 @@ fn normalised(query: &Input<'_>, weights: &Weights) -> Vec<Fused> {
         let words = if bm25_max > 0.0 { words(scores) } else { 0.0 };
         // Only the words score a text that has no vector yet.
         let meaning = scores.cosine.map_or(words * coverage(scores.bm25), meaning);
-        Fused {
+        FusedScores {
             words: counts(scores) * words,
             meaning: counts(scores) * meaning,
             coverage: coverage(scores.bm25),
             words_weight,
-            ..Fused::default()
+            ..FusedScores::default()
         }
     };
     candidates.iter().map(of).collect()
@@ -519,7 +519,7 @@ fn normalised(query: &Input<'_>, weights: &Weights) -> Vec<Fused> {
 struct NeighbourScores(HashMap<(usize, u64), (f64, f64)>);
 
 impl NeighbourScores {
-    fn of(candidates: &[Scores], fused: &[Fused]) -> Self {
+    fn of(candidates: &[Scores], fused: &[FusedScores]) -> Self {
         let mut best: HashMap<(usize, u64), (f64, f64)> = HashMap::new();
         for (scores, fused) in candidates.iter().zip(fused) {
             if let Some(place) = scores.place {
@@ -532,7 +532,12 @@ impl NeighbourScores {
 
     /// Returns the contribution of the neighbours' words and meaning. A missing one, at the end of
     /// a thread or outside of any, counts as [`ABSENT_NEIGHBOUR`] times as good as the text itself.
-    fn neighbours(&self, place: Option<(usize, u64)>, own: Fused, weights: &Weights) -> (f64, f64) {
+    fn neighbours(
+        &self,
+        place: Option<(usize, u64)>,
+        own: FusedScores,
+        weights: &Weights,
+    ) -> (f64, f64) {
         let nobody = (ABSENT_NEIGHBOUR * own.words, ABSENT_NEIGHBOUR * own.meaning);
         let at = |position: Option<u64>| {
             let place = place
@@ -594,7 +599,7 @@ mod tests {
         bm25_bound: f32,
         weights: &Weights,
         depth: usize,
-    ) -> Vec<Fused> {
+    ) -> Vec<FusedScores> {
         let threads: Vec<Thread> = threads
             .iter()
             .map(|&bm25| Thread { bm25, members: 4 })

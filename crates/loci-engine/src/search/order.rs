@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use loci_core::{Candidate, Forgotten, MemoryId, Timestamp};
 
-use crate::search::fusion::Fused;
+use crate::search::fusion::FusedScores;
 use crate::search::signals::Signals;
 
 /// Candidates that are scored for each result, so that the caller's own ranking has a choice and
@@ -45,7 +45,7 @@ pub(super) fn candidates_for(limit: usize) -> usize {
 /// Returns the candidates with their signals, and their scores by the ranking of the caller.
 pub(super) fn ranked(
     candidates: &[Candidate],
-    fused: &[Fused],
+    fused: &[FusedScores],
     accesses: &[u64],
     held: &dyn Fn(&Candidate) -> usize,
     now: Timestamp,
@@ -61,7 +61,7 @@ pub(super) fn ranked(
         |index| fused[index].meaning_in_context,
         |index| candidates[index].cosine.is_some(),
     );
-    let rank = |(index, (candidate, fused)): (usize, (&Candidate, &Fused))| {
+    let rank = |(index, (candidate, fused)): (usize, (&Candidate, &FusedScores))| {
         let signals = Signals {
             relevance: fused.relevance,
             bm25: candidate.bm25,

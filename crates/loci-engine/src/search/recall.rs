@@ -15,7 +15,7 @@ use crate::engine::SearchMode;
 use crate::listings::facets::Facets;
 use crate::models::QueryReading;
 use crate::search::Search;
-use crate::search::fusion::{Fused, fuse};
+use crate::search::fusion::{FusedScores, fuse};
 use crate::search::fusion_input::{FusionInput, Marks, cut_at, input};
 use crate::search::literal::Pool;
 use crate::search::order::{Paging, RankedCandidate, candidates_for, in_order, ranked};
@@ -94,7 +94,7 @@ impl Hit {
 
 /// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recalled {
+pub struct RecallResults {
     /// Results, best first; ties in score go to memories made from a message, then by id. No two
     /// have the same text.
     pub hits: Vec<Hit>,
@@ -171,7 +171,7 @@ impl Search<'_> {
     /// # Errors
     /// `invalid_argument` or `too_large` for a blank or over-long query; `unavailable` if the store
     /// cannot be read. A model that does not answer degrades the search and does not fail it.
-    pub fn recall(&self, request: &Recall<'_>) -> Result<Recalled> {
+    pub fn recall(&self, request: &Recall<'_>) -> Result<RecallResults> {
         self.recall_as(request, None)
     }
 
@@ -324,14 +324,14 @@ impl Search<'_> {
         marks: &Marks,
         reading: QueryReading,
         depth: usize,
-    ) -> Vec<Fused> {
+    ) -> Vec<FusedScores> {
         if self.mode == SearchMode::Vector {
             let meaning = |hit: &Candidate| f64::from(hit.cosine.unwrap_or(0.0).max(0.0));
-            let of = |meaning| Fused {
+            let of = |meaning| FusedScores {
                 meaning,
                 meaning_in_context: meaning,
                 relevance: meaning,
-                ..Fused::default()
+                ..FusedScores::default()
             };
             return candidates.hits.iter().map(meaning).map(of).collect();
         }

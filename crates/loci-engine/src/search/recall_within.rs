@@ -5,7 +5,7 @@ use loci_text::analysis::query_terms;
 
 use crate::budget::ReplyBudget;
 use crate::search::Search;
-use crate::search::recall::{Hit, Recall, Recalled};
+use crate::search::recall::{Hit, Recall, RecallResults};
 
 impl Search<'_> {
     /// Does the same as [`recall`](crate::Search::recall), cut to a budget of `tokens`, or [of the
@@ -14,7 +14,11 @@ impl Search<'_> {
     ///
     /// # Errors
     /// As for [`recall`](crate::Search::recall).
-    pub fn recall_within(&self, request: &Recall<'_>, tokens: Option<usize>) -> Result<Recalled> {
+    pub fn recall_within(
+        &self,
+        request: &Recall<'_>,
+        tokens: Option<usize>,
+    ) -> Result<RecallResults> {
         self.recall_as(request, Some(self.budgets.reply_budget(tokens)))
     }
 
@@ -22,7 +26,7 @@ impl Search<'_> {
         &self,
         request: &Recall<'_>,
         mut budget: Option<ReplyBudget<'_>>,
-    ) -> Result<Recalled> {
+    ) -> Result<RecallResults> {
         let limit = request
             .limit
             .clamp(1, limits::RECALL_RESULTS_MAX.max(self.policy.results_max));
@@ -55,7 +59,7 @@ impl Search<'_> {
                 self.audit.count_access(&self.caller.space, &hit.memory.id);
             }
         }
-        Ok(Recalled {
+        Ok(RecallResults {
             hits,
             left_out,
             degraded: ranking.degraded(),

@@ -136,7 +136,7 @@ impl ReadSource {
 
 /// The result of filing a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct SourceFiled {
+pub struct SourceCounts {
     /// New parts.
     pub added: u64,
     /// Parts that were filed before.
@@ -167,7 +167,7 @@ impl Sources<'_> {
     /// `conflict` if another process read the file since (read its state again), or the caller's
     /// data was wiped; `invalid_argument` or `too_large` for a part beyond the limits;
     /// `unavailable` if the store cannot be written.
-    pub fn file_source(&self, id_of: SourceId<'_>, read: ReadSource) -> Result<SourceFiled> {
+    pub fn file_source(&self, id_of: SourceId<'_>, read: ReadSource) -> Result<SourceCounts> {
         let outcome = self.file_sources(id_of, vec![read])?.pop();
         outcome.unwrap_or_else(|| Err(Error::internal("a file was filed without an outcome")))
     }
@@ -182,7 +182,7 @@ impl Sources<'_> {
         &self,
         id_of: SourceId<'_>,
         reads: Vec<ReadSource>,
-    ) -> Result<Vec<Result<SourceFiled>>> {
+    ) -> Result<Vec<Result<SourceCounts>>> {
         SourceFiler::new(self, id_of)?.file(&reads)
     }
 
@@ -192,7 +192,7 @@ impl Sources<'_> {
     /// # Errors
     /// `invalid_argument` or `too_large` for a part beyond the limits; `unavailable` if the store
     /// cannot be read.
-    pub fn preview_source(&self, id_of: SourceId<'_>, read: &ReadSource) -> Result<SourceFiled> {
+    pub fn preview_source(&self, id_of: SourceId<'_>, read: &ReadSource) -> Result<SourceCounts> {
         read.check(self.machine)?;
         Ok(SourceFiler::new(self, id_of)?.plan(read, 0)?.filed(read))
     }

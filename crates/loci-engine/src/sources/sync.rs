@@ -41,7 +41,7 @@ struct Stale<'a> {
 
 /// The result of a sync. The five classes add up to `scanned`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Synced {
+pub struct SyncReport {
     /// Memories that were checked: the ones that the caller may read.
     pub scanned: u64,
     /// Memories whose file belongs to its project, or that
@@ -78,7 +78,7 @@ impl Sources<'_> {
     /// unmounted drive would otherwise empty a collection), if its rules cannot be read, if there
     /// is no source tree, or if the store cannot be written: memories removed until then stay
     /// removed.
-    pub fn sync(&self, request: &Sync) -> Result<Synced> {
+    pub fn sync(&self, request: &Sync) -> Result<SyncReport> {
         let tree = self.source_tree;
         let tree = tree
             .ok_or_else(|| Error::unavailable("nothing here looks after files on this machine"))?;
@@ -95,7 +95,7 @@ impl Sources<'_> {
             collections: request.collections.clone(),
             ..self.access.places_filter()
         };
-        let mut synced = Synced::default();
+        let mut synced = SyncReport::default();
         let mut files = self.sourced(&filter, root, &mut synced)?;
         let roots = self.roots(&filter, tree, root, &mut files, &mut synced)?;
         if let Some(root) = root.filter(|root| tree.identity(root).is_none()) {
@@ -150,7 +150,7 @@ impl Sources<'_> {
         &self,
         filter: &Filter,
         root: Option<&str>,
-        synced: &mut Synced,
+        synced: &mut SyncReport,
     ) -> Result<BTreeMap<Key, Vec<MemoryId>>> {
         let mut files: BTreeMap<Key, Vec<MemoryId>> = BTreeMap::new();
         let ids: Vec<MemoryId> = self
@@ -188,7 +188,7 @@ impl Sources<'_> {
         tree: &dyn SourceTree,
         root: Option<&str>,
         files: &mut BTreeMap<Key, Vec<MemoryId>>,
-        synced: &mut Synced,
+        synced: &mut SyncReport,
     ) -> Result<BTreeMap<String, Vec<Key>>> {
         let mut collections: Vec<_> = self
             .store

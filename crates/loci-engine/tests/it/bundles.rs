@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use loci_core::{Batch, Change, Delivery, Expect, Store, TokenCounter};
 use loci_engine::tokens::EstimatedTokens;
-use loci_engine::{Bundle, BundleRequest, Bundled, Phase, Phases, short_id, shown_title};
+use loci_engine::{Bundle, BundleMemory, BundleRequest, Phase, Phases, short_id, shown_title};
 use loci_testkit::Random;
 
 use super::*;
@@ -74,10 +74,10 @@ fn always(content: &str) -> Remember {
 
 /// Returns a Markdown text with the ends of the ids behind the titles of these memories, as in a
 /// bundle.
-fn with_ids(markdown: &str, included: &[Bundled]) -> String {
+fn with_ids(markdown: &str, included: &[BundleMemory]) -> String {
     included.iter().fold(
         markdown.to_owned(),
-        |markdown, Bundled { id, title, .. }| {
+        |markdown, BundleMemory { id, title, .. }| {
             markdown.replace(
                 &format!("## {title}\n"),
                 &format!("## {title} [{}]\n", short_id(id.as_str())),

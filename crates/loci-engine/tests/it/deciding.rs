@@ -1,7 +1,7 @@
 //! Tests of what people decide: pairs of memories, secrets, and memories whose files are gone.
 
 use loci_core::{Citation, CitationKind, Forgotten};
-use loci_engine::{PairRelation, Settled, Staleness};
+use loci_engine::{ConflictResolution, PairRelation, Staleness};
 
 use super::conversations::CountingEmbedder;
 use super::sources::Mine;
@@ -64,7 +64,7 @@ fn pairs_are_found_from_the_newer_one_and_in_one_collection() {
         engine
             .system(&ann)
             .memories()
-            .settle(&new.id, &old.id)
+            .resolve_conflict(&new.id, &old.id)
             .unwrap();
         let all = all.map(|memory| shown(&engine, &ann, &memory.id));
         assert_eq!(pairs(&engine, &all), expected[2..], "{mode:?}");
@@ -107,9 +107,9 @@ fn a_decision_is_taken_back() {
     let settled = engine
         .system(&ann)
         .memories()
-        .settle(&new.id, &old.id)
+        .resolve_conflict(&new.id, &old.id)
         .unwrap();
-    assert_eq!(settled, Settled::Superseded { weight: 1.0 });
+    assert_eq!(settled, ConflictResolution::Superseded { weight: 1.0 });
     let faded = shown(&engine, &ann, &old.id);
     assert_eq!(
         (faded.superseded_by, faded.weight),
@@ -119,19 +119,19 @@ fn a_decision_is_taken_back() {
     let circle = engine
         .system(&ann)
         .memories()
-        .settle(&old.id, &new.id)
+        .resolve_conflict(&old.id, &new.id)
         .unwrap();
-    assert_eq!(circle, Settled::Forgotten);
+    assert_eq!(circle, ConflictResolution::Forgotten);
     assert!(shown(&engine, &ann, &new.id).forgotten_at.is_some());
     engine
         .system(&ann)
         .memories()
-        .unsettle(&old.id, &new.id, &circle)
+        .undo_resolution(&old.id, &new.id, &circle)
         .unwrap();
     engine
         .system(&ann)
         .memories()
-        .unsettle(&new.id, &old.id, &settled)
+        .undo_resolution(&new.id, &old.id, &settled)
         .unwrap();
     for before in [&old, &new] {
         let after = shown(&engine, &ann, &before.id);
@@ -148,7 +148,7 @@ fn a_decision_is_taken_back() {
     engine
         .system(&ann)
         .memories()
-        .unsettle(&new.id, &old.id, &settled)
+        .undo_resolution(&new.id, &old.id, &settled)
         .unwrap();
     assert_eq!(shown(&engine, &ann, &old.id).revision, revision);
 }
@@ -164,27 +164,33 @@ fn a_decision_needs_the_right_to_make_it() {
     let anns = remembered(&engine, &ann, shared("of Ann"));
     let bobs = remembered(&engine, &bob, shared("of Bob"));
     let hidden = said(&engine, &ann, "hidden");
-    let settle = |caller, kept: &Memory, other: &Memory| {
-        engine.system(caller).memories().settle(&kept.id, &other.id)
+    let resolve_conflict = |caller, kept: &Memory, other: &Memory| {
+        engine
+            .system(caller)
+            .memories()
+            .resolve_conflict(&kept.id, &other.id)
     };
     assert_eq!(
-        settle(&ann, &anns, &bobs).unwrap_err().code,
+        resolve_conflict(&ann, &anns, &bobs).unwrap_err().code,
         ErrorCode::Forbidden
     );
     assert_eq!(
-        settle(&bob, &bobs, &hidden).unwrap_err().code,
+        resolve_conflict(&bob, &bobs, &hidden).unwrap_err().code,
         ErrorCode::NotFound
     );
     assert_eq!(
-        settle(&bob, &hidden, &bobs).unwrap_err().code,
+        resolve_conflict(&bob, &hidden, &bobs).unwrap_err().code,
         ErrorCode::NotFound
     );
     assert_eq!(
-        settle(&ann, &anns, &anns).unwrap_err().code,
+        resolve_conflict(&ann, &anns, &anns).unwrap_err().code,
         ErrorCode::InvalidArgument
     );
     // The kept one belongs to someone else, and stays as it is.
-    assert_eq!(settle(&ann, &bobs, &anns), Ok(Settled::Forgotten));
+    assert_eq!(
+        resolve_conflict(&ann, &bobs, &anns),
+        Ok(ConflictResolution::Forgotten)
+    );
     assert_eq!(shown(&engine, &bob, &bobs.id), bobs);
 }
 

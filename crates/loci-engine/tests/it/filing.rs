@@ -1,7 +1,7 @@
 //! Tests of filing a text once, changing filed memories, and browsing them.
 
 use loci_core::{Clock, FilingOrder, NoteStore, Space, Store};
-use loci_engine::{AppendNote, Appended, Browse, Discard, Filed, Refile};
+use loci_engine::{AppendNote, AppendOutcome, Browse, Discard, FilingResult, Refile};
 
 use super::faulty_store::FaultyStore;
 use super::note_folder::MemoryFolder;
@@ -27,8 +27,8 @@ fn file(engine: &Engine, caller: &Caller, name: &str, request: Remember) -> Resu
     };
     Ok(
         match engine.system(caller).memories().file(&id_of, request)? {
-            Filed::New(remembered) => (remembered.memory.id.to_string(), true),
-            Filed::Before(memory) => (memory.id.to_string(), false),
+            FilingResult::New(remembered) => (remembered.memory.id.to_string(), true),
+            FilingResult::Before(memory) => (memory.id.to_string(), false),
         },
     )
 }
@@ -601,7 +601,7 @@ fn a_note_is_filed_in_its_file() {
         tags: Vec::new(),
         keyed: None,
     };
-    let Appended::New(note, _) = engine.system(&ann).notes().append(note).unwrap() else {
+    let AppendOutcome::New(note, _) = engine.system(&ann).notes().append(note).unwrap() else {
         panic!("it is new")
     };
     let place = |wing: Option<&str>, section: &str| Location {

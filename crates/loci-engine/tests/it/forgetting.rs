@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use loci_core::{AuditQuery, Clock, RecordVerb, Store};
-use loci_engine::{AppendNote, Appended, CallInfo, Conditions, Effect, SOURCE_FILE};
+use loci_engine::{AppendNote, AppendOutcome, CallInfo, Conditions, Effect, SOURCE_FILE};
 
 use super::reconciling::{Vault, vault};
 use super::*;
@@ -33,7 +33,7 @@ fn append(vault: &Vault, title: &str) -> MemoryId {
         keyed: None,
     };
     match vault.engine.system(&ann()).notes().append(note).unwrap() {
-        Appended::New(note, _) => note.id,
+        AppendOutcome::New(note, _) => note.id,
         other => panic!("{other:?}"),
     }
 }
@@ -478,7 +478,7 @@ fn what_belongs_to_others_stays() {
             .memories()
             .matching(&which, 10)
             .unwrap(),
-        loci_engine::Matching::default()
+        loci_engine::MatchSummary::default()
     );
 }
 

@@ -1,7 +1,7 @@
 //! Tests of importing many memories at once.
 
 use loci_core::{Batch, Change, Expect, Store};
-use loci_engine::{Import, Imported};
+use loci_engine::{Import, ImportOutcome};
 
 use super::faulty_store::FaultyStore;
 use super::*;
@@ -41,7 +41,7 @@ fn what_is_private_is_its_owners_alone() {
         ),
         of("ann", Visibility::Shared, import("plan", "the diary plan")),
     ];
-    let mut imported = Imported::default();
+    let mut imported = ImportOutcome::default();
     let refused = engine
         .system(&bob)
         .imports()
@@ -49,7 +49,7 @@ fn what_is_private_is_its_owners_alone() {
         .unwrap_err();
     assert_eq!(
         (refused.code, imported),
-        (ErrorCode::Forbidden, Imported::default())
+        (ErrorCode::Forbidden, ImportOutcome::default())
     );
     assert!(
         refused.message.starts_with("memory 1: `owner`"),
@@ -62,7 +62,7 @@ fn what_is_private_is_its_owners_alone() {
         .unwrap();
     assert_eq!(
         imported,
-        Imported {
+        ImportOutcome {
             forgotten: 0,
             stored: 2,
             present: 0
@@ -94,7 +94,7 @@ fn what_is_private_is_its_owners_alone() {
         .unwrap();
     assert_eq!(
         imported,
-        Imported {
+        ImportOutcome {
             forgotten: 0,
             stored: 2,
             present: 2
@@ -122,7 +122,7 @@ fn global_is_no_collection() {
     engine
         .system(&Caller::local())
         .imports()
-        .import(&imports, &mut Imported::default())
+        .import(&imports, &mut ImportOutcome::default())
         .unwrap();
     let collection = |id: &str| {
         engine
@@ -167,7 +167,7 @@ fn a_wipe_between_is_not_undone() {
         }
         Ok(())
     });
-    let mut imported = Imported::default();
+    let mut imported = ImportOutcome::default();
     let imports = [of(
         "ann",
         Visibility::Private,
@@ -180,7 +180,7 @@ fn a_wipe_between_is_not_undone() {
         .unwrap_err();
     assert_eq!(
         (error.code, imported),
-        (ErrorCode::Conflict, Imported::default())
+        (ErrorCode::Conflict, ImportOutcome::default())
     );
     assert_eq!(store.inner.size().unwrap().memories, 0);
 }
@@ -199,7 +199,7 @@ fn what_is_stored_before_a_failure_is_counted() {
         engine
             .system(&local)
             .imports()
-            .import(&[import("there", "before")], &mut Imported::default())
+            .import(&[import("there", "before")], &mut ImportOutcome::default())
             .unwrap();
         let left = AtomicU64::new(commits);
         store.before(move |method| match method {
@@ -215,7 +215,7 @@ fn what_is_stored_before_a_failure_is_counted() {
             _ => Ok(()),
         });
         let imports = ["there", "one", "two", "three"].map(|id| import(id, "now"));
-        let mut imported = Imported::default();
+        let mut imported = ImportOutcome::default();
         let error = engine
             .system(&local)
             .imports()
@@ -225,7 +225,7 @@ fn what_is_stored_before_a_failure_is_counted() {
             (error.code, imported),
             (
                 ErrorCode::Unavailable,
-                Imported {
+                ImportOutcome {
                     stored,
                     present,
                     forgotten: 0
@@ -246,7 +246,7 @@ fn a_memory_that_was_cut_otherwise_is_embedded_all_the_same() {
     engine
         .system(&local)
         .imports()
-        .import(&imports, &mut Imported::default())
+        .import(&imports, &mut ImportOutcome::default())
         .unwrap();
     let odd = engine
         .system(&local)

@@ -4,14 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use loci_core::SOURCE_MACHINE;
-use loci_engine::{ImportReport, Refile, SOURCE_FILE, SourceFiled, Synced};
+use loci_engine::{ImportReport, Refile, SOURCE_FILE, SourceCounts, SyncReport};
 
 use super::importing_records::archive;
 use super::sources::{Mine, WING};
 use super::syncing::{Tree, request};
 use super::*;
 
-const NONE: SourceFiled = SourceFiled {
+const NONE: SourceCounts = SourceCounts {
     forgotten: 0,
     added: 0,
     kept: 0,
@@ -50,7 +50,7 @@ fn texts(mine: &Mine, machine: &str) -> Vec<String> {
 fn each_machine_has_its_own_file_at_a_path() {
     let [first, second] = two_machines();
     let path = "/p/a.rs";
-    let added = |added| SourceFiled { added, ..NONE };
+    let added = |added| SourceCounts { added, ..NONE };
     let read = first.whole(path, &[("licence", "src"), ("one", "src")]);
     assert_eq!(first.file(read), Ok(added(2)));
     assert_eq!(second.known(path), None);
@@ -72,14 +72,14 @@ fn each_machine_has_its_own_file_at_a_path() {
 
     // Each machine changes its own drawers.
     let read = second.whole(path, &[("two", "src")]);
-    let changed = SourceFiled {
+    let changed = SourceCounts {
         kept: 1,
         removed: 1,
         ..NONE
     };
     assert_eq!(second.file(read), Ok(changed));
     let read = first.whole(path, &[("licence", "src"), ("one", "src")]);
-    assert_eq!(first.file(read), Ok(SourceFiled { kept: 2, ..NONE }));
+    assert_eq!(first.file(read), Ok(SourceCounts { kept: 2, ..NONE }));
     assert_eq!(texts(&first, "a"), ["licence", "one"]);
     assert_eq!(texts(&first, "b"), ["two"]);
 }
@@ -93,7 +93,7 @@ fn a_file_that_moves_takes_the_drawers_of_its_machine_along() {
     }
     let mut read = second.whole("/p/b.rs", &[("text", "src")]);
     read.moved_from = Some("/p/a.rs".to_owned());
-    assert_eq!(second.file(read), Ok(SourceFiled { kept: 1, ..NONE }));
+    assert_eq!(second.file(read), Ok(SourceCounts { kept: 1, ..NONE }));
     let files: BTreeMap<String, String> = second
         .memories()
         .into_iter()
@@ -187,13 +187,13 @@ fn a_sync_removes_the_drawers_of_its_own_machine_alone() {
             .sync(&request(None, apply))
             .unwrap()
     };
-    let expected = Synced {
+    let expected = SyncReport {
         scanned: 6,
         kept: 1,
         missing: 1,
         out_of_scope: 4,
         stale: BTreeMap::from([("/p/both.rs".to_owned(), 1)]),
-        ..Synced::default()
+        ..SyncReport::default()
     };
     assert_eq!(sync(&second, false), expected);
     assert_eq!(sync(&second, true).removed_memories, 1);

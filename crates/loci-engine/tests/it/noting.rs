@@ -8,7 +8,9 @@ use loci_core::{
     AuditQuery, Batch, Change, Clock, Expect, FileProblemKind, Forgotten, NoteFolder, NoteStore,
     Reader, RecordVerb, Store,
 };
-use loci_engine::{AppendNote, Appended, Call, CallInfo, Discard, Effect, KeyedNote, Reconciled};
+use loci_engine::{
+    AppendNote, AppendOutcome, Call, CallInfo, Discard, Effect, KeyedNote, ReconciliationReport,
+};
 
 use super::note_folder::{MemoryFolder, Texts};
 use super::reconciling::{Vault, engine_on, vault};
@@ -50,7 +52,7 @@ fn append(engine: &Engine, title: &str, body: &str) -> Memory {
         .append(note(title, body))
         .unwrap()
     {
-        Appended::New(memory, Embedding::Done) => *memory,
+        AppendOutcome::New(memory, Embedding::Done) => *memory,
         other => panic!("{other:?}"),
     }
 }
@@ -62,8 +64,10 @@ fn append_keyed(engine: &Engine, key: &str, title: &str, body: &str) -> Result<(
         ..note(title, body)
     })?;
     Ok(match appended {
-        Appended::New(memory, _) | Appended::Unindexed(memory, _) => (answer(&memory), true),
-        Appended::Before(answer) => (answer, false),
+        AppendOutcome::New(memory, _) | AppendOutcome::Unindexed(memory, _) => {
+            (answer(&memory), true)
+        }
+        AppendOutcome::Before(answer) => (answer, false),
     })
 }
 
@@ -75,7 +79,7 @@ fn a_note_is_in_its_file_and_found_at_once() {
         tags,
         ..note("On bees", "They hum.\r\n\r\nAnd #make honey.\r\n\n")
     };
-    let Appended::New(memory, Embedding::Done) =
+    let AppendOutcome::New(memory, Embedding::Done) =
         vault.engine.system(&ann()).notes().append(request).unwrap()
     else {
         panic!("it is new");
@@ -108,7 +112,7 @@ fn a_note_is_in_its_file_and_found_at_once() {
     );
     // The next reconciliation finds nothing to do.
     let reconciled = vault.reconcile();
-    assert_eq!(reconciled, Reconciled::default());
+    assert_eq!(reconciled, ReconciliationReport::default());
     assert_eq!(vault.stored(&memory.id), Some(*memory));
     vault.assert_settled();
 }
@@ -268,7 +272,7 @@ fn a_key_writes_one_note() {
     };
     assert!(matches!(
         engine.system(&bob).notes().append(request),
-        Ok(Appended::New(..))
+        Ok(AppendOutcome::New(..))
     ));
     assert_eq!(vault.folder.paths().len(), 3);
     // A day later, the key has expired.
@@ -301,7 +305,7 @@ fn a_note_that_is_indexed_meanwhile_is_forgotten_in_its_file() {
                 Ok(())
             }
         });
-        let Appended::Unindexed(memory, _) = vault
+        let AppendOutcome::Unindexed(memory, _) = vault
             .engine
             .system(&ann())
             .notes()
@@ -470,7 +474,7 @@ fn a_key_finds_the_note_of_a_process_that_ended() {
             keyed: Some(keyed("k")),
             ..note("One", "text")
         };
-        let Appended::Unindexed(memory, reason) =
+        let AppendOutcome::Unindexed(memory, reason) =
             vault.engine.system(&ann()).notes().append(request).unwrap()
         else {
             panic!("it is in its file, and nowhere else");
@@ -892,7 +896,8 @@ fn no_verb_of_others_takes_a_note_away() {
             tags: vec!["bees".to_owned()],
             ..note("Bees", "text")
         };
-        let Appended::New(bob, _) = vault.engine.system(&bobs).notes().append(request).unwrap()
+        let AppendOutcome::New(bob, _) =
+            vault.engine.system(&bobs).notes().append(request).unwrap()
         else {
             panic!("it is new")
         };
@@ -906,7 +911,8 @@ fn no_verb_of_others_takes_a_note_away() {
             tags: vec!["bees".to_owned()],
             ..note("One", "text")
         };
-        let Appended::New(one, _) = vault.engine.system(&ann()).notes().append(request).unwrap()
+        let AppendOutcome::New(one, _) =
+            vault.engine.system(&ann()).notes().append(request).unwrap()
         else {
             panic!("it is new")
         };
@@ -1023,7 +1029,8 @@ fn what_was_forgotten_can_be_deleted() {
                 tags: tagged(),
                 ..note("One", "text")
             };
-            let Appended::New(kept, _) = engine.system(&ann()).notes().append(request).unwrap()
+            let AppendOutcome::New(kept, _) =
+                engine.system(&ann()).notes().append(request).unwrap()
             else {
                 panic!("it is new")
             };
@@ -1070,7 +1077,8 @@ fn what_remains_of_a_bulk_deletion_is_told() {
             tags: tagged(),
             ..note(title, "text")
         };
-        let Appended::New(memory, _) = vault.engine.system(&ann()).notes().append(request).unwrap()
+        let AppendOutcome::New(memory, _) =
+            vault.engine.system(&ann()).notes().append(request).unwrap()
         else {
             panic!("it is new")
         };
@@ -1144,14 +1152,17 @@ fn a_key_is_for_what_is_written() {
             ..note("One", body)
         })
     };
-    let Ok(Appended::New(first, _)) = append("a\r\nb\n", &["#x", "y"]) else {
+    let Ok(AppendOutcome::New(first, _)) = append("a\r\nb\n", &["#x", "y"]) else {
         panic!("it is new")
     };
     for (body, tags) in [
         ("a\nb", &["x", "y"][..]),
         ("a\nb\r\n\n", &["x", "#x", "y", "x"]),
     ] {
-        assert_eq!(append(body, tags), Ok(Appended::Before(answer(&first))));
+        assert_eq!(
+            append(body, tags),
+            Ok(AppendOutcome::Before(answer(&first)))
+        );
     }
     for (body, tags) in [
         ("a\nb", &["y", "x"][..]),
@@ -1463,12 +1474,13 @@ fn a_note_of_an_anonymous_caller_is_nobodys() {
         keyed: Some(keyed("k")),
         ..note("One", "text")
     };
-    let Appended::New(memory, _) = engine.system(&nobody).notes().append(request()).unwrap() else {
+    let AppendOutcome::New(memory, _) = engine.system(&nobody).notes().append(request()).unwrap()
+    else {
         panic!("it is new")
     };
     assert_eq!(
         engine.system(&nobody).notes().append(request()).unwrap(),
-        Appended::Before(answer(&memory))
+        AppendOutcome::Before(answer(&memory))
     );
     assert_eq!(memory.owner, None);
     engine

@@ -8,7 +8,7 @@ use loci_core::{
     Change, Clock, Delivery, FileProblemKind, Forgotten, Link, NoteFile, NoteFolder, NoteStore,
     Reader, Relation, Space, Store,
 };
-use loci_engine::{Discard, Reconciled};
+use loci_engine::{Discard, ReconciliationReport};
 use loci_testkit::Random;
 
 use super::faulty_store::FaultyStore;
@@ -50,7 +50,7 @@ pub fn engine_on(
 
 impl Vault {
     /// Ages the files until their times reveal changes, and reconciles.
-    pub fn reconcile(&self) -> Reconciled {
+    pub fn reconcile(&self) -> ReconciliationReport {
         self.clock.advance(10);
         self.engine
             .system(&Caller::local())
@@ -143,9 +143,9 @@ impl Vault {
             .unwrap();
         assert_eq!(
             reconciled,
-            Reconciled {
+            ReconciliationReport {
                 unchanged: files,
-                ..Reconciled::default()
+                ..ReconciliationReport::default()
             }
         );
         assert_eq!(self.folder.reads.load(Ordering::SeqCst), reads);
@@ -702,10 +702,10 @@ fn a_file_that_comes_back_is_the_same_memory() {
     vault.folder.remove("a.md");
     assert_eq!(
         vault.reconcile(),
-        Reconciled {
+        ReconciliationReport {
             removed: 1,
             unchanged: 1,
-            ..Reconciled::default()
+            ..ReconciliationReport::default()
         }
     );
     assert_eq!(vault.stored(&id), None);
@@ -785,7 +785,7 @@ fn a_folder_that_is_away_takes_no_memory_with_it() {
     };
     // Without known notes no folder counts as away.
     vault.folder.mount(None, BTreeMap::new());
-    assert_eq!(vault.reconcile(), Reconciled::default());
+    assert_eq!(vault.reconcile(), ReconciliationReport::default());
     vault.folder.mount(Some("drive"), BTreeMap::new());
     vault.folder.write("a.md", "one");
     vault.folder.write("b.md", "two");
@@ -804,9 +804,9 @@ fn a_folder_that_is_away_takes_no_memory_with_it() {
         assert!(away.contains(words) && away.contains("2 "), "{away}");
         assert_eq!(
             reconciled,
-            Reconciled {
+            ReconciliationReport {
                 away: Some(away.clone()),
-                ..Reconciled::default()
+                ..ReconciliationReport::default()
             }
         );
         assert_eq!(
@@ -831,9 +831,9 @@ fn a_folder_that_is_away_takes_no_memory_with_it() {
         vault.folder.mount(Some("drive"), mounted);
         assert_eq!(
             vault.reconcile(),
-            Reconciled {
+            ReconciliationReport {
                 unchanged: 2,
-                ..Reconciled::default()
+                ..ReconciliationReport::default()
             }
         );
         assert_eq!(notice(), None);
@@ -917,9 +917,9 @@ fn another_folder_is_told_by_what_is_in_it() {
         if !is_known {
             assert_eq!(
                 reconciled,
-                Reconciled {
+                ReconciliationReport {
                     away: reconciled.away.clone(),
-                    ..Reconciled::default()
+                    ..ReconciliationReport::default()
                 }
             );
             assert_eq!(
@@ -974,7 +974,7 @@ fn little_of_a_large_folder_is_read_to_tell_it() {
         .into_iter()
         .filter_map(|row| row.memory)
         .collect();
-    assert_eq!(vault.reconcile(), Reconciled::default());
+    assert_eq!(vault.reconcile(), ReconciliationReport::default());
     assert_eq!(
         vault
             .rows()
@@ -1019,7 +1019,7 @@ fn a_person_may_say_that_notes_are_gone() {
             .removed,
         1
     );
-    assert_eq!(vault.reconcile(), Reconciled::default());
+    assert_eq!(vault.reconcile(), ReconciliationReport::default());
 }
 
 #[test]
@@ -1615,7 +1615,7 @@ fn an_engine_without_a_folder_has_nothing_to_do() {
     );
     assert_eq!(
         engine.system(&Caller::local()).notes().reconcile(),
-        Ok(Reconciled::default())
+        Ok(ReconciliationReport::default())
     );
     assert_eq!(
         engine

@@ -7,7 +7,7 @@ use loci_core::{
     ArchiveStore, Citation, CitationKind, Redacted, Redactions, Redactor, Removed, Store, TunnelEnd,
 };
 use loci_engine::{
-    Answer, Import, Imported, KeyedRequest, NewFact, RedactionScope, Refile, SecretHolder,
+    Answer, Import, ImportOutcome, KeyedRequest, NewFact, RedactionScope, Refile, SecretHolder,
 };
 
 use super::*;
@@ -181,7 +181,7 @@ fn write_everywhere(engine: &Engine, caller: &Caller) {
     engine
         .system(caller)
         .imports()
-        .import(&[import], &mut Imported::default())
+        .import(&[import], &mut ImportOutcome::default())
         .unwrap();
     engine
         .system(caller)

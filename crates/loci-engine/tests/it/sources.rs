@@ -7,7 +7,7 @@ use loci_core::{
     Batch, Change, Clock, ContentHash, FileStamp, FilingOrder, SourceFile, Space, Store, Thread,
     Visibility, limits::REFERENCE_BYTES_MAX,
 };
-use loci_engine::{Browse, ReadSource, SOURCE_FILE, SourceFiled, SourcePart};
+use loci_engine::{Browse, ReadSource, SOURCE_FILE, SourceCounts, SourcePart};
 use loci_testkit::Random;
 
 use super::faulty_store::FaultyStore;
@@ -58,7 +58,7 @@ impl Mine {
             .unwrap()
     }
 
-    pub fn file(&self, read: ReadSource) -> Result<SourceFiled> {
+    pub fn file(&self, read: ReadSource) -> Result<SourceCounts> {
         self.engine
             .system(&self.ann)
             .sources()
@@ -312,8 +312,8 @@ fn id_of(file: &SourceFile, part: &SourcePart, number: u64) -> MemoryId {
     ))
 }
 
-const fn counts(added: u64, kept: u64, removed: u64) -> SourceFiled {
-    SourceFiled {
+const fn counts(added: u64, kept: u64, removed: u64) -> SourceCounts {
+    SourceCounts {
         forgotten: 0,
         added,
         kept,
@@ -397,7 +397,7 @@ fn a_part_of_a_file_is_a_common_memory() {
 fn a_file_that_is_read_again_changes_what_changed() {
     let mine = Mine::new();
     let path = "/p/a.md";
-    let rows: [(Texts<'_>, SourceFiled, &str); 9] = [
+    let rows: [(Texts<'_>, SourceCounts, &str); 9] = [
         (
             &[("a", "x"), ("b", "x"), ("a", "x")],
             counts(3, 0, 0),
@@ -802,7 +802,7 @@ fn what_was_forgotten_or_deleted_stays_so() {
     );
     assert_eq!(
         mine.file(mine.whole(path, &[("a", "x"), ("b", "x"), ("c", "x"), ("d", "x")])),
-        Ok(SourceFiled {
+        Ok(SourceCounts {
             forgotten: 2,
             ..counts(1, 1, 0)
         })
@@ -815,7 +815,7 @@ fn what_was_forgotten_or_deleted_stays_so() {
     assert_eq!(texts, ["d"]);
     assert_eq!(
         mine.file(mine.whole(path, &[("a", "x"), ("c", "x")])),
-        Ok(SourceFiled {
+        Ok(SourceCounts {
             forgotten: 1,
             ..counts(0, 1, 1)
         })
@@ -826,7 +826,7 @@ fn what_was_forgotten_or_deleted_stays_so() {
 #[test]
 fn a_file_is_read_again_by_another_user() {
     let path = "/p/a.md";
-    let rows: [(Texts<'_>, SourceFiled); 3] = [
+    let rows: [(Texts<'_>, SourceCounts); 3] = [
         (&[("a", "x"), ("b", "x")], counts(0, 2, 0)),
         (&[("a", "x"), ("c", "x")], counts(1, 1, 1)),
         (&[("c", "x"), ("d", "x")], counts(2, 0, 2)),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use loci_core::{FileStamp, SourceFile, SourceState, SourceTree, Space, Store};
-use loci_engine::{Refile, SOURCE_FILE, Sync, Synced};
+use loci_engine::{Refile, SOURCE_FILE, Sync, SyncReport};
 
 use super::sources::{Mine, WING};
 use super::*;
@@ -195,7 +195,7 @@ fn stale(files: &[(&str, u64)]) -> BTreeMap<String, u64> {
 #[test]
 fn every_memory_is_in_one_class() {
     let only = |wing: &str| CollectionFilter::Only(wing.to_owned());
-    let all = Synced {
+    let all = SyncReport {
         scanned: 11,
         kept: 3,
         ignored: 1,
@@ -206,32 +206,32 @@ fn every_memory_is_in_one_class() {
             ("/p/gone.rs", 3),
             ("/p/target/made.rs", 1),
         ]),
-        ..Synced::default()
+        ..SyncReport::default()
     };
-    let project = Synced {
+    let project = SyncReport {
         kept: 2,
         missing: 3,
         out_of_scope: 2,
         stale: stale(&[("/p/gone.rs", 3), ("/p/target/made.rs", 1)]),
         ..all.clone()
     };
-    let wing = Synced {
+    let wing = SyncReport {
         scanned: 10,
         missing: 3,
         stale: project.stale.clone(),
         ..all.clone()
     };
-    let other = Synced {
+    let other = SyncReport {
         scanned: 1,
         missing: 1,
         stale: stale(&[("/else/gone.rs", 1)]),
-        ..Synced::default()
+        ..SyncReport::default()
     };
-    let nowhere = Synced {
+    let nowhere = SyncReport {
         out_of_scope: 8,
         no_source: 3,
         scanned: 11,
-        ..Synced::default()
+        ..SyncReport::default()
     };
     let rows = [
         (request(None, false), all),
@@ -256,7 +256,7 @@ fn every_memory_is_in_one_class() {
                 collections: only("none"),
                 ..request(None, false)
             },
-            Synced::default(),
+            SyncReport::default(),
         ),
         (request(Some("/p3"), false), nowhere),
     ];
@@ -274,7 +274,7 @@ fn every_memory_is_in_one_class() {
             .sources()
             .sync(&request)
             .unwrap();
-        let Synced {
+        let SyncReport {
             scanned,
             kept,
             ignored,
@@ -364,12 +364,12 @@ fn what_is_ignored_or_gone_is_removed() {
         .sources()
         .sync(&request(Some("/p"), true))
         .unwrap();
-    let expected = Synced {
+    let expected = SyncReport {
         scanned: 7,
         kept: 2,
         no_source: 3,
         out_of_scope: 2,
-        ..Synced::default()
+        ..SyncReport::default()
     };
     assert_eq!(again, expected);
     // Bob's private memory stays.

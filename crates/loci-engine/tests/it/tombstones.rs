@@ -4,8 +4,8 @@ use loci_core::{
     Archived, Decision, DecisionStore, Record, SOURCE_FILE, SourceFile, TombstoneStore,
 };
 use loci_engine::{
-    Conditions, Discard, Forgetting, Import, ImportReport, Imported, ReadSource, SourceFiled,
-    SourcePart,
+    Conditions, Discard, ForgetReport, Import, ImportOutcome, ImportReport, ReadSource,
+    SourceCounts, SourcePart,
 };
 
 use super::importing_records::archive;
@@ -29,7 +29,7 @@ impl Mine {
         found.unwrap().id.clone()
     }
 
-    fn forget(&self, text: &str) -> Forgetting {
+    fn forget(&self, text: &str) -> ForgetReport {
         self.engine
             .system(&self.ann)
             .memories()
@@ -38,7 +38,7 @@ impl Mine {
     }
 
     /// Files the messages of a transcript only of ann, from the first on.
-    fn said(&self, path: &str, messages: &[&str]) -> SourceFiled {
+    fn said(&self, path: &str, messages: &[&str]) -> SourceCounts {
         let read = ReadSource {
             visibility: Visibility::Private,
             ..self.further(path, 0, messages)
@@ -47,14 +47,14 @@ impl Mine {
     }
 
     /// Files the sections of a file that all have in common.
-    fn written(&self, path: &str, sections: &[&str]) -> SourceFiled {
+    fn written(&self, path: &str, sections: &[&str]) -> SourceCounts {
         let sections: Vec<(&str, &str)> = sections.iter().map(|text| (*text, "room")).collect();
         self.file(self.whole(path, &sections)).unwrap()
     }
 }
 
-fn counts(added: u64, kept: u64, forgotten: u64) -> SourceFiled {
-    SourceFiled {
+fn counts(added: u64, kept: u64, forgotten: u64) -> SourceCounts {
+    SourceCounts {
         added,
         kept,
         removed: 0,
@@ -77,7 +77,7 @@ fn import(text: &str) -> Import {
 /// Imports a list; returns how many were stored and how many stay forgotten.
 fn imported(mine: &Mine, texts: &[&str], again: bool) -> (usize, usize) {
     let imports: Vec<Import> = texts.iter().map(|text| import(text)).collect();
-    let mut imported = Imported::default();
+    let mut imported = ImportOutcome::default();
     mine.engine
         .system(&mine.ann)
         .imports()
@@ -91,7 +91,7 @@ fn imported(mine: &Mine, texts: &[&str], again: bool) -> (usize, usize) {
 fn no_reading_brings_back_what_was_removed_for_good() {
     let mine = Mine::new();
     assert_eq!(mine.said("/t/a", &[LAMP, "yes"]), counts(2, 0, 0));
-    assert_eq!(mine.forget(LAMP), Forgetting::default());
+    assert_eq!(mine.forget(LAMP), ForgetReport::default());
     // The transcript grows, is rewritten, is copied under another name, with other line ends.
     assert_eq!(mine.said("/t/a", &[LAMP, "yes", "more"]), counts(1, 1, 1));
     assert_eq!(mine.said("/t/b", &["hello", LAMP]), counts(1, 0, 1));
@@ -143,7 +143,7 @@ fn forgotten_lines_stay_out_of_a_changed_section_of_their_file() {
     mine.written("/p/a.md", &[&both("Keep this one."), KEY]);
     mine.forget(&both("Keep this one."));
     let changed = both("Keep this one, too.");
-    let filed = SourceFiled {
+    let filed = SourceCounts {
         added: 1,
         kept: 1,
         removed: 0,
@@ -154,7 +154,7 @@ fn forgotten_lines_stay_out_of_a_changed_section_of_their_file() {
     assert_eq!(mine.texts(), [left, KEY]);
     // It is the same drawer from then on.
     let id = mine.id(left);
-    let again = SourceFiled {
+    let again = SourceCounts {
         added: 0,
         kept: 2,
         ..filed
@@ -219,7 +219,7 @@ fn copies_from_files_go_along_and_others_are_counted() {
     let forgetting = mine.engine.system(&mine.ann).memories().forget_text(&id);
     assert_eq!(
         forgetting,
-        Ok(Forgetting {
+        Ok(ForgetReport {
             copies: 2,
             equal: 1
         })

@@ -1,7 +1,7 @@
 //! Tests of tunnels between locations: their visibility and their changes.
 
 use loci_core::{Clock, Page, Store, Tunnel, TunnelEnd};
-use loci_engine::{Followed, Refile};
+use loci_engine::{Refile, TunnelConnection};
 use loci_testkit::Random;
 
 use super::faulty_store::FaultyStore;
@@ -525,7 +525,7 @@ fn where_a_place_leads() {
         .graph()
         .create_tunnel(end(API), end_at(DATABASE, &schema[1]), Some("needs"))
         .unwrap();
-    let ids = |followed: &Followed| {
+    let ids = |followed: &TunnelConnection| {
         followed
             .memories
             .iter()

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use loci_core::{Batch, Change, Expect, NoteStore, Space, Store};
-use loci_engine::{AppendNote, Appended, Reconciled};
+use loci_engine::{AppendNote, AppendOutcome, ReconciliationReport};
 use loci_vault::VaultFolder;
 use tempfile::TempDir;
 
@@ -75,9 +75,9 @@ impl Disk {
             .count();
         assert_eq!(
             engine.system(&Caller::local()).notes().reconcile(),
-            Ok(Reconciled {
+            Ok(ReconciliationReport {
                 unchanged,
-                ..Reconciled::default()
+                ..ReconciliationReport::default()
             })
         );
         assert_eq!(self.store.version(&Space::default()).unwrap(), version);
@@ -92,7 +92,7 @@ fn append(engine: &Engine, title: &str, body: &str) -> Memory {
         tags,
         keyed: None,
     };
-    let Appended::New(memory, _) = engine
+    let AppendOutcome::New(memory, _) = engine
         .system(&caller("ann", &WRITER))
         .notes()
         .append(note)

@@ -1,14 +1,14 @@
 //! The counts of a transcript that was filed.
 
 use loci_core::Redactions;
-use loci_engine::SourceFiled;
+use loci_engine::SourceCounts;
 use loci_mine::conversation::{LeftOut, Transcript};
 
 /// The outcome for one transcript.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Told {
+pub struct TranscriptReport {
     /// The numbers of its drawers.
-    pub filed: SourceFiled,
+    pub filed: SourceCounts,
     /// The number of invalid lines or messages.
     pub broken: u64,
     /// The number of characters and values that were no valid JSON, and were repaired.
@@ -27,7 +27,7 @@ pub struct Told {
     pub is_pending: bool,
 }
 
-impl Told {
+impl TranscriptReport {
     /// Adds what was counted in a transcript beside its messages.
     pub(super) fn count(&mut self, transcript: &Transcript) {
         self.broken += transcript.broken;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use loci_core::{MemoryId, Redacted, Redactions, SPEAKER, SourceFile, limits};
 use loci_dialects::mempalace;
 use loci_engine::{SourcePart, check};
-use loci_mine::conversation::{Conversation, Said};
+use loci_mine::conversation::{Conversation, Utterance};
 use loci_text::enrichment::kind_of;
 
 /// The room of the messages.
@@ -63,7 +63,7 @@ pub(super) fn parts_of(
         repairs: 0,
         redacted: Redactions::default(),
     };
-    for Said { speaker, at, text } in messages {
+    for Utterance { speaker, at, text } in messages {
         let Redacted { text, removed } = redact(&text);
         let text = if text.contains('\0') {
             made.repairs += 1;
@@ -193,7 +193,7 @@ mod tests {
                 "a\0b".to_owned(),
                 format!("{long}two\n"),
             ];
-            let said = |text: &String| Said {
+            let said = |text: &String| Utterance {
                 speaker: "ann".to_owned(),
                 at: None,
                 text: text.clone(),

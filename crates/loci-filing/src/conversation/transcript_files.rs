@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use loci_core::FileStamp;
-use loci_mine::project::{self, Walked};
-use loci_mine::unpacked::{Unpacked, is_zip};
+use loci_mine::project::{self, ProjectFiles};
+use loci_mine::unpacked::{UnpackedArchive, is_zip};
 
 use crate::reason;
 
@@ -23,7 +23,7 @@ pub(super) struct TranscriptFiles {
     /// The files that are not read, each with the reason.
     pub passed_over: Vec<(PathBuf, &'static str)>,
     /// Keeps the files of an archive unpacked.
-    _unpacked: Option<Unpacked>,
+    _unpacked: Option<UnpackedArchive>,
 }
 
 /// A file that may be a transcript.
@@ -63,7 +63,7 @@ impl Place {
 pub(super) fn find_transcripts(root: &Path) -> io::Result<TranscriptFiles> {
     let beside = || root.parent().unwrap_or(root).to_owned();
     if is_zip(root) {
-        let unpacked = Unpacked::with_inner(root, may_be_transcript)?;
+        let unpacked = UnpackedArchive::with_inner(root, may_be_transcript)?;
         let archived = Some(project::stamp(root)?.modified_nanoseconds);
         let files = unpacked.files().iter().map(|file| {
             let place = Place {
@@ -87,9 +87,9 @@ pub(super) fn find_transcripts(root: &Path) -> io::Result<TranscriptFiles> {
         (project::walk_all(root)?, root.to_owned())
     } else {
         let files = vec![(root.to_owned(), project::stamp(root)?)];
-        let walked = Walked {
+        let walked = ProjectFiles {
             files,
-            ..Walked::default()
+            ..ProjectFiles::default()
         };
         (walked, beside())
     };

@@ -8,7 +8,7 @@ use loci_core::Timestamp;
 use serde_json::Value;
 
 use super::value::{moment, title};
-use super::{Conversation, Said};
+use super::{Conversation, Utterance};
 
 /// The folder of all sessions, and the deepest folder in it with some.
 const SESSIONS: &str = "sessions";
@@ -54,7 +54,7 @@ impl Fork {
         fork.messages.drain(..count);
     }
 
-    fn is_copy(&self, copy: &Said, original: &Said) -> bool {
+    fn is_copy(&self, copy: &Utterance, original: &Utterance) -> bool {
         let is_early = copy.at.zip(self.at).is_some_and(|(said, forked)| {
             said.microseconds().saturating_sub(forked.microseconds()) <= COPY_MICROSECONDS
         });

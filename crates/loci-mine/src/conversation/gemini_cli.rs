@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::marks::GEMINI_CLI;
 use super::value::{Tally, Threads, answers, kinds, moment, title};
-use super::{Conversation, Gather, Said};
+use super::{Conversation, Gather, Utterance};
 use crate::plain_file;
 
 /// Bytes of a file that names the folder of a project.
@@ -38,7 +38,7 @@ pub(super) struct GeminiCli {
     /// The head says that a model, not a person, spoke to the model.
     is_helper: bool,
     /// The parts of each message when it was last written.
-    messages: Vec<Vec<Said>>,
+    messages: Vec<Vec<Utterance>>,
     /// Where those are, by id.
     places: HashMap<String, usize>,
     tally: Tally,

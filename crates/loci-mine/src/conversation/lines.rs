@@ -12,8 +12,8 @@ use super::codex_fork::Fork;
 use super::copilot_cli::{self, CopilotCli};
 use super::gemini_cli::{self, GeminiCli};
 use super::{
-    BYTE_ORDER_MARK, Conversation, Format, GROWING_BYTES_MAX, Gather, Mark, Reading, Said, Source,
-    Transcript, VALUE_BYTES_MAX, WHOLE_BYTES_MAX,
+    BYTE_ORDER_MARK, Conversation, Format, GROWING_BYTES_MAX, Gather, Mark, Source, Transcript,
+    TranscriptReading, Utterance, VALUE_BYTES_MAX, WHOLE_BYTES_MAX,
 };
 
 /// Lines at the beginning of a file of which one must tell the form.
@@ -31,12 +31,12 @@ pub(super) fn read(
     source: &mut Source<'_>,
     mark: Option<Mark>,
     bytes_max: u64,
-) -> io::Result<Option<Reading>> {
+) -> io::Result<Option<TranscriptReading>> {
     read_with(source, mark, bytes_max, Fork::of)
 }
 
 /// Reads all of such a file, with the copy at the beginning of a fork.
-fn read_all(source: &mut Source<'_>) -> io::Result<Option<Reading>> {
+fn read_all(source: &mut Source<'_>) -> io::Result<Option<TranscriptReading>> {
     read_with(source, None, u64::MAX, |_| None)
 }
 
@@ -45,7 +45,7 @@ fn read_with(
     mark: Option<Mark>,
     bytes_max: u64,
     fork_of: fn(&Value) -> Option<Fork>,
-) -> io::Result<Option<Reading>> {
+) -> io::Result<Option<TranscriptReading>> {
     let Some(Head {
         format,
         mut gather,
@@ -101,7 +101,7 @@ fn read_with(
         attachments: tally.attachments,
         left_out: tally.left_out,
     };
-    Ok(Some(Reading {
+    Ok(Some(TranscriptReading {
         transcript,
         is_from_start: start == 0,
     }))
@@ -170,7 +170,7 @@ pub(super) fn folder(source: &mut Source<'_>) -> io::Result<Option<String>> {
 }
 
 /// The last message in the last part of such a file, behind its first `from` bytes.
-pub(super) fn last_said(source: &mut Source<'_>, from: u64) -> io::Result<Option<Said>> {
+pub(super) fn last_said(source: &mut Source<'_>, from: u64) -> io::Result<Option<Utterance>> {
     // Its messages do not tell the form by themselves.
     let is_of_gemini_cli = head(source)?.is_some_and(|head| head.format == Format::GeminiCli);
     let start = source.bytes.saturating_sub(TAIL_BYTES_MAX).max(from);

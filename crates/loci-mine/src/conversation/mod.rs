@@ -69,7 +69,7 @@ pub enum Format {
 
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct Utterance {
     /// Who said it: `user`, `assistant`, or a name.
     pub speaker: String,
     /// When; none if the transcript does not tell.
@@ -92,7 +92,7 @@ pub struct Conversation {
     pub folder: Option<String>,
     /// Its messages, in order. Each text of a message that has several, with something else between
     /// them, is one.
-    pub messages: Vec<Said>,
+    pub messages: Vec<Utterance>,
 }
 
 /// The conversations that were read from a file.
@@ -184,7 +184,7 @@ impl Format {
 
 /// A transcript, and where the reading started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading {
+pub struct TranscriptReading {
     /// The transcript that was read.
     pub transcript: Transcript,
     /// True if it was read from its beginning.
@@ -201,7 +201,11 @@ pub struct Reading {
 /// If it cannot be read; `FileTooLarge` for more than 4 GiB, for more than 1 GiB of a form that
 /// does not grow, and for plain text of more than
 /// [`SOURCE_FILE_BYTES_MAX`](loci_core::limits::SOURCE_FILE_BYTES_MAX).
-pub fn read(path: &Path, mark: Option<Mark>, bytes_max: u64) -> io::Result<Option<Reading>> {
+pub fn read(
+    path: &Path,
+    mark: Option<Mark>,
+    bytes_max: u64,
+) -> io::Result<Option<TranscriptReading>> {
     let Some(mut source) = Source::open(path)? else {
         return Ok(None);
     };
@@ -241,7 +245,7 @@ pub fn read(path: &Path, mark: Option<Mark>, bytes_max: u64) -> io::Result<Optio
         attachments: tally.attachments,
         left_out: tally.left_out,
     };
-    Ok(Some(Reading {
+    Ok(Some(TranscriptReading {
         transcript,
         is_from_start: true,
     }))

@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use loci_core::Timestamp;
 use serde_json::Value;
 
-use super::{Conversation, Said};
+use super::{Conversation, Utterance};
 
 /// Microseconds of a second.
 const MICROSECONDS: f64 = 1e6;
@@ -173,7 +173,7 @@ impl Conversation {
     /// Adds what was said, unless it is blank.
     pub(super) fn say(&mut self, speaker: &str, at: Option<Timestamp>, text: &str) {
         if !text.trim().is_empty() {
-            self.messages.push(Said {
+            self.messages.push(Utterance {
                 speaker: speaker.to_owned(),
                 at,
                 text: text.to_owned(),

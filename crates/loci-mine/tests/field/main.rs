@@ -6,19 +6,19 @@
 use std::fs;
 use std::path::Path;
 
-use loci_mine::conversation::{self, Reading};
+use loci_mine::conversation::{self, TranscriptReading};
 use serde_json::{Value, json};
 
 mod agents;
 mod broken;
 mod exports;
 
-fn read_at(path: &Path) -> Option<Reading> {
+fn read_at(path: &Path) -> Option<TranscriptReading> {
     conversation::read(path, None, u64::MAX).unwrap()
 }
 
 /// Reads a file of that name.
-fn read_named(name: &str, bytes: &[u8]) -> Option<Reading> {
+fn read_named(name: &str, bytes: &[u8]) -> Option<TranscriptReading> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -26,11 +26,11 @@ fn read_named(name: &str, bytes: &[u8]) -> Option<Reading> {
     read_at(&path)
 }
 
-fn read(bytes: &[u8]) -> Reading {
+fn read(bytes: &[u8]) -> TranscriptReading {
     read_named("transcript", bytes).expect("a transcript")
 }
 
-fn said(reading: &Reading) -> Vec<(&str, &str)> {
+fn said(reading: &TranscriptReading) -> Vec<(&str, &str)> {
     let conversations = reading.transcript.conversations.iter();
     let messages = conversations.flat_map(|conversation| &conversation.messages);
     messages

@@ -11,8 +11,10 @@ use loci_archive::{
     stay_forgotten,
 };
 use loci_core::{Caller, Delivery, Error, MemoryId, Timestamp, Visibility};
-use loci_engine::{Effect, Engine, Import, Imported, Reconciled, Remember, SearchMode};
-use loci_mine::unpacked::{Unpacked, is_zip};
+use loci_engine::{
+    Effect, Engine, Import, ImportOutcome, ReconciliationReport, Remember, SearchMode,
+};
+use loci_mine::unpacked::{UnpackedArchive, is_zip};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -124,8 +126,8 @@ pub fn run(settings: &Settings, arguments: &cli::Import, output: Output) -> Resu
     }
     let usage =
         |problem: String| Failure::new(Exit::Usage, format!("{} {problem}", file.display()));
-    let unpacked =
-        Unpacked::new(file, |_| true).map_err(|error| usage(format!("cannot be read: {error}")))?;
+    let unpacked = UnpackedArchive::new(file, |_| true)
+        .map_err(|error| usage(format!("cannot be read: {error}")))?;
     let path = place_in(&unpacked).ok_or_else(|| {
         usage(
             "is a zip archive with neither a single file nor an export that `loci export --format markdown` wrote; \
@@ -137,7 +139,7 @@ pub fn run(settings: &Settings, arguments: &cli::Import, output: Output) -> Resu
 }
 
 /// Returns what to import out of an archive: its single file, or the folder of an export.
-fn place_in(unpacked: &Unpacked) -> Option<PathBuf> {
+fn place_in(unpacked: &UnpackedArchive) -> Option<PathBuf> {
     if let [single] = unpacked.files() {
         return Some(single.path.clone());
     }
@@ -208,7 +210,7 @@ fn import_list(
         importer.store()?;
         Ok((importer.imported, importer.refused, importer.repairs))
     })?;
-    let Imported {
+    let ImportOutcome {
         stored,
         present,
         forgotten,
@@ -320,10 +322,10 @@ fn bring_back(
 }
 
 /// Returns the outcome of a reconciliation; prints an error and returns an empty one if it failed.
-fn reconciled(outcome: Result<Reconciled, Error>) -> Reconciled {
+fn reconciled(outcome: Result<ReconciliationReport, Error>) -> ReconciliationReport {
     outcome.unwrap_or_else(|error| {
         status_line(format_args!("note: the notes may be out of date: {error}"));
-        Reconciled::default()
+        ReconciliationReport::default()
     })
 }
 
@@ -372,7 +374,7 @@ impl Batch {
 struct LineImporter<'a> {
     parts: &'a loci_engine::Parts<'a>,
     waiting: Batch,
-    imported: Imported,
+    imported: ImportOutcome,
     refused: Refusals,
     /// The places in lines that were no valid JSON, and were repaired.
     repairs: u64,
@@ -387,7 +389,7 @@ impl<'a> LineImporter<'a> {
         LineImporter {
             parts,
             waiting: Batch::default(),
-            imported: Imported::default(),
+            imported: ImportOutcome::default(),
             refused: Refusals::default(),
             repairs: 0,
             is_dry_run: false,
@@ -501,7 +503,7 @@ impl<'a> LineImporter<'a> {
 
     /// Describes the memories before one that failed.
     fn done(&self) -> String {
-        let Imported {
+        let ImportOutcome {
             stored, present, ..
         } = self.imported;
         format!("of those before it, {stored} are stored now and {present} were there already")

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use loci_archive::copy::{Comparison, Copied, compare, copy};
+use loci_archive::copy::{Comparison, CopyReport, compare, copy};
 use loci_core::{Clock, OpenStore, Store};
 use loci_embed::NoModel;
 use loci_engine::{Engine, SearchMode};
@@ -79,7 +79,7 @@ pub fn transfer(
     from: &dyn OpenStore,
     to: Arc<dyn OpenStore>,
     machine: String,
-) -> Result<Copied, Failure> {
+) -> Result<CopyReport, Failure> {
     let shared: Arc<dyn Store> = Arc::<dyn OpenStore>::clone(&to);
     // No text is embedded: the vectors come along.
     let engine = Engine::new(
@@ -120,13 +120,13 @@ fn compare_stores(
 fn report(
     from: &StoreLocation,
     to: &StoreLocation,
-    copied: Option<Copied>,
+    copied: Option<CopyReport>,
     compared: &Comparison,
     output: Output,
 ) -> Result<(), Failure> {
     let (source, target) = (from.shown(), to.shown());
     let mut text = String::new();
-    if let Some(Copied {
+    if let Some(CopyReport {
         records,
         present,
         refused,

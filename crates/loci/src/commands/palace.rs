@@ -10,7 +10,7 @@ use std::path::Path;
 
 use loci_core::{CollectionFilter, FilingOrder, Memory, Tier};
 use loci_dialects::mempalace;
-use loci_engine::{Browse, Effect, Sync, Synced};
+use loci_engine::{Browse, Effect, Sync, SyncReport};
 use loci_mine::plain_file::Refusal;
 use loci_mine::project::{PLAN_FILE, Plan, plan_folders, propose};
 use serde_json::{Value, json};
@@ -419,7 +419,7 @@ fn sync(
     let info = ("palace sync", "memory:delete", Effect::Destroy);
     let synced =
         Parts::open(settings)?.logged_filing(info, |call| Ok(call.sources().sync(&request)?))?;
-    let Synced {
+    let SyncReport {
         scanned,
         kept,
         ignored,

@@ -1,7 +1,7 @@
 //! `loci reindex`: rebuilds what is derived from the texts.
 
 use loci_core::Reindexed;
-use loci_engine::Reconciled;
+use loci_engine::ReconciliationReport;
 use serde_json::json;
 
 use crate::exit::{Exit, Failure};
@@ -11,7 +11,7 @@ use crate::wiring::Parts;
 
 pub fn run(settings: &Settings, embeddings: bool, output: Output) -> Result<(), Failure> {
     let parts = Parts::open(settings)?;
-    let Reconciled {
+    let ReconciliationReport {
         indexed,
         moved,
         removed,
@@ -20,7 +20,7 @@ pub fn run(settings: &Settings, embeddings: bool, output: Output) -> Result<(), 
     } = if parts.vault.is_kept {
         parts.system().notes().reconcile()?
     } else {
-        Reconciled::default()
+        ReconciliationReport::default()
     };
     if let Some(why) = away {
         status_line(format_args!("note: {why}"));

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
-use loci_archive::backup::{Archive, DATABASE, Refused, sha256_of};
+use loci_archive::backup::{Archive, DATABASE, RefusedBackup, sha256_of};
 use loci_archive::files::create_private;
 use loci_archive::{HEAD_BYTES, begins_archive, listing};
 use loci_core::{Clock, FilesLock, OpenFault, StoreFiles};
@@ -133,7 +133,8 @@ enum Source {
 
 impl Source {
     fn open(path: &Path) -> Result<Self, Failure> {
-        let refused = |Refused(why)| Failure::new(Exit::Usage, format!("{} {why}", path.display()));
+        let refused =
+            |RefusedBackup(why)| Failure::new(Exit::Usage, format!("{} {why}", path.display()));
         let open = || -> io::Result<(File, Vec<u8>)> {
             let mut file = File::open(path)?;
             let mut head = Vec::new();
@@ -142,12 +143,12 @@ impl Source {
             Ok((file, head))
         };
         let (file, head) =
-            open().map_err(|error| refused(Refused(format!("cannot be read: {error}"))))?;
+            open().map_err(|error| refused(RefusedBackup(format!("cannot be read: {error}"))))?;
         if head.starts_with(SQLITE_MAGIC) {
             return Ok(Source::Database(path.to_owned()));
         }
         if begins_archive(&head) {
-            return Err(refused(Refused(
+            return Err(refused(RefusedBackup(
                 "is an export and no backup: `loci import` reads it".to_owned(),
             )));
         }

@@ -1,7 +1,7 @@
 //! `loci unforget`: brings forgotten memories back.
 
 use loci_core::ErrorCode;
-use loci_engine::{Effect, Lifted, Unforgotten};
+use loci_engine::{Effect, LiftReport, Unforgotten};
 use serde_json::json;
 
 use crate::cli;
@@ -16,7 +16,7 @@ use crate::wiring::Parts;
 enum Outcome {
     Unforgotten(Box<Unforgotten>),
     /// It was removed for good, and its text may be read again.
-    Lifted(Lifted),
+    Lifted(LiftReport),
 }
 
 pub fn run(settings: &Settings, arguments: &cli::Unforget, output: Output) -> Result<(), Failure> {

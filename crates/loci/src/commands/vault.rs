@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use loci_core::FileProblem;
-use loci_engine::{NoteStatus, Reconciled};
+use loci_engine::{NoteStatus, ReconciliationReport};
 use loci_vault::is_watched;
 use serde_json::{Value, json};
 
@@ -117,7 +117,7 @@ fn reconcile(parts: &Parts, accept_missing: bool, output: Output) -> Result<(), 
     } else {
         parts.system().notes().reconcile()?
     };
-    let Reconciled {
+    let ReconciliationReport {
         indexed,
         moved,
         removed,

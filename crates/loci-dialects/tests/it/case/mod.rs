@@ -53,7 +53,7 @@ use loci_core::{
     Timestamp, WebPage, WebSearch,
 };
 use loci_dialects::{Dialect, dialect, vault};
-use loci_engine::{Engine, Reconciled, SearchMode};
+use loci_engine::{Engine, ReconciliationReport, SearchMode};
 use loci_mine::GitTree;
 use loci_testkit::{FailingEmbedder, FixedClock, HashingEmbedder};
 use serde::Deserialize;
@@ -471,7 +471,7 @@ fn reconcile(world: &mut World, step: &Step) -> Result<(), String> {
         .map_err(|error| error.message)?
         > 0
     {}
-    let Reconciled {
+    let ReconciliationReport {
         indexed,
         moved,
         removed,

@@ -11,7 +11,7 @@ use loci_core::{
 use loci_text::indexed;
 
 use super::plan::{Before, Plan, Step, begins, fits, matched, removals};
-use super::{ReadSource, SOURCE_FILE, SourceFiled, SourceId, SourcePart};
+use super::{ReadSource, SOURCE_FILE, SourceCounts, SourceId, SourcePart};
 use crate::actor::Actor;
 use crate::engine::SearchMode;
 use crate::notes::in_parallel;
@@ -45,7 +45,7 @@ impl<'a> SourceFiler<'a> {
     }
 
     /// Files all parts and returns the result of each, in order.
-    pub(super) fn file(&self, reads: &[ReadSource]) -> Result<Vec<Result<SourceFiled>>> {
+    pub(super) fn file(&self, reads: &[ReadSource]) -> Result<Vec<Result<SourceCounts>>> {
         let mut outcomes = Vec::with_capacity(reads.len());
         let mut waiting: Vec<(&ReadSource, Plan)> = Vec::new();
         for read in reads {
@@ -76,7 +76,7 @@ impl<'a> SourceFiler<'a> {
     fn together(
         &self,
         waiting: Vec<(&ReadSource, Plan)>,
-        outcomes: &mut Vec<Result<SourceFiled>>,
+        outcomes: &mut Vec<Result<SourceCounts>>,
     ) -> Result<()> {
         if waiting.len() > 1 {
             let steps: Vec<Step<'_>> = waiting.iter().flat_map(|(_, plan)| plan.steps()).collect();
@@ -96,8 +96,8 @@ impl<'a> SourceFiler<'a> {
     }
 
     /// Files one, which may be large.
-    fn alone(&self, read: &ReadSource, mut plan: Plan) -> Result<SourceFiled> {
-        let mut filed = SourceFiled::default();
+    fn alone(&self, read: &ReadSource, mut plan: Plan) -> Result<SourceCounts> {
+        let mut filed = SourceCounts::default();
         for attempt in 1..=ATTEMPTS_MAX {
             match self.commit_all(&plan, &mut filed) {
                 Err(error) if error.code == ErrorCode::Conflict => {
@@ -106,7 +106,7 @@ impl<'a> SourceFiler<'a> {
                 }
                 committed => {
                     committed?;
-                    return Ok(SourceFiled {
+                    return Ok(SourceCounts {
                         kept: (read.parts.len() as u64)
                             .saturating_sub(filed.added + plan.forgotten),
                         forgotten: plan.forgotten + plan.shortened,
@@ -123,7 +123,7 @@ impl<'a> SourceFiler<'a> {
     }
 
     /// Adds the parts that were added and removed to `filed`, even if it fails.
-    fn commit_all(&self, plan: &Plan, filed: &mut SourceFiled) -> Result<()> {
+    fn commit_all(&self, plan: &Plan, filed: &mut SourceCounts) -> Result<()> {
         for step in plan.steps() {
             self.commit(&[step])?;
             filed.added += step.new.len() as u64;
@@ -464,7 +464,7 @@ impl<'a> SourceFiler<'a> {
 }
 
 /// Separates the result of one file from a failure of the store.
-fn of_one_file(outcome: Result<SourceFiled>) -> Result<Result<SourceFiled>> {
+fn of_one_file(outcome: Result<SourceCounts>) -> Result<Result<SourceCounts>> {
     match outcome {
         Err(error) if error.is_unavailable() => Err(error),
         outcome => Ok(outcome),

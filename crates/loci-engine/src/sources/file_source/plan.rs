@@ -6,7 +6,7 @@ use std::iter;
 use loci_core::{Change, Memory, Result, SourceFile, Thread};
 use loci_text::indexed;
 
-use super::{ReadSource, SOURCE_FILE, SourceFiled, SourcePart};
+use super::{ReadSource, SOURCE_FILE, SourceCounts, SourcePart};
 use crate::background::enrich::changed;
 use crate::sources::Sources;
 
@@ -49,10 +49,10 @@ pub(super) struct Before {
 
 impl Plan {
     /// Returns the result of the plan.
-    pub(super) fn filed(&self, read: &ReadSource) -> SourceFiled {
+    pub(super) fn filed(&self, read: &ReadSource) -> SourceCounts {
         let added = self.new.len() as u64;
         let parts = read.parts.len() as u64;
-        SourceFiled {
+        SourceCounts {
             added,
             kept: parts.saturating_sub(added + self.forgotten),
             removed: removals(&self.edits),

@@ -1,7 +1,7 @@
 //! The decisions of people, and the way back.
 
 use loci_core::{Error, ErrorCode, Forgotten, MemoryId, Result, Tier};
-use loci_engine::{Effect, Settled};
+use loci_engine::{ConflictResolution, Effect};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -37,16 +37,16 @@ pub(crate) fn keep(context: &RequestContext<'_>, decision: Decision) -> Result<C
     let kept = MemoryId::parse("keep", &decision.keep)?;
     let given_up = MemoryId::parse("other", &given_up)?;
     let settled = context.logged(("keep", OPERATION, Effect::Write), None, |call| {
-        call.memories().settle(&kept, &given_up)
+        call.memories().resolve_conflict(&kept, &given_up)
     })?;
     let message = match settled {
-        Settled::Superseded { .. } => "done-superseded",
-        Settled::Forgotten => "done-kept-one",
+        ConflictResolution::Superseded { .. } => "done-superseded",
+        ConflictResolution::Forgotten => "done-kept-one",
     };
     Ok(Change::one(
         message,
         next_path(decision.next),
-        Box::new(move |call| call.memories().unsettle(&kept, &given_up, &settled)),
+        Box::new(move |call| call.memories().undo_resolution(&kept, &given_up, &settled)),
     ))
 }
 

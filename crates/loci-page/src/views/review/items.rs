@@ -7,7 +7,7 @@ use loci_core::{
     Scope, Space,
 };
 use loci_engine::{Browse, List, Pair, PairRelation};
-use loci_text::orders::find_order;
+use loci_text::prompt_injection::find_instruction;
 
 use super::dismissed::key_of;
 use super::{Item, Kind, ReviewCandidates};
@@ -230,7 +230,7 @@ fn orders(context: &RequestContext<'_>, memories: &[Memory]) -> Result<ReviewCan
         if is_directive(memory) {
             return None;
         }
-        let order = find_order(&memory.content)?;
+        let order = find_instruction(&memory.content)?;
         let order: String = order.chars().take(ORDER_CHARACTERS).collect();
         let shown = context
             .engine()

@@ -2,7 +2,7 @@
 
 use loci_core::{Caller, CollectionFilter, Memory, Tier};
 use loci_dialects::mememory::Record;
-use loci_engine::{Conditions, Effect, Lifted, Marked, Matching};
+use loci_engine::{Conditions, Effect, LiftReport, MarkCounts, MatchSummary};
 use loci_hosts::quoted;
 use serde_json::{Value, json};
 
@@ -144,7 +144,7 @@ fn conditions(
 }
 
 /// Prints what a dry run found.
-fn show(matching: &Matching, direction: Direction<'_>, output: Output) -> Result<(), Failure> {
+fn show(matching: &MatchSummary, direction: Direction<'_>, output: Output) -> Result<(), Failure> {
     let value = json!({
         "dry_run": true,
         "memories": matching.memories,
@@ -171,7 +171,7 @@ fn show(matching: &Matching, direction: Direction<'_>, output: Output) -> Result
 
 /// Prints what was done, and how to undo it.
 fn report(
-    marked: &Marked,
+    marked: &MarkCounts,
     which: &Conditions,
     direction: Direction<'_>,
     output: Output,
@@ -232,7 +232,7 @@ fn memories(count: u64) -> String {
 }
 
 /// Says which texts may be read again.
-pub fn say_lifted(lifted: &Lifted) {
+pub fn say_lifted(lifted: &LiftReport) {
     if lifted.memories == 0 {
         return;
     }
@@ -257,7 +257,7 @@ fn say_of_others(count: u64) {
 }
 
 /// Returns the command that brings back what was forgotten.
-fn undo(which: &Conditions, marked: &Marked) -> String {
+fn undo(which: &Conditions, marked: &MarkCounts) -> String {
     let mut words = vec!["loci unforget --where".to_owned()];
     let mut flag = |name: &str, value: &str| words.push(format!("--{name} {}", quoted(value)));
     match &which.collections {

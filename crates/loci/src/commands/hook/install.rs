@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use loci_dialects::mememory;
-use loci_hosts::{EditError, Edited, HookOptions, HookRun, Hooks, Program};
+use loci_hosts::{EditError, EditResult, HookOptions, HookRun, Hooks, Program};
 use serde_json::json;
 
 use crate::cli::{Cli, Command, Hook, HookInstall, HookSettings};
@@ -83,8 +83,8 @@ fn file_of(arguments: &HookSettings) -> Result<PathBuf, Failure> {
 fn edit(
     arguments: &HookSettings,
     file: &Path,
-    change: impl FnOnce(Hooks<'_>) -> Result<Edited, EditError>,
-) -> Result<Edited, Failure> {
+    change: impl FnOnce(Hooks<'_>) -> Result<EditResult, EditError>,
+) -> Result<EditResult, Failure> {
     let file_name = own_program::file_name();
     let program = Program {
         file_name: file_name.as_deref(),
@@ -125,7 +125,7 @@ pub fn parse(words: &[String]) -> Option<HookRun> {
 
 /// Prints the outcome of a change of hooks, as JSON or as that sentence.
 fn report(
-    edited: &Edited,
+    edited: &EditResult,
     host: &str,
     file: &Path,
     output: Output,

@@ -6,7 +6,7 @@ use loci_hosts::CLAUDE_CODE;
 
 use super::*;
 
-fn remove(file: &Path) -> Result<Edited, Failure> {
+fn remove(file: &Path) -> Result<EditResult, Failure> {
     let arguments = HookSettings {
         host: &CLAUDE_CODE,
         file: Some(file.to_owned()),

@@ -10,10 +10,10 @@ use crate::notes::not_note;
 /// The most memories of a chain of replacements that are followed.
 const CHAIN_MAX: usize = 100;
 
-/// The decision of [`settle`](crate::Memories::settle), which
-/// [`unsettle`](crate::Memories::unsettle) takes back.
+/// The decision of [`resolve_conflict`](crate::Memories::resolve_conflict), which
+/// [`undo_resolution`](crate::Memories::undo_resolution) takes back.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Settled {
+pub enum ConflictResolution {
     /// The memory that is kept supersedes the other one now.
     Superseded {
         /// The weight of the other one before.
@@ -33,7 +33,11 @@ impl Memories<'_> {
     /// # Errors
     /// `invalid_argument` if the two are one; `not_found` if the caller can read no such memory,
     /// `forbidden` if it may only read the other one; the errors of `forget_softly`.
-    pub fn settle(&self, kept: &MemoryId, other: &MemoryId) -> Result<Settled> {
+    pub fn resolve_conflict(
+        &self,
+        kept: &MemoryId,
+        other: &MemoryId,
+    ) -> Result<ConflictResolution> {
         if kept == other {
             return Err(Error::invalid("other", "must be another memory"));
         }
@@ -53,13 +57,13 @@ impl Memories<'_> {
                 ..replaced
             };
             self.put_both(keeper, faded)?;
-            Ok(Some(Settled::Superseded { weight }))
+            Ok(Some(ConflictResolution::Superseded { weight }))
         })?;
         if let Some(settled) = superseded {
             return Ok(settled);
         }
         self.forget_softly(other)?;
-        Ok(Settled::Forgotten)
+        Ok(ConflictResolution::Forgotten)
     }
 
     /// Takes a decision between two memories back. Does nothing to what others decided since then.
@@ -68,8 +72,13 @@ impl Memories<'_> {
     /// # Errors
     /// `not_found` if the caller can read no such memory, `forbidden` if it may only read it;
     /// `unavailable` if the store cannot be written.
-    pub fn unsettle(&self, kept: &MemoryId, other: &MemoryId, settled: &Settled) -> Result<()> {
-        let Settled::Superseded { weight } = *settled else {
+    pub fn undo_resolution(
+        &self,
+        kept: &MemoryId,
+        other: &MemoryId,
+        settled: &ConflictResolution,
+    ) -> Result<()> {
+        let ConflictResolution::Superseded { weight } = *settled else {
             return self.unforget(other).map(drop);
         };
         self.locks.change(other, || {
