@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 pub(crate) use self::parts::check_in_parts;
-use self::tables::Checked;
+use self::tables::ChecksumReport;
 use crate::failure::{Result, damage, readable};
 use crate::opening::schema::Definition;
 use crate::opening::{reanalysis, schema};
@@ -25,12 +25,12 @@ const TOLD_MAX: usize = 100;
 
 /// Rows of one problem.
 #[derive(Debug, Default)]
-pub(crate) struct Named {
+pub(crate) struct ProblemRows {
     names: Vec<String>,
     count: usize,
 }
 
-impl Named {
+impl ProblemRows {
     pub(crate) fn add(&mut self, name: ValueRef<'_>) {
         self.count += 1;
         if self.names.len() < NAMED_MAX {
@@ -65,7 +65,7 @@ pub(crate) fn check(connection: &Connection, words: bool) -> Result<Vec<Problem>
     let mut problems = structure::check(&snapshot)?;
     let has_sound_structure = problems.is_empty();
     if definitions(&snapshot, schema::definitions()?, &mut problems)? {
-        let Checked { broken, .. } =
+        let ChecksumReport { broken, .. } =
             tables::check_checksums(&snapshot, &BTreeSet::new(), &mut problems)?;
         references::check_filed(&snapshot, &mut problems)?;
         // The further questions use indexes, and could not tell damage to them from damage to rows.
@@ -215,7 +215,7 @@ fn foreign_definitions(
 
 /// Returns whether every text would be cut and analysed now as it was.
 fn check_words(connection: &Connection, problems: &mut Vec<Problem>) -> Result<()> {
-    let mut wrong = Named::default();
+    let mut wrong = ProblemRows::default();
     let problem = damage(each_wrong_text(connection, |_, id| wrong.add(id)))?;
     problems.extend(
         problem.map(|problem| damaged(format!("not all texts can be analysed again: {problem}"))),

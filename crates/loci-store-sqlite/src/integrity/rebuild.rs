@@ -8,7 +8,7 @@ use loci_core::{Error, Maintenance, Rebuilt, Timestamp};
 use rusqlite::Connection;
 
 use crate::failure::Failure;
-use crate::integrity::salvage::{Scratch, Wanted, collect};
+use crate::integrity::salvage::{SalvageScope, Scratch, collect};
 use crate::opening::open::{Options, open};
 use crate::opening::open_error::{DATABASE, OpenError};
 use crate::opening::{backup, folder};
@@ -23,7 +23,7 @@ use crate::store::SqliteStore;
 /// # Errors
 /// `unavailable` if the file cannot be read, or the fresh one not written.
 pub fn rebuild(database: &Path, fresh: &Path, now: Timestamp) -> Result<Rebuilt, Error> {
-    let (scratch, mut report) = collect(database, now, Wanted::All)?;
+    let (scratch, mut report) = collect(database, now, SalvageScope::All)?;
     report.salvaged.records = scratch.counts()?.into_values().sum::<i64>().cast_unsigned();
     let failed = |error: io::Error| Error::from(OpenError::from_io(&error, fresh));
     let parent = fresh.parent().unwrap_or(Path::new("."));

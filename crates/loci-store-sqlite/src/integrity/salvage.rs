@@ -43,8 +43,8 @@ use self::database_file::{DatabaseFile, PageKind};
 use self::dbdata::{PageReader, PageRecord};
 use self::row_formats::{RowFormat, RowFormats};
 use self::scratch::TEXTS;
-pub(crate) use self::scratch::{Scratch, Wanted};
-use self::trees::{Missing, Trees};
+pub(crate) use self::scratch::{SalvageScope, Scratch};
+use self::trees::{MissingPages, Trees};
 use crate::failure::Result;
 use crate::integrity::doctor::integrity;
 use crate::opening::{identity, schema};
@@ -109,7 +109,7 @@ pub fn salvage(
     now: Timestamp,
     visit: &mut dyn FnMut(Archived) -> loci_core::Result<()>,
 ) -> Result<Salvaged, Error> {
-    let (scratch, mut report) = collect(database, now, Wanted::Filed)?;
+    let (scratch, mut report) = collect(database, now, SalvageScope::Filed)?;
     report.salvaged.records = scratch.hand_out(now, visit)?;
     Ok(report.salvaged)
 }
@@ -118,14 +118,14 @@ pub fn salvage(
 /// tree leads to it.
 pub(crate) fn found_rows(database: &Path) -> Result<BTreeMap<&'static str, i64>> {
     let file = Arc::new(DatabaseFile::open(database)?);
-    search(&file, Wanted::Filed)?.0.counts()
+    search(&file, SalvageScope::Filed)?.0.counts()
 }
 
 /// Collects the rows of a database file, and reports which are lost.
 pub(crate) fn collect(
     database: &Path,
     now: Timestamp,
-    wanted: Wanted,
+    wanted: SalvageScope,
 ) -> Result<(Scratch, Report)> {
     if let Some(folder) = database.parent() {
         identity::compare(folder).map_err(Error::from)?;
@@ -146,7 +146,7 @@ pub(crate) fn collect(
 }
 
 /// Collects the rows of all pages.
-fn search(file: &Arc<DatabaseFile>, wanted: Wanted) -> Result<(Scratch, Report)> {
+fn search(file: &Arc<DatabaseFile>, wanted: SalvageScope) -> Result<(Scratch, Report)> {
     let mut report = Report::default();
     for (number, problem) in &file.problems {
         report.damage(DamagedPage {
@@ -229,7 +229,7 @@ fn report_missing_pages(file: &DatabaseFile, trees: &Trees, report: &mut Report)
             file.pages, report.missing_pages
         ));
     }
-    for (tree, Missing { pages, has_root }) in &trees.missing {
+    for (tree, MissingPages { pages, has_root }) in &trees.missing {
         let Some(noun) = noun(tree) else { continue };
         // The first page of a tree may be empty; any other has a row or leads to one.
         let least = match pages.len() - usize::from(*has_root) {

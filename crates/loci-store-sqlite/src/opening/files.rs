@@ -56,12 +56,12 @@ const STEP_MAX: Duration = Duration::from_secs(3);
 pub(crate) struct OpenFiles {
     folder: PathBuf,
     paths: [PathBuf; 3],
-    known: Mutex<Known>,
+    known: Mutex<KnownFiles>,
     are_gone: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownFiles {
     /// The files that were opened. None until [`OpenFiles::look`], and where the system has no such
     /// numbers.
     opened: [Option<FileId>; 3],
@@ -72,9 +72,9 @@ struct Known {
 
 /// The file that is no longer at its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Gone(PathBuf);
+pub(crate) struct MissingFile(PathBuf);
 
-impl fmt::Display for Gone {
+impl fmt::Display for MissingFile {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             formatter,
@@ -84,15 +84,15 @@ impl fmt::Display for Gone {
     }
 }
 
-impl From<Gone> for Error {
-    fn from(gone: Gone) -> Self {
+impl From<MissingFile> for Error {
+    fn from(gone: MissingFile) -> Self {
         Error::unavailable(format!(
             "{gone}, so nothing is written: put it back, or stop loci and look"
         ))
     }
 }
 
-impl Gone {
+impl MissingFile {
     /// The error of a write that was committed before the look.
     pub(crate) fn after_a_commit(&self) -> Error {
         Error::unavailable(format!(
@@ -113,7 +113,7 @@ impl OpenFiles {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownFiles> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -122,10 +122,10 @@ impl OpenFiles {
     ///
     /// # Errors
     /// If it is another now.
-    pub(crate) fn look(&self) -> Result<(), Gone> {
+    pub(crate) fn look(&self) -> Result<(), MissingFile> {
         self.check_database()?;
         let opened = [0, 1, 2].map(|file| stat(&self.paths[file]).ok().flatten().map(|(id, _)| id));
-        *self.known() = Known {
+        *self.known() = KnownFiles {
             opened,
             folder: None,
         };
@@ -133,7 +133,7 @@ impl OpenFiles {
     }
 
     /// Fails unless all files are at their paths. Logs it when that changes.
-    pub(crate) fn check(&self) -> Result<(), Gone> {
+    pub(crate) fn check(&self) -> Result<(), MissingFile> {
         let mut known = self.known();
         // First, so that what changes from now on is seen next time.
         let folder = stat(&self.folder).ok().flatten();
@@ -153,7 +153,7 @@ impl OpenFiles {
             }
             return Ok(());
         };
-        let gone = Gone(self.paths[file].clone());
+        let gone = MissingFile(self.paths[file].clone());
         if !were_gone {
             tracing::error!("{gone}: nothing is written until it is back");
         }
@@ -161,12 +161,12 @@ impl OpenFiles {
     }
 
     /// Fails if the database is not at its path, where a new connection would open another.
-    pub(crate) fn check_database(&self) -> Result<(), Gone> {
+    pub(crate) fn check_database(&self) -> Result<(), MissingFile> {
         let is_at_path = self.is_at_path(&self.known(), 0);
         if is_at_path { Ok(()) } else { self.check() }
     }
 
-    fn is_at_path(&self, known: &Known, file: usize) -> bool {
+    fn is_at_path(&self, known: &KnownFiles, file: usize) -> bool {
         known.opened[file].is_none_or(|opened| {
             stat(&self.paths[file]).is_ok_and(|now| now.is_some_and(|(id, _)| id == opened))
         })

@@ -4,7 +4,7 @@ use loci_core::ProblemKind::{Damaged, Derived};
 use loci_core::{Problem, ProblemKind};
 use rusqlite::Connection;
 
-use super::{Named, damaged};
+use super::{ProblemRows, damaged};
 use crate::failure::{Result, damage};
 use crate::statements::passages::POSITION_BITS;
 use crate::statements::tunnels::holds;
@@ -256,7 +256,7 @@ pub(super) fn check_vectors(connection: &Connection, problems: &mut Vec<Problem>
 }
 
 fn check_rule(connection: &Connection, rule: &Rule, problems: &mut Vec<Problem>) -> Result<()> {
-    let mut found = Named::default();
+    let mut found = ProblemRows::default();
     let problem = damage((|| {
         let mut statement = connection.prepare(rule.found)?;
         let mut rows = statement.query([])?;

@@ -10,7 +10,7 @@ use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Row};
 use tempfile::NamedTempFile;
 
-use super::{Named, damaged};
+use super::{ProblemRows, damaged};
 use crate::failure;
 use crate::failure::{Failure, Result, damage, readable};
 use crate::opening::copies;
@@ -38,7 +38,7 @@ pub(crate) fn is_broken(connection: &Connection, table: &str) -> Result<String> 
 
 /// The outcome of the check of all checksums.
 #[derive(Debug)]
-pub(super) struct Checked {
+pub(super) struct ChecksumReport {
     /// The rows whose checksums do not hold, by table and key.
     pub(super) broken: HashSet<(&'static str, String)>,
     /// True if all tables could be read to their ends.
@@ -67,8 +67,8 @@ pub(super) fn check_checksums(
     connection: &Connection,
     left_out: &BTreeSet<String>,
     problems: &mut Vec<Problem>,
-) -> Result<Checked> {
-    let mut checked = Checked {
+) -> Result<ChecksumReport> {
+    let mut checked = ChecksumReport {
         broken: HashSet::new(),
         is_readable: true,
     };
@@ -76,7 +76,7 @@ pub(super) fn check_checksums(
         let Table {
             name, rows, key, ..
         } = *table;
-        let mut broken = Named::default();
+        let mut broken = ProblemRows::default();
         let sql = format!(
             "SELECT {key} FROM {name} AS t NOT INDEXED WHERE {}",
             is_broken(connection, name)?
@@ -133,7 +133,7 @@ pub(super) fn check_values(
         let Some((sql, read)) = reading(name) else {
             continue;
         };
-        let (mut odd, mut whole) = (Named::default(), 0);
+        let (mut odd, mut whole) = (ProblemRows::default(), 0);
         // A read of a fact reads its names, and a read of an answer its model: a damaged name does
         // not say of which.
         let names = match name {

@@ -20,7 +20,7 @@ pub(crate) struct RowFormat {
     /// In the order of the record.
     columns: Vec<Column>,
     /// The values that the checksum covers.
-    summed: Vec<Summed>,
+    summed: Vec<ChecksumInput>,
     /// The columns that rows from before they were added lack, in their order, with what they are
     /// for those.
     added: Vec<(usize, ValueRef<'static>)>,
@@ -37,7 +37,7 @@ struct Column {
 }
 
 #[derive(Debug)]
-enum Summed {
+enum ChecksumInput {
     Column(usize),
     Text(String),
 }
@@ -124,11 +124,11 @@ impl RowFormat {
             list.split(',')
                 .map(str::trim)
                 .map(|argument| match argument.strip_prefix('\'') {
-                    Some(text) => Some(Summed::Text(text.trim_end_matches('\'').to_owned())),
+                    Some(text) => Some(ChecksumInput::Text(text.trim_end_matches('\'').to_owned())),
                     None => columns
                         .iter()
                         .position(|column| column.name == argument)
-                        .map(Summed::Column),
+                        .map(ChecksumInput::Column),
                 });
         let summed = summed.collect::<Option<_>>().ok_or_else(damaged)?;
         let added = columns.iter().enumerate().filter_map(|(place, column)| {
@@ -189,15 +189,14 @@ impl RowFormat {
             .map(|(column, value)| column.value(*value, number));
         let values = values.collect::<Option<Vec<_>>>()?;
         let is_added = |column: &usize| added.iter().any(|(place, _)| place == column);
-        let is_summed =
-            |summed: &&Summed| !matches!(summed, Summed::Column(column) if is_added(column));
+        let is_summed = |summed: &&ChecksumInput| !matches!(summed, ChecksumInput::Column(column) if is_added(column));
         let summed = self
             .summed
             .iter()
             .filter(is_summed)
             .map(|summed| match summed {
-                Summed::Column(column) => values.get(*column).copied(),
-                Summed::Text(text) => Some(ValueRef::Text(text.as_bytes())),
+                ChecksumInput::Column(column) => values.get(*column).copied(),
+                ChecksumInput::Text(text) => Some(ValueRef::Text(text.as_bytes())),
             });
         let sum = checksum::of(summed.collect::<Option<Vec<_>>>()?.into_iter());
         let row = Row {
@@ -262,9 +261,9 @@ impl RowFormats {
                 && (a.kind == b.kind || [&a.kind, &b.kind].contains(&&"ANY".to_owned()))
         };
         let texts = |table: &RowFormat| -> Vec<String> {
-            let text = |summed: &Summed| match summed {
-                Summed::Text(text) => Some(text.clone()),
-                Summed::Column(_) => None,
+            let text = |summed: &ChecksumInput| match summed {
+                ChecksumInput::Text(text) => Some(text.clone()),
+                ChecksumInput::Column(_) => None,
             };
             table.summed.iter().filter_map(text).collect()
         };

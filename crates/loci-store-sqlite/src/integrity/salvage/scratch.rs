@@ -10,7 +10,7 @@ use rusqlite::{Connection, params, params_from_iter};
 use super::Report;
 use super::dbdata::PageRecord;
 use super::row_formats::{Row, RowFormats};
-use super::trees::Defined;
+use super::trees::TreeDefinition;
 use crate::failure::Result;
 use crate::integrity::checksum;
 use crate::opening::schema;
@@ -44,18 +44,18 @@ const KNOWN: &str = "
 
 /// The rows that salvage looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum SalvageScope {
     /// Tables that records of the archive are made from, and others that callers filed.
     Filed,
     /// All that carry checksums.
     All,
 }
 
-impl Wanted {
+impl SalvageScope {
     fn includes(self, table: &Table) -> bool {
         match self {
-            Wanted::Filed => table.is_archived || table.origin == Origin::Filed,
-            Wanted::All => table.has_checksums(),
+            SalvageScope::Filed => table.is_archived || table.origin == Origin::Filed,
+            SalvageScope::All => table.has_checksums(),
         }
     }
 }
@@ -70,7 +70,7 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     /// Makes one for these rows, and the forms that its rows have.
-    pub(crate) fn new(wanted: Wanted) -> Result<(Self, RowFormats)> {
+    pub(crate) fn new(wanted: SalvageScope) -> Result<(Self, RowFormats)> {
         // SQLite keeps it in memory while it is small, then among the temporary files.
         let connection = Connection::open("")?;
         checksum::register(&connection)?;
@@ -150,7 +150,10 @@ impl Scratch {
 
     /// Counts the tables, indexes and triggers of this version that are defined in another way, or
     /// not at all, including the indexes that constraints bring.
-    pub(crate) fn wrong_definitions(&self, found: &BTreeMap<String, Defined>) -> Result<usize> {
+    pub(crate) fn wrong_definitions(
+        &self,
+        found: &BTreeMap<String, TreeDefinition>,
+    ) -> Result<usize> {
         let is_wrong = |Definition {
                             kind,
                             name,
@@ -158,7 +161,7 @@ impl Scratch {
                             sql,
                         }: &&Definition| {
             let is_tree = matches!(kind.as_str(), "table" | "index");
-            let right = Defined {
+            let right = TreeDefinition {
                 kind: kind.clone(),
                 table: table.clone(),
                 sql: Some(sql.clone()),
@@ -171,7 +174,7 @@ impl Scratch {
             "SELECT name, tbl_name FROM main.sqlite_master WHERE sql IS NULL",
             [],
             |row| {
-                let right = Defined {
+                let right = TreeDefinition {
                     kind: "index".to_owned(),
                     table: row.get(1)?,
                     sql: None,

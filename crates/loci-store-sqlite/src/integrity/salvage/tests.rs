@@ -11,7 +11,7 @@ use proptest::sample::select;
 use rusqlite::Connection;
 
 use super::database_file::PAGE_SIZE;
-use super::scratch::Wanted;
+use super::scratch::SalvageScope;
 use super::*;
 use crate::integrity::checksum;
 use crate::{Options, SqliteStore};
@@ -139,7 +139,7 @@ fn of_a_database_with_many_changed_bytes_nothing_changed_is_handed_out() {
 
 #[test]
 fn no_row_passes_for_one_of_another_table() {
-    let (_, formats) = Scratch::new(Wanted::All).unwrap();
+    let (_, formats) = Scratch::new(SalvageScope::All).unwrap();
     formats.assert_rows_are_told_apart();
 }
 

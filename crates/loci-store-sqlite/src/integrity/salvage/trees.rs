@@ -20,16 +20,16 @@ pub(crate) struct Trees {
     /// For each page of the database, from number 1 on, the position of its name.
     owners: Vec<Option<u16>>,
     /// The definitions of tables, indexes and triggers, by name.
-    pub(crate) definitions: BTreeMap<String, Defined>,
+    pub(crate) definitions: BTreeMap<String, TreeDefinition>,
     /// The pages of each tree behind the end of the file, where it was cut off.
-    pub(crate) missing: BTreeMap<String, Missing>,
+    pub(crate) missing: BTreeMap<String, MissingPages>,
     /// True if all trees are known, and every way down was whole as far as there are pages.
     pub(crate) are_whole: bool,
 }
 
 /// A definition in the list of trees.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Defined {
+pub(crate) struct TreeDefinition {
     pub(crate) kind: String,
     pub(crate) table: String,
     /// The SQL text; none for an index that a constraint brings.
@@ -40,7 +40,7 @@ pub(crate) struct Defined {
 
 /// Pages of a tree that the file ends before.
 #[derive(Debug, Default)]
-pub(crate) struct Missing {
+pub(crate) struct MissingPages {
     pub(crate) pages: BTreeSet<u32>,
     /// True if the page is among them from which all others are reached.
     pub(crate) has_root: bool,
@@ -149,7 +149,7 @@ impl Trees {
 }
 
 /// The name, the first page and the definition in a row of the list of trees.
-fn defined(record: &PageRecord) -> Option<(String, u32, Defined)> {
+fn defined(record: &PageRecord) -> Option<(String, u32, TreeDefinition)> {
     let [
         Value::Text(kind),
         Value::Text(name),
@@ -165,7 +165,7 @@ fn defined(record: &PageRecord) -> Option<(String, u32, Defined)> {
         Value::Text(sql) => Some(sql.clone()),
         _ => return None,
     };
-    let defined = Defined {
+    let defined = TreeDefinition {
         kind: kind.clone(),
         table: table.clone(),
         sql,
