@@ -142,7 +142,11 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
             counts::by_location_sql(&counts::recounted_rows_sql(&filter, &conditions)),
         ]);
     }
-    statements.extend(remove::Due::all(&sweep).iter().map(remove::Due::sql));
+    statements.extend(
+        remove::DueRows::all(&sweep)
+            .iter()
+            .map(remove::DueRows::sql),
+    );
     for sql in statements {
         let steps = plan(&sql);
         // A list in an argument is no table, and a constant no row of one.

@@ -310,7 +310,7 @@ impl Store for SqliteStore {
             opened.remove_remains();
             opened
                 .readers
-                .read(|connection| opened.cache.tend_segment(connection))?;
+                .read(|connection| opened.cache.maintain_segment(connection))?;
             opened.readers.shrink();
             opened.cache.release_if_idle();
         }

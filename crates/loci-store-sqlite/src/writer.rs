@@ -60,18 +60,18 @@ const QUEUE_MAX: usize = 1_024;
 const GROUP_MAX: usize = 256;
 /// One part of work that can be done in parts, so that it does not hold up others for long.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct WorkSlice {
     begun: Instant,
     /// Of large texts that were removed: they are overwritten, which the commit pays for.
     bytes: i64,
 }
 
-impl Turn {
+impl WorkSlice {
     const TIME_MAX: Duration = Duration::from_millis(1);
     const BYTES_MAX: i64 = 256 << 10;
 
     pub(crate) fn begin() -> Self {
-        Turn {
+        WorkSlice {
             begun: Instant::now(),
             bytes: 0,
         }
@@ -84,7 +84,7 @@ impl Turn {
 
     /// Returns whether the rest is for the next turn.
     pub(crate) fn is_over(&self) -> bool {
-        self.bytes >= Turn::BYTES_MAX || self.begun.elapsed() >= Turn::TIME_MAX
+        self.bytes >= WorkSlice::BYTES_MAX || self.begun.elapsed() >= WorkSlice::TIME_MAX
     }
 }
 
@@ -125,7 +125,7 @@ impl Writer {
         let (queue, jobs) = sync_channel(QUEUE_MAX);
         let commits = Arc::<Commits>::default();
         let counter = Arc::clone(&commits);
-        let connection = Some(Writing::new(connection));
+        let connection = Some(WriteConnection::new(connection));
         let path = database.path.clone();
         let work = move || {
             WritingThread {
@@ -155,7 +155,7 @@ impl Writer {
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T, Error> {
-        self.hand_in(work, true)?.recv().map_err(|_| stopped())?
+        self.enqueue(work, true)?.recv().map_err(|_| stopped())?
     }
 
     /// As [`Writer::run`], but waits only until no end of a process can undo it; a power cut may.
@@ -163,12 +163,12 @@ impl Writer {
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T, Error> {
-        self.hand_in(work, false)?.recv().map_err(|_| stopped())?
+        self.enqueue(work, false)?.recv().map_err(|_| stopped())?
     }
 
     /// Tells the thread of a failure that another connection met in the log. If the disk failed, it
     /// is unclear what of the log is on it, and nothing is written until that is made sure of.
-    pub(crate) fn learn_of(&self, failure: rusqlite::Error) {
+    pub(crate) fn report_io_error(&self, failure: rusqlite::Error) {
         if is_fault(&failure) {
             // Work that meets the fault. The thread logs it.
             let _ = self.run_unflushed(move |_| Err::<(), _>(failure.into()));
@@ -176,7 +176,7 @@ impl Writer {
     }
 
     /// Puts a piece of work into the queue; returns where its outcome will come.
-    fn hand_in<T: Send + 'static>(
+    fn enqueue<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
         needs_flush: bool,
@@ -232,7 +232,7 @@ trait Job: Send {
     /// Returns whether its commit has to be on the disk when it answers.
     fn needs_flush(&self) -> bool;
     /// Does the work inside the open transaction.
-    fn work(&mut self, connection: &Connection) -> Result<(), Stopped>;
+    fn work(&mut self, connection: &Connection) -> Result<(), WorkFailure>;
     /// Answers, when the transaction is committed or has failed.
     fn answer(self: Box<Self>, committed: &Result<(), Error>);
 }
@@ -249,14 +249,14 @@ impl<T: Send, W: FnOnce(&Connection) -> Result<T> + Send> Job for Task<T, W> {
         self.needs_flush
     }
 
-    fn work(&mut self, connection: &Connection) -> Result<(), Stopped> {
+    fn work(&mut self, connection: &Connection) -> Result<(), WorkFailure> {
         let Some(work) = self.work.take() else {
             return Ok(());
         };
         let (outcome, stopped) = match work(connection) {
             Ok(value) => (Ok(value), Ok(())),
             Err(failure) => {
-                let stopped = Stopped::from(failure);
+                let stopped = WorkFailure::from(failure);
                 (Err(stopped.error.clone()), Err(stopped))
             }
         };
@@ -281,7 +281,7 @@ impl<T: Send, W: FnOnce(&Connection) -> Result<T> + Send> Job for Task<T, W> {
 struct WritingThread {
     database: Database,
     /// None after a failure that leaves it unclear what the connection believes about the file.
-    connection: Option<Writing>,
+    connection: Option<WriteConnection>,
     /// The fault of the disk since which it is unclear what of the log is on it.
     fault: Option<Error>,
     /// True if it was said that the log cannot be kept short.
@@ -293,16 +293,16 @@ struct WritingThread {
 }
 
 /// A connection that writes.
-struct Writing {
+struct WriteConnection {
     connection: Connection,
     /// True if it flushes what it commits.
     flushes: bool,
 }
 
-impl Writing {
+impl WriteConnection {
     /// A connection as it was made.
     fn new(connection: Connection) -> Self {
-        Writing {
+        WriteConnection {
             connection,
             flushes: true,
         }
@@ -356,7 +356,7 @@ impl WritingThread {
     /// more goes into that log. The whole log is copied into the database, which writes each page
     /// again, the database is flushed, and the log starts again; until that succeeds, nothing is
     /// written (ADR 21).
-    fn connect(&mut self) -> Result<Writing, Error> {
+    fn connect(&mut self) -> Result<WriteConnection, Error> {
         let connection = self.database.connect()?;
         if let Some(fault) = &self.fault {
             // Shorter than other processes wait, which are held up by it.
@@ -386,7 +386,7 @@ impl WritingThread {
             tracing::info!("all writes before the disk's fault are on it; writing goes on");
             self.fault = None;
         }
-        Ok(Writing::new(connection))
+        Ok(WriteConnection::new(connection))
     }
 
     /// Does the work of a group in one transaction. An error means that nothing was written.
@@ -404,7 +404,7 @@ impl WritingThread {
         let set = writing.set_flushes(group.iter().any(|job| job.needs_flush()));
         let connection = &writing.connection;
         match set
-            .map_err(Stopped::from)
+            .map_err(WorkFailure::from)
             .and_then(|()| transact(connection, group))
         {
             Ok(()) => {
@@ -417,16 +417,16 @@ impl WritingThread {
                     self.connection = Some(writing);
                     return Err(gone.after_a_commit());
                 }
-                match checkpoint_if_long(&writing.connection).map_err(Stopped::from) {
+                match checkpoint_if_long(&writing.connection).map_err(WorkFailure::from) {
                     // The commit is flushed; only earlier commits without a flush are in doubt.
-                    Err(Stopped {
+                    Err(WorkFailure {
                         error,
                         is_fault: true,
                         ..
                     }) => self.fault = Some(error),
                     // It will be tried again.
                     kept => {
-                        if let Err(Stopped { error, .. }) = &kept
+                        if let Err(WorkFailure { error, .. }) = &kept
                             && !self.has_long_log
                         {
                             tracing::warn!(
@@ -454,16 +454,16 @@ impl WritingThread {
 }
 
 /// Why a piece of work, or a whole group, failed.
-struct Stopped {
+struct WorkFailure {
     error: Error,
     breaks_connection: bool,
     /// True if the disk failed, so that what was written before may be lost, too.
     is_fault: bool,
 }
 
-impl From<rusqlite::Error> for Stopped {
+impl From<rusqlite::Error> for WorkFailure {
     fn from(error: rusqlite::Error) -> Self {
-        Stopped {
+        WorkFailure {
             breaks_connection: breaks_connection(&error),
             is_fault: is_fault(&error),
             error: describe(&error),
@@ -471,9 +471,9 @@ impl From<rusqlite::Error> for Stopped {
     }
 }
 
-impl From<Error> for Stopped {
+impl From<Error> for WorkFailure {
     fn from(error: Error) -> Self {
-        Stopped {
+        WorkFailure {
             error,
             breaks_connection: false,
             is_fault: false,
@@ -481,7 +481,7 @@ impl From<Error> for Stopped {
     }
 }
 
-impl From<Failure> for Stopped {
+impl From<Failure> for WorkFailure {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Database(error) => error.into(),
@@ -495,7 +495,7 @@ pub(crate) fn is_fault(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure)
 }
 
-fn transact(connection: &Connection, group: &mut [Box<dyn Job>]) -> Result<(), Stopped> {
+fn transact(connection: &Connection, group: &mut [Box<dyn Job>]) -> Result<(), WorkFailure> {
     execute(connection, "BEGIN IMMEDIATE")?;
     check_version(connection)?;
     for job in group {
@@ -503,7 +503,7 @@ fn transact(connection: &Connection, group: &mut [Box<dyn Job>]) -> Result<(), S
         if let Err(stopped) = job.work(connection) {
             // Some failures, a full disk for one, end the transaction of all.
             if connection.is_autocommit() || stopped.is_fault {
-                return Err(Stopped {
+                return Err(WorkFailure {
                     breaks_connection: true,
                     ..stopped
                 });
@@ -517,7 +517,7 @@ fn transact(connection: &Connection, group: &mut [Box<dyn Job>]) -> Result<(), S
 
 /// Fails unless the database is still of the versions that it was opened in. Within the transaction
 /// they stay: an upgrade by another process comes before it or after it.
-fn check_version(connection: &Connection) -> Result<(), Stopped> {
+fn check_version(connection: &Connection) -> Result<(), WorkFailure> {
     let error = match versions::compare(connection)? {
         Equal => return Ok(()),
         Greater => upgraded(),
@@ -543,7 +543,7 @@ fn checkpoint_if_long(connection: &Connection) -> rusqlite::Result<()> {
 /// Moves what the log holds into the database, when a file is gone from its path: if it is only the
 /// log, then nothing that was acknowledged is lost with it. It cannot be told from here whether
 /// that helps, nor what to do if it fails.
-fn keep_acknowledged(writing: &Writing) {
+fn keep_acknowledged(writing: &WriteConnection) {
     let _ = checkpoint(&writing.connection);
 }
 
@@ -642,10 +642,10 @@ mod tests {
             writer.run_unflushed(set).unwrap();
         }
         let before = log_bytes(folder.path());
-        writer.learn_of(rusqlite::Error::QueryReturnedNoRows);
+        writer.report_io_error(rusqlite::Error::QueryReturnedNoRows);
         assert_eq!(log_bytes(folder.path()), before);
         let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_FSYNC);
-        writer.learn_of(rusqlite::Error::SqliteFailure(code, None));
+        writer.report_io_error(rusqlite::Error::SqliteFailure(code, None));
         writer.run(set).unwrap();
         assert!(
             log_bytes(folder.path()) < before,
@@ -765,11 +765,11 @@ mod tests {
         let (_folder, writer) = writer();
         let ((begin, begun), (go, wait)) = (sync_channel(1), sync_channel(1));
         let first = move |_: &Connection| Ok(begin.send(()).is_ok() && wait.recv() == Ok(()));
-        let first = writer.hand_in(first, true).unwrap();
+        let first = writer.enqueue(first, true).unwrap();
         begun.recv().unwrap();
-        let before = writer.hand_in(synchronous, true).unwrap();
-        let failed = writer.hand_in(fault::<()>, true).unwrap();
-        let after = writer.hand_in(synchronous, true).unwrap();
+        let before = writer.enqueue(synchronous, true).unwrap();
+        let failed = writer.enqueue(fault::<()>, true).unwrap();
+        let after = writer.enqueue(synchronous, true).unwrap();
         go.send(()).unwrap();
         assert_eq!(first.recv().unwrap(), Ok(true));
         assert!(
@@ -787,10 +787,10 @@ mod tests {
             let (_folder, writer) = writer();
             let ((begin, begun), (go, wait)) = (sync_channel(1), sync_channel(1));
             let first = move |_: &Connection| Ok(begin.send(()).is_ok() && wait.recv() == Ok(()));
-            let first = writer.hand_in(first, false).unwrap();
+            let first = writer.enqueue(first, false).unwrap();
             begun.recv().unwrap();
             // Jobs that arrive while the first is at work are done together.
-            let rest = needs.map(|needs_flush| writer.hand_in(synchronous, needs_flush).unwrap());
+            let rest = needs.map(|needs_flush| writer.enqueue(synchronous, needs_flush).unwrap());
             go.send(()).unwrap();
             assert_eq!(first.recv().unwrap(), Ok(true));
             let flushes = needs.contains(&true);

@@ -35,7 +35,7 @@ pub(crate) struct Cache {
     segment_min: usize,
     /// True if no segment is opened any more, because one was damaged.
     distrusts_segments: AtomicBool,
-    renewing: Mutex<Renewing>,
+    renewing: Mutex<RenewalState>,
     /// Rings when that thread ends.
     renewing_ended: Condvar,
     /// Held while the index is brought up to date, before the index itself is locked.
@@ -65,7 +65,7 @@ impl Drop for EndOfLoading {
 
 /// The state of writing a segment: if a thread is at it, and the end of the pause after it.
 #[derive(Debug, Default)]
-struct Renewing {
+struct RenewalState {
     is_running: bool,
     pause_ends: Option<Instant>,
 }
@@ -79,7 +79,7 @@ struct EndOfRenewing {
 impl Drop for EndOfRenewing {
     fn drop(&mut self) {
         let pause_ends = Instant::now().checked_add(self.pause);
-        *lock(&self.cache.renewing) = Renewing {
+        *lock(&self.cache.renewing) = RenewalState {
             is_running: false,
             pause_ends,
         };
@@ -105,7 +105,7 @@ impl Cache {
             segment: Segment::of(&database),
             segment_min,
             distrusts_segments: AtomicBool::new(false),
-            renewing: Mutex::new(Renewing::default()),
+            renewing: Mutex::new(RenewalState::default()),
             renewing_ended: Condvar::new(),
             database,
             follower: Mutex::new(None),
@@ -173,7 +173,8 @@ impl Cache {
     /// Searches an index that has everything committed before the call.
     pub(crate) fn search<T>(self: &Arc<Self>, search: impl Fn(&Index) -> T) -> Result<T, Error> {
         loop {
-            let (found, is_damaged) = self.look(|index, _| (search(index), index.is_damaged()))?;
+            let (found, is_damaged) =
+                self.with_index(|index, _| (search(index), index.is_damaged()))?;
             if !is_damaged {
                 return Ok(found);
             }
@@ -187,7 +188,7 @@ impl Cache {
     }
 
     /// Looks at the index as it is now; the second argument is the change that it is as of.
-    fn look<T>(self: &Arc<Self>, look: impl FnOnce(&Index, i64) -> T) -> Result<T, Error> {
+    fn with_index<T>(self: &Arc<Self>, read: impl FnOnce(&Index, i64) -> T) -> Result<T, Error> {
         let mut follower = lock(&self.follower);
         if let Err(failure) = self.follow(&mut follower) {
             // Half of a change may be in the index: the next search loads it again.
@@ -203,7 +204,7 @@ impl Cache {
         let change = follower.as_ref().map_or(-1, |follower| follower.change);
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
         drop(follower);
-        Ok(look(&index, change))
+        Ok(read(&index, change))
     }
 
     /// Gives the memory of the segment back to the system if nothing was searched since the last call.
@@ -236,7 +237,7 @@ impl Cache {
 
     /// Writes a segment in the background, if one is due but missing, or if it holds something that
     /// was deleted.
-    pub(crate) fn tend_segment(self: &Arc<Self>, connection: &Connection) -> Result<()> {
+    pub(crate) fn maintain_segment(self: &Arc<Self>, connection: &Connection) -> Result<()> {
         let is_due = if self.segment.is_there() {
             self.segment.has_remains(connection)?
         } else {
@@ -320,7 +321,7 @@ impl Cache {
         let written = match own {
             Some((index, is_due, change)) if has_to || is_due => write(&index, change)?,
             Some(_) => false,
-            None => self.look(write)??,
+            None => self.with_index(write)??,
         };
         if written {
             tracing::debug!(

@@ -132,7 +132,7 @@ fn read(
     let mut passages = connection.prepare(&format!("{PASSAGES} ORDER BY row"))?;
     let mut passages = passages.query([])?;
     let mut further = connection.prepare(&format!("{FURTHER} ORDER BY passage, model"))?;
-    let mut further = Further::of(further.query([])?)?;
+    let mut further = FurtherVectors::of(further.query([])?)?;
     let (mut is_through, mut reached) = (false, ends.0);
     while !is_through {
         progress.reach(reached, ends)?;
@@ -191,7 +191,7 @@ pub(crate) fn passages_of(connection: &Connection, row: i64) -> Result<Passages>
     let mut passages = passages.query(passage_keys(row))?;
     let further = format!("{FURTHER} WHERE passage BETWEEN ?1 AND ?2 ORDER BY passage, model");
     let mut further = connection.prepare_cached(&further)?;
-    let mut further = Further::of(further.query(passage_keys(row))?)?;
+    let mut further = FurtherVectors::of(further.query(passage_keys(row))?)?;
     let mut found = Passages::default();
     while let Some(row) = passages.next()? {
         found.push(row, &mut further)?;
@@ -200,15 +200,15 @@ pub(crate) fn passages_of(connection: &Connection, row: i64) -> Result<Passages>
 }
 
 /// Vectors of further models, in the order of passages.
-struct Further<'a> {
+struct FurtherVectors<'a> {
     rows: Rows<'a>,
     /// The passage of the row that is next.
     next: Option<i64>,
 }
 
-impl<'a> Further<'a> {
+impl<'a> FurtherVectors<'a> {
     fn of(rows: Rows<'a>) -> Result<Self> {
-        let mut further = Further { rows, next: None };
+        let mut further = FurtherVectors { rows, next: None };
         further.advance()?;
         Ok(further)
     }
@@ -250,7 +250,7 @@ struct VectorHead {
 
 impl Passages {
     /// Adds the passage in the row, with its own further vectors; returns its row.
-    fn push(&mut self, row: &Row<'_>, further: &mut Further<'_>) -> Result<i64> {
+    fn push(&mut self, row: &Row<'_>, further: &mut FurtherVectors<'_>) -> Result<i64> {
         let key: i64 = row.get(0)?;
         self.bytes
             .extend_from_slice(row.get_ref(1)?.as_blob().map_err(|_| damaged())?);

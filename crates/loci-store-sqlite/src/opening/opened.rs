@@ -80,7 +80,7 @@ impl Opened {
         if has_bytes(&log_of(&self.database.path))
             && let Err(Failure::Database(failure)) = connection::empty_log(&self.database)
         {
-            self.writer.learn_of(failure);
+            self.writer.report_io_error(failure);
         }
     }
 

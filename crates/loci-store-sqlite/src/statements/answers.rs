@@ -13,7 +13,7 @@ use crate::failure::{Result, damaged, map_unique_violation};
 use crate::statements::passages::model;
 use crate::statements::row::{read_moment, read_space, verify_checksum};
 use crate::statements::wipes::not_wiped;
-use crate::writer::Turn;
+use crate::writer::WorkSlice;
 
 pub(crate) fn put(connection: &Connection, entry: &CacheEntry, since: u64) -> Result<()> {
     not_wiped(connection, &entry.space, &entry.owner, None, since)?;
@@ -68,7 +68,7 @@ pub(crate) const LIVE: &str = "SELECT row, query, created_at, id, scale, vector,
     FROM cache_entry WHERE space = ?1 AND owner = ?2 AND expires_at > ?3";
 
 /// Whose entries are looked for, and what they are compared with.
-pub(crate) struct Asked<'a> {
+pub(crate) struct CacheLookup<'a> {
     pub(crate) space: &'a Space,
     pub(crate) owner: &'a str,
     pub(crate) query: &'a str,
@@ -78,10 +78,10 @@ pub(crate) struct Asked<'a> {
 
 pub(crate) fn nearest(
     connection: &Connection,
-    asked: &Asked<'_>,
+    asked: &CacheLookup<'_>,
     limit: usize,
 ) -> Result<Vec<(CacheEntry, f32)>> {
-    let Asked {
+    let CacheLookup {
         space,
         owner,
         query,
@@ -211,7 +211,7 @@ pub(crate) fn delete(
     owner: &str,
     ids: &[MemoryId],
 ) -> Result<(usize, u64)> {
-    let mut turn = Turn::begin();
+    let mut turn = WorkSlice::begin();
     let sql = "DELETE FROM cache_entry WHERE space = ?1 AND owner = ?2 AND id = ?3 RETURNING octet_length(response)";
     let mut statement = connection.prepare_cached(sql)?;
     let (mut seen, mut deleted) = (0, 0);

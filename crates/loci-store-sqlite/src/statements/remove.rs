@@ -12,7 +12,7 @@ use crate::statements::passages::passage_keys;
 use crate::statements::row::{MEMORY_HOLDS, memory_holds};
 use crate::statements::write::delete;
 use crate::statements::{audit, jobs, tunnels, versions};
-use crate::writer::Turn;
+use crate::writer::WorkSlice;
 
 /// Newest rows of the change log that a trim leaves. A process that is further behind loads its
 /// index again, which costs about as much as reading that many changes.
@@ -309,7 +309,7 @@ fn leave_pseudonym(
 }
 
 /// The rows of a table that a sweep removes, whose moment has come, the earliest first.
-pub(crate) struct Due {
+pub(crate) struct DueRows {
     pub(crate) table: &'static str,
     /// A condition on that moment, `?1`.
     pub(crate) condition: &'static str,
@@ -318,10 +318,10 @@ pub(crate) struct Due {
     pub(crate) moment: Timestamp,
 }
 
-impl Due {
+impl DueRows {
     /// All kinds, memories first.
-    pub(crate) fn all(sweep: &Sweep) -> [Due; 7] {
-        let due = |table, condition, order, moment| Due {
+    pub(crate) fn all(sweep: &Sweep) -> [DueRows; 7] {
+        let due = |table, condition, order, moment| DueRows {
             table,
             condition,
             order,
@@ -365,7 +365,7 @@ impl Due {
     }
 
     pub(crate) fn sql(&self) -> String {
-        let Due {
+        let DueRows {
             table,
             condition,
             order,
@@ -424,9 +424,9 @@ impl Due {
 /// Removes what is due, then trims the change log, for one turn at most. Returns in how many steps:
 /// nothing is left after none.
 pub(crate) fn sweep(connection: &Connection, sweep: &Sweep, limit: usize) -> Result<usize> {
-    let mut turn = Turn::begin();
+    let mut turn = WorkSlice::begin();
     let mut steps = 0;
-    for due in Due::all(sweep) {
+    for due in DueRows::all(sweep) {
         let mut statement = connection.prepare_cached(&due.sql())?;
         let parameters = params![due.moment.microseconds(), bound(limit - steps)];
         let rows = statement
@@ -461,7 +461,7 @@ pub(crate) const TRIM: &str = "DELETE FROM change WHERE number <= min(
 
 /// Returns whether there is something to sweep. The log is let grow to twice its length first.
 pub(crate) fn needs_sweep(connection: &Connection, sweep: &Sweep) -> Result<bool> {
-    for due in Due::all(sweep) {
+    for due in DueRows::all(sweep) {
         if connection
             .prepare_cached(&due.sql())?
             .exists([due.moment.microseconds(), 1])?

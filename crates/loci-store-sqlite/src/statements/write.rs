@@ -264,14 +264,14 @@ pub(crate) fn delete(connection: &Connection, row: i64) -> Result<()> {
 
 /// A memory with an id.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Found {
+pub(crate) struct ExistingMemory {
     pub(crate) row: i64,
     revision: u64,
     /// Softly: it keeps the id, and is gone for everything else.
     pub(crate) is_deleted: bool,
 }
 
-impl Found {
+impl ExistingMemory {
     /// Returns whether the memory is there, with this revision.
     pub(crate) fn has(self, revision: u64) -> bool {
         !self.is_deleted && self.revision == revision
@@ -279,12 +279,16 @@ impl Found {
 }
 
 /// Finds the memory with this id, also a soft-deleted one.
-pub(crate) fn find(connection: &Connection, space: &Space, id: &MemoryId) -> Result<Option<Found>> {
+pub(crate) fn find(
+    connection: &Connection,
+    space: &Space,
+    id: &MemoryId,
+) -> Result<Option<ExistingMemory>> {
     let sql =
         "SELECT row, revision, deleted_at IS NOT NULL FROM memory WHERE space = ?1 AND id = ?2";
     let mut statement = connection.prepare_cached(sql)?;
     let found = statement.query_row([space.as_str(), id.as_str()], |row| {
-        Ok(Found {
+        Ok(ExistingMemory {
             row: row.get(0)?,
             revision: row.get::<_, i64>(1)?.cast_unsigned(),
             is_deleted: row.get(2)?,
@@ -294,7 +298,11 @@ pub(crate) fn find(connection: &Connection, space: &Space, id: &MemoryId) -> Res
 }
 
 /// The row of what was found, if it is what was expected.
-pub(crate) fn expected(found: Option<Found>, expect: Expect, id: &MemoryId) -> Result<Option<i64>> {
+pub(crate) fn expected(
+    found: Option<ExistingMemory>,
+    expect: Expect,
+    id: &MemoryId,
+) -> Result<Option<i64>> {
     let holds = match expect {
         Expect::Absent => found.is_none(),
         Expect::Revision(revision) => found.is_some_and(|found| found.has(revision)),
@@ -305,14 +313,14 @@ pub(crate) fn expected(found: Option<Found>, expect: Expect, id: &MemoryId) -> R
     let problem = match (expect, found) {
         (
             Expect::Absent,
-            Some(Found {
+            Some(ExistingMemory {
                 is_deleted: true, ..
             }),
         ) => "was deleted, and its id is taken until it is removed for good; choose another id",
         (Expect::Absent, _) => "exists already; read it again and retry",
         (
             Expect::Revision(_),
-            Some(Found {
+            Some(ExistingMemory {
                 is_deleted: false, ..
             }),
         ) => "changed meanwhile; read it again and retry",

@@ -82,7 +82,7 @@ impl CacheStore for SqliteStore {
         now: Timestamp,
         limit: usize,
     ) -> Result<Vec<(CacheEntry, f32)>> {
-        let asked = answers::Asked {
+        let asked = answers::CacheLookup {
             space,
             owner,
             query,
