@@ -12,7 +12,7 @@ use crate::counts;
 use crate::definitions::{self, Definition, DefinitionKind};
 use crate::failure::Result;
 use crate::row::{WHOLE_COLUMNS, WHOLE_TABLES, read_whole};
-use crate::row_security::{POLICY, Wall};
+use crate::row_security::{POLICY, RowSecurityStatus};
 use crate::rules::{RULES, Remedy, Rule};
 use crate::scope::Scope;
 use crate::server::Server;
@@ -100,7 +100,7 @@ async fn definitions(session: &Session, server: &Server) -> Result<Vec<Problem>>
             "statistics are kept on the column space of the table {table}, which makes statements slow"
         )));
     }
-    let wall = Wall::look(session, schema).await?;
+    let wall = RowSecurityStatus::look(session, schema).await?;
     for table in &wall.without_policy {
         problems.push(derived(format!(
             "the table {table} lacks the policy of row security"

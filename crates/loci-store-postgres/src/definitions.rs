@@ -99,7 +99,7 @@ pub(crate) async fn lacks_secret(session: &Session) -> Result<bool> {
 
 /// Makes the indexes that are missing or invalid, and removes the statistics on spaces; returns what
 /// it did, in words.
-pub(crate) async fn mend(session: &Session, options: &Options) -> Result<Vec<String>> {
+pub(crate) async fn repair(session: &Session, options: &Options) -> Result<Vec<String>> {
     let mut done = Vec::new();
     let schema = &options.schema;
     for Definition { kind, name, sql } in missing(session, schema).await? {

@@ -29,15 +29,15 @@ struct Group {
 
 #[derive(Debug, Default)]
 struct Queue {
-    waiting: VecDeque<Arc<Waiting>>,
+    waiting: VecDeque<Arc<QueuedBatch>>,
     /// True if a thread commits.
     is_led: bool,
 }
 
 /// The turn of the thread that commits; it ends however the commit does.
-struct Turn<'a>(&'a Group);
+struct LeaderGuard<'a>(&'a Group);
 
-impl Drop for Turn<'_> {
+impl Drop for LeaderGuard<'_> {
     fn drop(&mut self) {
         lock(&self.0.queue).is_led = false;
         self.0.ended.notify_all();
@@ -46,7 +46,7 @@ impl Drop for Turn<'_> {
 
 /// A batch that waits, and its outcome.
 #[derive(Debug)]
-struct Waiting {
+struct QueuedBatch {
     batch: Batch,
     is_rebuildable: bool,
     outcome: Mutex<Option<Result<()>>>,
@@ -61,7 +61,7 @@ impl Groups {
     pub(crate) fn commit(&self, server: &Server, batch: Batch, is_rebuildable: bool) -> Result<()> {
         batch.check()?;
         let group = Arc::clone(lock(&self.0).entry(batch.space.clone()).or_default());
-        let own = Arc::new(Waiting {
+        let own = Arc::new(QueuedBatch {
             batch,
             is_rebuildable,
             outcome: Mutex::new(None),
@@ -84,7 +84,7 @@ impl Groups {
             let together: Vec<_> = queue.waiting.drain(..number).collect();
             queue.is_led = true;
             drop(queue);
-            let turn = Turn(&group);
+            let turn = LeaderGuard(&group);
             commit_together(server, &together);
             drop(turn);
             queue = lock(&group.queue);
@@ -94,8 +94,8 @@ impl Groups {
 
 /// Commits batches of one space and notes the outcome of each. A batch that is refused leaves the
 /// others as they are.
-fn commit_together(server: &Server, together: &[Arc<Waiting>]) {
-    let mut left: Vec<&Waiting> = together.iter().map(Arc::as_ref).collect();
+fn commit_together(server: &Server, together: &[Arc<QueuedBatch>]) {
+    let mut left: Vec<&QueuedBatch> = together.iter().map(Arc::as_ref).collect();
     while let Some(first) = left.first() {
         let space = &first.batch.space;
         let mut all_needs = Needs {
@@ -140,7 +140,7 @@ fn commit_together(server: &Server, together: &[Arc<Waiting>]) {
     }
 }
 
-fn commit_alone(server: &Server, waiting: &Waiting) {
+fn commit_alone(server: &Server, waiting: &QueuedBatch) {
     let mut own_needs = Needs {
         is_rebuildable: waiting.is_rebuildable,
         ..Needs::default()
@@ -165,7 +165,7 @@ fn refusal(failure: Failure) -> Error {
     conflict(message).into()
 }
 
-fn settle(those: &[&Waiting], outcome: &Result<()>) {
+fn settle(those: &[&QueuedBatch], outcome: &Result<()>) {
     for waiting in those {
         *lock(&waiting.outcome) = Some(outcome.clone());
     }

@@ -39,13 +39,13 @@ pub(crate) struct Indexes {
 struct SpaceIndex {
     /// Held by the one that loads it or brings it up to date.
     following: Mutex<()>,
-    loaded: RwLock<Option<Loaded>>,
+    loaded: RwLock<Option<LoadedIndex>>,
     used: AtomicU64,
     bytes: AtomicU64,
 }
 
 #[derive(Debug)]
-struct Loaded {
+struct LoadedIndex {
     index: Index,
     /// The newest change that it has.
     change: Change,
@@ -165,7 +165,7 @@ impl Indexes {
 }
 
 impl SpaceIndex {
-    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Option<Loaded>> {
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Option<LoadedIndex>> {
         self.loaded.write().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -199,7 +199,7 @@ impl SpaceIndex {
         let newest = server.read(space, async |session| newest_change(session, space).await)?;
         let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have brought it further since.
-        let is_current = |loaded: &&Loaded| {
+        let is_current = |loaded: &&LoadedIndex| {
             loaded.change == newest
                 || (loaded.change != change && loaded.change.number > newest.number)
         };
@@ -249,7 +249,11 @@ impl SpaceIndex {
         // The old one goes first, so that there are never two.
         *self.write() = None;
         server.forget_committed(space.as_str());
-        let read = || server.read(space, async |session| Loading::read(session, space).await);
+        let read = || {
+            server.read(space, async |session| {
+                IndexLoader::read(session, space).await
+            })
+        };
         let mut loading = read()?;
         if loading.is_outdated() {
             let memories = renew(server, space)?.memories;
@@ -491,7 +495,7 @@ impl Changes {
         }))
     }
 
-    fn apply(&self, loaded: &mut Loaded) -> Result<(), Error> {
+    fn apply(&self, loaded: &mut LoadedIndex) -> Result<(), Error> {
         let index = &mut loaded.index;
         self.rows.models(|row, id| index.add_model(row, id))?;
         // All removals first, because an id may have moved from one row to another.
@@ -511,7 +515,7 @@ impl Changes {
 }
 
 /// The index of a space while the rows come that it is made of.
-struct Loading {
+struct IndexLoader {
     change: Change,
     analysed_by: i64,
     index: Index,
@@ -523,10 +527,10 @@ struct Loading {
     memories: Vec<i64>,
 }
 
-impl Loading {
+impl IndexLoader {
     /// Reads a space as of one moment. Rows of another version of the analysis are left out.
     async fn read(session: &Session, space: &Space) -> Result<Self> {
-        let mut loading = Loading {
+        let mut loading = IndexLoader {
             change: Change::default(),
             analysed_by: i64::from(analysis::VERSION),
             index: Index::default(),
@@ -574,11 +578,11 @@ impl Loading {
         Ok(())
     }
 
-    fn finish(mut self) -> Loaded {
+    fn finish(mut self) -> LoadedIndex {
         self.texts.shrink();
         self.index.adopt(self.texts, &self.memories);
         self.index.shrink();
-        Loaded {
+        LoadedIndex {
             index: self.index,
             change: self.change,
         }

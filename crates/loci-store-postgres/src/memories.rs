@@ -6,7 +6,7 @@ use loci_core::{
 use loci_index::codec::{encode_terms, encode_vector};
 
 use crate::failure::{Result, memory_conflict};
-use crate::row::{FOUND_COLUMNS, Found, WRITTEN_COLUMNS, written};
+use crate::row::{ExistingMemory, FOUND_COLUMNS, WRITTEN_COLUMNS, written};
 use crate::server::Server;
 use crate::transaction::{BEGIN, Transaction};
 use crate::value::{Value, values};
@@ -35,7 +35,7 @@ pub(crate) async fn put(
     if let Some(found) = &found {
         drop_replies(transaction, memory, found);
     }
-    let after = Found::of(memory, row);
+    let after = ExistingMemory::of(memory, row);
     transaction.replace(&memory.id, found.as_ref(), Some(after));
     transaction.record_change(row);
     Ok(())
@@ -47,7 +47,12 @@ fn insert(transaction: &mut Transaction<'_>, memory: &Memory, row: i64) {
     transaction.insert_rows(&head, vec![written(memory, row)], "");
 }
 
-fn update(transaction: &mut Transaction<'_>, memory: &Memory, found: &Found, has_text: bool) {
+fn update(
+    transaction: &mut Transaction<'_>,
+    memory: &Memory,
+    found: &ExistingMemory,
+    has_text: bool,
+) {
     let mut values = written(memory, found.row);
     let mut columns = WRITTEN_COLUMNS.as_slice();
     if !has_text {
@@ -67,7 +72,7 @@ fn update(transaction: &mut Transaction<'_>, memory: &Memory, found: &Found, has
 }
 
 /// Drops the replies that hold the text of a memory which their readers may not read any more.
-fn drop_replies(transaction: &mut Transaction<'_>, memory: &Memory, before: &Found) {
+fn drop_replies(transaction: &mut Transaction<'_>, memory: &Memory, before: &ExistingMemory) {
     if memory.forgotten_at.is_some() {
         delete_replies(transaction, std::slice::from_ref(&memory.id));
         return;
@@ -261,7 +266,7 @@ pub(crate) async fn embed(
 }
 
 /// Removes memories permanently, with all that belongs to them.
-pub(crate) fn delete(transaction: &mut Transaction<'_>, memories: &[Found]) {
+pub(crate) fn delete(transaction: &mut Transaction<'_>, memories: &[ExistingMemory]) {
     if memories.is_empty() {
         return;
     }
@@ -293,7 +298,7 @@ pub(crate) fn delete(transaction: &mut Transaction<'_>, memories: &[Found]) {
 }
 
 /// Soft-deletes memories that are not.
-pub(crate) fn hide(transaction: &mut Transaction<'_>, memories: &[Found], now: Timestamp) {
+pub(crate) fn hide(transaction: &mut Transaction<'_>, memories: &[ExistingMemory], now: Timestamp) {
     if memories.is_empty() {
         return;
     }
@@ -310,7 +315,7 @@ pub(crate) fn hide(transaction: &mut Transaction<'_>, memories: &[Found], now: T
     );
     delete_replies(transaction, &ids);
     for found in memories {
-        let after = Found {
+        let after = ExistingMemory {
             deleted_at: Some(now),
             ..found.clone()
         };
@@ -324,14 +329,18 @@ pub(crate) async fn select(
     transaction: &mut Transaction<'_>,
     condition: &str,
     values: Vec<Value>,
-) -> Result<Vec<Found>> {
+) -> Result<Vec<ExistingMemory>> {
     let sql = format!("SELECT {FOUND_COLUMNS} FROM @memory AS m WHERE {condition}");
     let rows = transaction.query(&sql, values).await?;
-    rows.iter().map(Found::read).collect()
+    rows.iter().map(ExistingMemory::read).collect()
 }
 
 /// Fails unless what was found is what was expected.
-pub(crate) fn expected(found: Option<&Found>, expect: Expect, id: &MemoryId) -> Result<()> {
+pub(crate) fn expected(
+    found: Option<&ExistingMemory>,
+    expect: Expect,
+    id: &MemoryId,
+) -> Result<()> {
     let holds = match expect {
         Expect::Absent => found.is_none(),
         Expect::Revision(revision) => found.is_some_and(|found| found.has(revision)),

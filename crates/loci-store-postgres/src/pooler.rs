@@ -38,15 +38,15 @@ pub(crate) async fn process_told(token: &CancelToken) -> io::Result<i32> {
         let [first, second, third, fourth, ..] = rest;
         Ok(i32::from_be_bytes([first, second, third, fourth]))
     };
-    let (sent, process) = tokio::join!(token.cancel_query_raw(near, Unencrypted), read);
+    let (sent, process) = tokio::join!(token.cancel_query_raw(near, PlainConnector), read);
     sent.map_err(io::Error::other)?;
     process
 }
 
 /// Takes a stream within this process for an encrypted one.
-struct Unencrypted;
+struct PlainConnector;
 
-impl TlsConnect<DuplexStream> for Unencrypted {
+impl TlsConnect<DuplexStream> for PlainConnector {
     type Stream = Wire;
     type Error = io::Error;
     type Future = std::future::Ready<io::Result<Wire>>;

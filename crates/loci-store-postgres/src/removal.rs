@@ -6,7 +6,7 @@ use crate::failure::Result;
 use crate::filter::Conditions;
 use crate::memories::{delete, hide, select};
 use crate::replies;
-use crate::row::Found;
+use crate::row::ExistingMemory;
 use crate::session::Session;
 use crate::transaction::{Transaction, lower};
 use crate::value::values;
@@ -140,7 +140,12 @@ fn note_wipe(transaction: &mut Transaction<'_>, owner: &str, origin: Option<&str
 }
 
 /// Changes a name of memories, `$3`, whose revision rises.
-fn change(transaction: &mut Transaction<'_>, memories: Vec<Found>, set: &str, name: Option<&str>) {
+fn change(
+    transaction: &mut Transaction<'_>,
+    memories: Vec<ExistingMemory>,
+    set: &str,
+    name: Option<&str>,
+) {
     if memories.is_empty() {
         return;
     }
@@ -216,7 +221,7 @@ async fn delete_calls(
 }
 
 /// The rows of a table that a sweep removes.
-struct Due {
+struct DueRows {
     table: &'static str,
     /// The columns that tell a row from others.
     key: &'static str,
@@ -228,8 +233,8 @@ struct Due {
 }
 
 /// Returns the kinds of rows besides memories.
-fn due(sweep: &Sweep) -> [Due; 5] {
-    let due = |table, key, condition, order, moment| Due {
+fn due(sweep: &Sweep) -> [DueRows; 5] {
+    let due = |table, key, condition, order, moment| DueRows {
         table,
         key,
         condition,
@@ -279,7 +284,7 @@ pub(crate) async fn sweep(
         if steps == limit {
             return Ok(steps);
         }
-        let Due {
+        let DueRows {
             table,
             key,
             condition,

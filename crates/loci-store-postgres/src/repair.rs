@@ -33,12 +33,12 @@ pub(crate) fn repair(server: &Server) -> Result<Repair, Error> {
         .any(|problem| problem.kind == ProblemKind::Damaged);
     if !is_damaged {
         let mended = server.read(Scope::Store, async |session| {
-            definitions::mend(session, server.options()).await
+            definitions::repair(session, server.options()).await
         })?;
         done.extend(mended.into_iter().map(Ok));
         let schema = &server.options().schema;
         let mended = server.read(Scope::Store, async |session| {
-            row_security::mend(session, schema).await
+            row_security::repair(session, schema).await
         })?;
         done.extend(mended.into_iter().map(Ok));
         for space in spaces(server)? {
@@ -238,7 +238,7 @@ async fn drop_part(transaction: &mut Transaction<'_>) -> Result<usize> {
 
 /// The counts of a renewal.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Renewed {
+pub(crate) struct RenewalCounts {
     /// The memories whose texts were analysed.
     pub(crate) memories: usize,
     /// Memories whose passages or words changed.
@@ -252,13 +252,13 @@ pub(crate) struct Renewed {
 
 /// Makes the passages and words of a space from its texts again, a page of memories in each
 /// transaction. Vectors stay where a text is cut as before.
-pub(crate) fn renew(server: &Server, space: &Space) -> Result<Renewed, Error> {
-    let mut all = Renewed::default();
+pub(crate) fn renew(server: &Server, space: &Space) -> Result<RenewalCounts, Error> {
+    let mut all = RenewalCounts::default();
     while !all.is_through {
         let part = server.write(space, &Needs::default(), async |transaction| {
             renew_page(transaction, all.last).await
         })?;
-        all = Renewed {
+        all = RenewalCounts {
             memories: all.memories + part.memories,
             changed: all.changed + part.changed,
             damaged: all.damaged + part.damaged,
@@ -268,13 +268,13 @@ pub(crate) fn renew(server: &Server, space: &Space) -> Result<Renewed, Error> {
     Ok(all)
 }
 
-async fn renew_page(transaction: &mut Transaction<'_>, after: i64) -> Result<Renewed> {
+async fn renew_page(transaction: &mut Transaction<'_>, after: i64) -> Result<RenewalCounts> {
     let name = transaction.name();
     let rows = check::page(transaction.session(), name, after).await?;
-    let mut done = Renewed {
+    let mut done = RenewalCounts {
         is_through: rows.len() < check::PAGE,
         last: after,
-        ..Renewed::default()
+        ..RenewalCounts::default()
     };
     if let Some(last) = rows.last() {
         done.last = last.try_get("row")?;
@@ -328,17 +328,17 @@ async fn renew_page(transaction: &mut Transaction<'_>, after: i64) -> Result<Ren
 }
 
 /// The bounds and the encoded terms of a passage.
-type Stored = (u64, u64, Vec<u8>);
+type PassageTerms = (u64, u64, Vec<u8>);
 
 async fn stored_passages(
     session: &Session,
     space: &str,
     first: i64,
     last: i64,
-) -> Result<HashMap<i64, Vec<Stored>>, Failure> {
+) -> Result<HashMap<i64, Vec<PassageTerms>>, Failure> {
     let sql = "SELECT memory, position, first_byte, end_byte, terms FROM @passage \
         WHERE space = $1 AND memory BETWEEN $2 AND $3 ORDER BY memory, position";
-    let mut passages: HashMap<i64, Vec<Stored>> = HashMap::new();
+    let mut passages: HashMap<i64, Vec<PassageTerms>> = HashMap::new();
     for row in session.query(sql, &values![space, first, last]).await? {
         let mut columns = Columns::of(&row);
         let of_memory = passages.entry(columns.take()?).or_default();

@@ -199,7 +199,7 @@ pub(crate) fn read_stored(row: &Row) -> Result<(i64, StoredMemory<'_>)> {
 
 /// A memory with an id, as far as a change needs to know it.
 #[derive(Debug, Clone)]
-pub(crate) struct Found {
+pub(crate) struct ExistingMemory {
     pub(crate) id: MemoryId,
     pub(crate) row: i64,
     pub(crate) revision: u64,
@@ -212,15 +212,15 @@ pub(crate) struct Found {
     pub(crate) place: Place,
 }
 
-/// The columns of `@memory AS m` that [`Found::read`] reads.
+/// The columns of `@memory AS m` that [`ExistingMemory::read`] reads.
 pub(crate) const FOUND_COLUMNS: &str = "m.id, m.row, m.revision, m.deleted_at, m.expires_at, m.source, m.owner, \
     m.visibility, m.visibility, m.owner, m.collection, m.section, m.kind, m.tier, m.origin, \
     m.forgotten_at IS NOT NULL";
 
-impl Found {
+impl ExistingMemory {
     pub(crate) fn read(row: &Row) -> Result<Self> {
         let mut columns = Columns::of(row);
-        Ok(Found {
+        Ok(ExistingMemory {
             id: MemoryId::new(columns.take::<String>()?),
             row: columns.take()?,
             revision: columns.number()?,
@@ -245,7 +245,7 @@ impl Found {
             is_forgotten: memory.forgotten_at.is_some(),
         };
         place.set_reader(memory.owner.as_deref(), memory.visibility);
-        Found {
+        ExistingMemory {
             id: memory.id.clone(),
             row,
             revision: memory.revision,

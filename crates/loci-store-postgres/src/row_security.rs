@@ -15,7 +15,7 @@ pub(crate) const POLICY: &str = "loci_space";
 
 /// The degree to which the tables of a store keep the spaces apart by themselves.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Wall {
+pub(crate) struct RowSecurityStatus {
     /// True if a table of the schema does, so that transactions must declare their scopes.
     pub(crate) is_on: bool,
     /// The tables that do not, or not for their owner.
@@ -38,11 +38,11 @@ pub(crate) const COLUMNS: &str = "coalesce(bool_or(c.relrowsecurity), false), \
 pub(crate) const TABLES: &str = "pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace \
     WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') AND NOT c.relispartition";
 
-impl Wall {
+impl RowSecurityStatus {
     /// Reads the columns of a wall, which start at a number.
     pub(crate) fn read(row: &tokio_postgres::Row, first: usize) -> Result<Self> {
         let ours = |names: Vec<String>| names.into_iter().filter(|name| is_ours(name)).collect();
-        Ok(Wall {
+        Ok(RowSecurityStatus {
             is_on: row.try_get(first)?,
             open: ours(row.try_get(first + 1)?),
             without_policy: ours(row.try_get(first + 2)?),
@@ -54,7 +54,9 @@ impl Wall {
     pub(crate) async fn look(session: &Session, schema: &str) -> Result<Self> {
         let sql = format!("SELECT {COLUMNS} FROM {TABLES}");
         let row = session.query_one(&sql, &values![schema]).await?;
-        row.map_or(Ok(Wall::default()), |row| Wall::read(&row, 0))
+        row.map_or(Ok(RowSecurityStatus::default()), |row| {
+            RowSecurityStatus::read(&row, 0)
+        })
     }
 
     /// Returns the tables in which row security is missing although others have it.
@@ -78,7 +80,11 @@ fn is_ours(name: &str) -> bool {
 }
 
 /// Turns row security on in the tables where it is off, if the options ask for it.
-pub(crate) async fn prepare(session: &Session, options: &Options, wall: &Wall) -> Result<()> {
+pub(crate) async fn prepare(
+    session: &Session,
+    options: &Options,
+    wall: &RowSecurityStatus,
+) -> Result<()> {
     let schema = &options.schema;
     if wall.is_on && !wall.without_policy.is_empty() {
         let tables = wall.without_policy.join(", ");
@@ -126,7 +132,7 @@ pub(crate) async fn close(session: &Session, schema: &str) -> Result<Vec<String>
     let outcome = async {
         let sql = "SELECT pg_advisory_xact_lock($1)";
         session.query(sql, &values![LOCK]).await?;
-        let wall = Wall::look(session, schema).await?;
+        let wall = RowSecurityStatus::look(session, schema).await?;
         session.batch(&wall.closing()).await?;
         Ok(wall.open)
     };
@@ -144,9 +150,9 @@ pub(crate) async fn close(session: &Session, schema: &str) -> Result<Vec<String>
 
 /// Makes the policies that are missing, and turns row security on where it is off although others have
 /// it; returns what it did, in words.
-pub(crate) async fn mend(session: &Session, schema: &str) -> Result<Vec<String>> {
+pub(crate) async fn repair(session: &Session, schema: &str) -> Result<Vec<String>> {
     let mut done = Vec::new();
-    let wall = Wall::look(session, schema).await?;
+    let wall = RowSecurityStatus::look(session, schema).await?;
     for (table, sql) in definitions::policies() {
         if wall.without_policy.contains(&table) {
             session.batch(&sql).await?;

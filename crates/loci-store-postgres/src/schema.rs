@@ -6,7 +6,7 @@ use loci_text::analysis;
 use crate::failure::Result;
 use crate::migrations::{LOCK, MIGRATIONS, VERSION};
 use crate::options::Options;
-use crate::row_security::{self, COLUMNS, TABLES, Wall};
+use crate::row_security::{self, COLUMNS, RowSecurityStatus, TABLES};
 use crate::session::Session;
 use crate::value::values;
 
@@ -102,13 +102,16 @@ fn check_age(number: i32, shown: &str) -> Result<()> {
 
 /// Returns the version of the tables, `None` without tables, and how far they keep the spaces
 /// apart. From then on transactions declare their scopes if the tables ask for it.
-pub(crate) async fn look(session: &Session, schema: &str) -> Result<(Option<i64>, Wall)> {
+pub(crate) async fn look(
+    session: &Session,
+    schema: &str,
+) -> Result<(Option<i64>, RowSecurityStatus)> {
     let sql = format!("SELECT to_regclass($2)::text, {COLUMNS} FROM {TABLES}");
     let table = session.qualify("@migration");
     let Some(row) = session.query_one(&sql, &values![schema, &table]).await? else {
-        return Ok((None, Wall::default()));
+        return Ok((None, RowSecurityStatus::default()));
     };
-    let wall = Wall::read(&row, 1)?;
+    let wall = RowSecurityStatus::read(&row, 1)?;
     session.note_wall(wall.is_on);
     let is_there: Option<String> = row.try_get(0)?;
     if is_there.is_none() {
@@ -190,7 +193,7 @@ async fn migrate_in_transaction(session: &Session, options: &Options) -> Result<
         .query(sql, &values![i64::from(analysis::VERSION)])
         .await?;
     // A table that is new gets what the others have.
-    let wall = Wall::look(session, schema).await?;
+    let wall = RowSecurityStatus::look(session, schema).await?;
     if options.row_security || wall.is_on {
         session.batch(&wall.closing()).await?;
         session.note_wall(true);

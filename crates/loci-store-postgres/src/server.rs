@@ -21,7 +21,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::failure::{Failure, Result};
 use crate::options::{Options, Target, prefix};
 use crate::scope::Scope;
-use crate::session::{Session, Shared, random};
+use crate::session::{Session, SharedState, random};
 use crate::{schema, tls};
 
 /// The time for which work is started again that the server ended or lost.
@@ -42,7 +42,7 @@ pub(crate) struct Server {
     /// `None` only while it is dropped.
     runtime: Option<tokio::runtime::Runtime>,
     pool: Pool,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<SharedState>,
     /// True if the server and the schema were checked and are fit.
     is_ready: AtomicBool,
     /// Held by the one that checks.
@@ -134,7 +134,7 @@ impl Server {
         Ok(Server {
             runtime: Some(runtime),
             pool,
-            shared: Arc::new(Shared::new(prefix, warnings, options.observer.clone())),
+            shared: Arc::new(SharedState::new(prefix, warnings, options.observer.clone())),
             is_ready: AtomicBool::new(false),
             preparing: tokio::sync::Mutex::default(),
             options,

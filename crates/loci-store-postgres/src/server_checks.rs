@@ -6,7 +6,7 @@ use loci_core::{Error, ServerCheck, Timestamp};
 
 use crate::failure::Result;
 use crate::migrations::VERSION;
-use crate::row_security::Wall;
+use crate::row_security::RowSecurityStatus;
 use crate::schema::{self, SERVER_MIN, UTF8, wrong_encoding};
 use crate::scope::Scope;
 use crate::server::Server;
@@ -295,7 +295,11 @@ fn tables(found: Option<i64>, name: &str, migrates: bool) -> ServerCheck {
 }
 
 /// Says whether the server keeps the spaces apart as well.
-async fn row_security(session: &Session, found: Option<i64>, wall: &Wall) -> Result<ServerCheck> {
+async fn row_security(
+    session: &Session,
+    found: Option<i64>,
+    wall: &RowSecurityStatus,
+) -> Result<ServerCheck> {
     const WHAT: &str = "row security";
     if found.is_none() || !wall.is_on {
         let text = "off: the statements of loci alone keep the spaces apart (`store_row_security`)";

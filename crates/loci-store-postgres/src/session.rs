@@ -21,7 +21,7 @@ use crate::scope::Scope;
 use crate::value::Value;
 
 /// The part that all connections of a store share.
-pub(crate) struct Shared {
+pub(crate) struct SharedState {
     /// The schema, followed by a point.
     pub(crate) prefix: String,
     /// True if statements have names, so that the server parses each once for a connection. Not
@@ -37,14 +37,14 @@ pub(crate) struct Shared {
     pub(crate) observer: Option<Observer>,
 }
 
-impl Shared {
+impl SharedState {
     /// Returns what connections have in common before anything is known of the server.
     pub(crate) fn new(
         prefix: String,
         warnings: Arc<AtomicU64>,
         observer: Option<Observer>,
     ) -> Self {
-        Shared {
+        SharedState {
             prefix,
             is_named: AtomicBool::new(false),
             is_walled: AtomicBool::new(false),
@@ -68,7 +68,7 @@ impl Shared {
 pub(crate) struct Session {
     /// `None` only while it is dropped.
     client: Option<Object>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     /// True if its statements have names. It stays so for a session: a statement that is parsed
     /// between others that are sent together would come after them.
     is_named: bool,
@@ -103,7 +103,7 @@ const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 pub(crate) type Statement = (String, Vec<Value>);
 
 /// A statement that can be sent.
-struct Prepared<'a> {
+struct PreparedStatement<'a> {
     sql: String,
     /// `None` if statements have no names.
     parsed: Option<tokio_postgres::Statement>,
@@ -111,7 +111,7 @@ struct Prepared<'a> {
 }
 
 impl Session {
-    pub(crate) fn new(client: Object, shared: Arc<Shared>, scope: Scope<'_>) -> Self {
+    pub(crate) fn new(client: Object, shared: Arc<SharedState>, scope: Scope<'_>) -> Self {
         let is_named = shared.is_named.load(Ordering::Relaxed);
         Session {
             client: Some(client),
@@ -260,9 +260,9 @@ impl Session {
         Ok((sql, Some(parsed)))
     }
 
-    async fn prepare<'a>(&self, sql: &str, values: &'a [Value]) -> Result<Prepared<'a>> {
+    async fn prepare<'a>(&self, sql: &str, values: &'a [Value]) -> Result<PreparedStatement<'a>> {
         let (sql, parsed) = self.parse(sql).await?;
-        Ok(Prepared {
+        Ok(PreparedStatement {
             sql,
             parsed,
             values,
@@ -270,7 +270,10 @@ impl Session {
     }
 
     /// Lets the server parse these statements, as far as it does not know them, in one round trip.
-    async fn prepare_all<'a>(&self, statements: &'a [Statement]) -> Result<Vec<Prepared<'a>>> {
+    async fn prepare_all<'a>(
+        &self,
+        statements: &'a [Statement],
+    ) -> Result<Vec<PreparedStatement<'a>>> {
         let mut texts: Vec<&str> = statements.iter().map(|(sql, _)| sql.as_str()).collect();
         texts.sort_unstable();
         texts.dedup();
@@ -278,7 +281,7 @@ impl Session {
         let parsed: HashMap<_, _> = texts.into_iter().zip(parsed).collect();
         let prepared = statements.iter().map(|(sql, values)| {
             let (sql, parsed) = parsed[sql.as_str()].clone();
-            Prepared {
+            PreparedStatement {
                 sql,
                 parsed,
                 values,
@@ -289,14 +292,14 @@ impl Session {
 
     /// Sends all statements, in their order, before it waits for the first. Of several failures,
     /// the first has the reason: the others follow from it.
-    async fn run_all(&self, prepared: &[Prepared<'_>]) -> Result<Vec<(Vec<Row>, u64)>> {
+    async fn run_all(&self, prepared: &[PreparedStatement<'_>]) -> Result<Vec<(Vec<Row>, u64)>> {
         let outcomes = all_in_order(prepared.iter().map(|prepared| self.run(prepared))).await;
         outcomes.into_iter().collect()
     }
 
     /// Sends a statement before it waits for anything; returns its rows and how many rows it
     /// concerned.
-    async fn run(&self, prepared: &Prepared<'_>) -> Result<(Vec<Row>, u64)> {
+    async fn run(&self, prepared: &PreparedStatement<'_>) -> Result<(Vec<Row>, u64)> {
         let mut rows = Box::pin(self.send(prepared).await?);
         let mut found = Vec::new();
         while let Some(row) = rows.next().await {
@@ -306,8 +309,8 @@ impl Session {
     }
 
     /// Sends a statement before it waits for anything; returns its rows as they arrive.
-    async fn send(&self, prepared: &Prepared<'_>) -> Result<RowStream> {
-        let Prepared {
+    async fn send(&self, prepared: &PreparedStatement<'_>) -> Result<RowStream> {
+        let PreparedStatement {
             sql,
             parsed,
             values,

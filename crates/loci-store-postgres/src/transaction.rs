@@ -12,7 +12,7 @@ use loci_text::analysis;
 use tokio_postgres::Row;
 
 use crate::failure::{Result, conflict};
-use crate::row::{FOUND_COLUMNS, Found, Place};
+use crate::row::{ExistingMemory, FOUND_COLUMNS, Place};
 use crate::session::{Session, Statement, random};
 use crate::value::{Columns, Value, values};
 
@@ -88,7 +88,7 @@ pub(crate) struct Transaction<'a> {
     /// Rows to insert, by the beginning of their statement, after the queue. Rows of several changes
     /// share statements.
     inserts: Vec<(String, Vec<Vec<Value>>)>,
-    known: HashMap<MemoryId, Option<Found>>,
+    known: HashMap<MemoryId, Option<ExistingMemory>>,
     wipes: Vec<Wipe>,
     notes: HashMap<MemoryId, bool>,
     models: Option<HashMap<String, i64>>,
@@ -177,7 +177,7 @@ impl<'a> Transaction<'a> {
             self.known.entry(id.clone()).or_insert(None);
         }
         for row in rows {
-            let found = Found::read(row)?;
+            let found = ExistingMemory::read(row)?;
             self.known.insert(found.id.clone(), Some(found));
         }
         Ok(())
@@ -392,7 +392,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// Returns the memory with this id, also a soft-deleted one.
-    pub(crate) async fn find(&mut self, id: &MemoryId) -> Result<Option<Found>> {
+    pub(crate) async fn find(&mut self, id: &MemoryId) -> Result<Option<ExistingMemory>> {
         if let Some(known) = self.known.get(id) {
             return Ok(known.clone());
         }
@@ -420,8 +420,13 @@ impl<'a> Transaction<'a> {
     }
 
     /// Notes that a memory is now as given, and counts it so.
-    pub(crate) fn replace(&mut self, id: &MemoryId, before: Option<&Found>, after: Option<Found>) {
-        if let Some(place) = before.and_then(Found::counted) {
+    pub(crate) fn replace(
+        &mut self,
+        id: &MemoryId,
+        before: Option<&ExistingMemory>,
+        after: Option<ExistingMemory>,
+    ) {
+        if let Some(place) = before.and_then(ExistingMemory::counted) {
             *self.counts.entry(place.clone()).or_default() -= 1;
         }
         if let Some(found) = &after {

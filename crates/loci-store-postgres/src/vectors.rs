@@ -102,14 +102,14 @@ pub(crate) async fn spaces_with(session: &Session, model: &ModelId) -> Result<Ve
 }
 
 /// A model that a space knows.
-struct Known {
+struct KnownModel {
     space: String,
     row: i64,
     fingerprint: String,
 }
 
 /// Returns the models that spaces know, or one model, in the order of the spaces.
-async fn known(session: &Session, model: Option<&ModelId>) -> Result<Vec<Known>> {
+async fn known(session: &Session, model: Option<&ModelId>) -> Result<Vec<KnownModel>> {
     let sql = "SELECT space, row, fingerprint FROM @model WHERE $1::text IS NULL OR fingerprint = $1 ORDER BY space";
     let rows = session
         .query(sql, &values![model.map(ModelId::as_str)])
@@ -117,7 +117,7 @@ async fn known(session: &Session, model: Option<&ModelId>) -> Result<Vec<Known>>
     rows.iter()
         .map(|row| {
             let mut columns = Columns::of(row);
-            Ok(Known {
+            Ok(KnownModel {
                 space: columns.take()?,
                 row: columns.take()?,
                 fingerprint: columns.take()?,
@@ -146,7 +146,7 @@ pub(crate) async fn models(session: &Session) -> Result<Vec<(ModelId, u64)>> {
         + (SELECT count(*) FROM @further_vector WHERE space = $1 AND model = $2)";
     let mut passages: BTreeMap<String, u64> = BTreeMap::new();
     for known in known(session, None).await?.chunks(PIPELINED_MAX) {
-        let count = |known: &Known| (sql.to_owned(), values![&known.space, known.row]);
+        let count = |known: &KnownModel| (sql.to_owned(), values![&known.space, known.row]);
         let statements: Vec<_> = known.iter().map(count).collect();
         let found = session.pipeline(&statements).await?;
         for (known, row) in known.iter().zip(found.iter().flat_map(|(rows, _)| rows)) {

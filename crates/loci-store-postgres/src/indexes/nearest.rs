@@ -25,7 +25,7 @@ impl Indexes {
         limit: usize,
     ) -> Result<Option<Nearest>, Error> {
         let own = self.of(&filter.space);
-        let look = Look {
+        let look = IndexSearch {
             server,
             filter,
             queries,
@@ -54,14 +54,14 @@ impl Indexes {
 }
 
 /// The arguments of a search.
-struct Look<'a> {
+struct IndexSearch<'a> {
     server: &'a Server,
     filter: &'a Filter,
     queries: &'a [CandidateQuery<'a>],
     limit: usize,
 }
 
-impl Look<'_> {
+impl IndexSearch<'_> {
     /// Searches, if the index is loaded and nothing was committed since. It does not ask the server
     /// what this process has committed itself.
     fn if_current(&self, own: &SpaceIndex) -> Result<Option<Nearest>, Error> {
