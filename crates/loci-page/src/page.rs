@@ -9,7 +9,7 @@ use loci_core::Result;
 use loci_engine::Engine;
 use tokio::sync::watch;
 
-use crate::session::Sessions;
+use crate::session::BrowserSessions;
 use crate::{Authenticator, Installation};
 
 /// The most requests of browsers that work at a time, so that agents' calls are not delayed, and of
@@ -29,7 +29,7 @@ pub struct Page {
     engine: Arc<Engine>,
     authenticator: Arc<dyn Authenticator>,
     installation: Arc<dyn Installation>,
-    sessions: Sessions,
+    sessions: BrowserSessions,
     requests: Pool,
     sign_ins: Pool,
     transfers: Pool,
@@ -54,7 +54,7 @@ impl Page {
             engine,
             authenticator,
             installation,
-            sessions: Sessions::default(),
+            sessions: BrowserSessions::default(),
             requests: pool(REQUESTS_MAX),
             sign_ins: pool(SIGN_INS_MAX),
             transfers: pool(TRANSFERS_MAX),
@@ -96,7 +96,7 @@ impl Page {
         &*self.installation
     }
 
-    pub(crate) fn sessions(&self) -> &Sessions {
+    pub(crate) fn sessions(&self) -> &BrowserSessions {
         &self.sessions
     }
 

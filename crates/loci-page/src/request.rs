@@ -20,7 +20,7 @@ use crate::form::Form;
 use crate::guard::{BaseUrl, is_from_here};
 use crate::page::Page;
 use crate::parameters::Parameters;
-use crate::session::{Credential, Session};
+use crate::session::{BrowserSession, Credential};
 use crate::text::Language;
 use crate::view::{Ui, View};
 use crate::visitor::Visitor;
@@ -328,7 +328,7 @@ async fn authenticate(
     parts: &Parts,
     base_url: &str,
     stranger: &Subject,
-) -> Result<(Caller, Option<Arc<Session>>, Option<HeaderValue>)> {
+) -> Result<(Caller, Option<Arc<BrowserSession>>, Option<HeaderValue>)> {
     let (headers, path) = (&parts.headers, parts.uri.path());
     if headers.contains_key(AUTHORIZATION) {
         let caller = page.authenticator().caller(headers, base_url, path).await?;
@@ -360,7 +360,7 @@ async fn authenticate(
 /// told now.
 pub(crate) async fn authenticate_session(
     page: &Page,
-    session: &Session,
+    session: &BrowserSession,
     base_url: &str,
     path: &str,
     stranger: &Subject,
@@ -425,7 +425,11 @@ pub(crate) fn credential_of(grant: SignInGrant) -> Result<Credential> {
 }
 
 /// Returns the session that a cookie of the request names.
-pub(crate) fn session_of(page: &Page, headers: &HeaderMap, base_url: &str) -> Option<Arc<Session>> {
+pub(crate) fn session_of(
+    page: &Page,
+    headers: &HeaderMap,
+    base_url: &str,
+) -> Option<Arc<BrowserSession>> {
     page.sessions().get(&cookie_secret(headers, base_url)?)
 }
 

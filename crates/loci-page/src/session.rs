@@ -55,7 +55,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The session of a browser.
-pub(crate) struct Session {
+pub(crate) struct BrowserSession {
     credential: Mutex<Credential>,
     /// Held while the token is renewed: a provider may take a second use of a refresh token for a
     /// theft.
@@ -99,7 +99,7 @@ struct State {
     last_undo: u64,
 }
 
-impl Session {
+impl BrowserSession {
     /// Returns the token of this session.
     pub(crate) fn credential(&self) -> Credential {
         lock(&self.credential).clone()
@@ -159,12 +159,12 @@ struct SessionEntry<T> {
 
 /// The sessions and codes of this process, by the hashes of their secrets.
 #[derive(Default)]
-pub(crate) struct Sessions {
-    sessions: Mutex<HashMap<Hash, SessionEntry<Arc<Session>>>>,
+pub(crate) struct BrowserSessions {
+    sessions: Mutex<HashMap<Hash, SessionEntry<Arc<BrowserSession>>>>,
     codes: Mutex<HashMap<Hash, SessionEntry<Option<HeaderValue>>>>,
 }
 
-impl Sessions {
+impl BrowserSessions {
     /// Starts a session of a subject, and returns it with the secret of its cookie.
     ///
     /// # Errors
@@ -173,9 +173,9 @@ impl Sessions {
         &self,
         subject: Subject,
         credential: impl Into<Credential>,
-    ) -> Result<(String, Arc<Session>)> {
+    ) -> Result<(String, Arc<BrowserSession>)> {
         let secret = new_secret()?;
-        let session = Arc::new(Session {
+        let session = Arc::new(BrowserSession {
             credential: Mutex::new(credential.into()),
             renewing: tokio::sync::Mutex::default(),
             csrf: new_secret()?,
@@ -193,7 +193,7 @@ impl Sessions {
     }
 
     /// Returns the session whose cookie has this secret, and notes that it was used.
-    pub(crate) fn get(&self, secret: &str) -> Option<Arc<Session>> {
+    pub(crate) fn get(&self, secret: &str) -> Option<Arc<BrowserSession>> {
         let mut sessions = lock(&self.sessions);
         let kept = sessions.get_mut(&hash(secret))?;
         if kept.used_at.elapsed() > IDLE_MAX {
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_subject_with_many_sessions_and_codes_ends_only_its_own() {
-        let sessions = Sessions::default();
+        let sessions = BrowserSessions::default();
         let (first, _) = sessions.begin(user("bob"), Credential::default()).unwrap();
         let code = sessions.code(user("bob"), None).unwrap();
         for _ in 0..2 * KEPT_MAX {
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_code_is_good_once() {
-        let sessions = Sessions::default();
+        let sessions = BrowserSessions::default();
         let code = sessions.code(user("ann"), None).unwrap();
         let secret = sessions.redeem(&code).unwrap().unwrap();
         assert!(sessions.get(&secret).is_some());
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_session_ends_for_good() {
-        let sessions = Sessions::default();
+        let sessions = BrowserSessions::default();
         let (secret, session) = sessions.begin(user("ann"), Credential::default()).unwrap();
         let again = sessions.get(&secret).unwrap();
         assert!(again.is_csrf(session.csrf()) && !again.is_csrf(""));
@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn the_sessions_that_are_kept_are_bounded() {
-        let sessions = Sessions::default();
+        let sessions = BrowserSessions::default();
         let (first, _) = sessions.begin(user("ann"), Credential::default()).unwrap();
         for _ in 0..KEPT_MAX {
             sessions.begin(user("ann"), Credential::default()).unwrap();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use loci_admission::Subject;
 use loci_core::Caller;
 
-use crate::session::Session;
+use crate::session::BrowserSession;
 use crate::text::Language;
 
 /// The sender of a request.
@@ -15,6 +15,6 @@ pub(crate) struct Visitor {
     /// Whose shares of the server its requests use.
     pub(crate) subject: Subject,
     /// The session of the browser; `None` for a program with a token.
-    pub(crate) session: Option<Arc<Session>>,
+    pub(crate) session: Option<Arc<BrowserSession>>,
     pub(crate) language: Language,
 }
