@@ -3,7 +3,7 @@
 use loci_core::{Delivery, Tier, Timestamp, Visibility};
 
 use super::ids::Id;
-use super::names::Name;
+use super::interner::Name;
 use super::slots::Chain;
 use super::{NONE, Record, Traits};
 use crate::structures::segment::{Bytes, u32_at, u64_at};

@@ -59,8 +59,8 @@ mod base;
 pub mod codec;
 mod context;
 mod ids;
+mod interner;
 mod loads;
-mod names;
 mod rows;
 mod search;
 mod selection;
@@ -81,12 +81,12 @@ use loci_core::{Delivery, ModelId, Tier, Timestamp, Visibility};
 use crate::structures::Bits;
 use base::{Base, RecordFields, RecordRef};
 use ids::Id;
+use interner::{Interner, Name};
 pub use loads::{LoadCounter, LoadedFrom};
-use names::{Name, Names};
 use rows::Rows;
 use slots::{Chain, Slots};
 pub use texts::{StoredPassage, StoredVector, Texts};
-use threads::{Member, ThreadKey, Threads};
+use threads::{ThreadKey, ThreadMember, Threads};
 use views::Views;
 
 /// No number: where a slot is free, a memory replaces none or is in no thread.
@@ -200,7 +200,7 @@ pub struct Index {
     gone: Bits,
     /// The memories that are replaced now, by number.
     replacing: HashMap<u32, u32>,
-    names: Names,
+    names: Interner,
     /// By number after the segment's, as the records: the fields that the filter looks at. They are
     /// few because a new view looks at all memories.
     traits: Vec<Traits>,
@@ -418,7 +418,7 @@ impl Index {
                 let name = self.names.intern(name);
                 self.threads.insert(
                     ThreadKey { space, owner, name },
-                    Member { position, number },
+                    ThreadMember { position, number },
                 )
             }),
             position,
@@ -564,7 +564,7 @@ impl Index {
         if fixed.thread != NONE {
             self.threads.remove(
                 fixed.thread,
-                Member {
+                ThreadMember {
                     position: fixed.position,
                     number,
                 },

@@ -75,7 +75,7 @@ impl Index {
             words,
             meaning,
         };
-        let mut chosen = search.tops();
+        let mut chosen = search.top_k();
         let threads = if query.with_context {
             search.threads(&chosen)
         } else {
@@ -114,7 +114,7 @@ impl Index {
 
 impl Search<'_> {
     /// The numbers of the best by words and of the best by meaning, ascending.
-    fn tops(&self) -> Vec<u32> {
+    fn top_k(&self) -> Vec<u32> {
         let (index, limit) = (self.index, self.query.limit);
         let owner = |slot| index.slots.owner(slot);
         let tie = |left, right| index.compare_ids(left, right);
@@ -132,7 +132,7 @@ impl Search<'_> {
             )
         } else {
             let complete = self.complete();
-            let scores = self.look(&complete, &[]);
+            let scores = self.score_memories(&complete, &[]);
             let score = |scored: MemoryScores| scored.words.map_or(0.0, |best| best.score);
             let by_words = top(
                 limit,
@@ -204,7 +204,7 @@ impl Search<'_> {
     }
 
     /// Scores the passages of each of these memories, and finds which of the marks they have.
-    fn look(&self, numbers: &[u32], marks: &[String]) -> Vec<MemoryScores> {
+    fn score_memories(&self, numbers: &[u32], marks: &[String]) -> Vec<MemoryScores> {
         let mut looked: Vec<CandidatePassage> = Vec::with_capacity(numbers.len());
         for (memory, number) in (0..).zip(numbers) {
             let slots = (0..).zip(self.index.slots_of(*number));
@@ -245,7 +245,7 @@ impl Search<'_> {
     }
 
     fn hits(&self, numbers: &[u32], threads: &[u32]) -> Vec<Candidate> {
-        let scored = self.look(numbers, self.query.marks);
+        let scored = self.score_memories(numbers, self.query.marks);
         numbers
             .iter()
             .zip(scored)

@@ -6,7 +6,7 @@ use loci_core::{
     CollectionFilter, Delivery, Filter, Forgotten, OwnerFilter, Tier, Timestamp, Visibility,
 };
 
-use super::names::{Name, Names};
+use super::interner::{Interner, Name};
 use super::threads::Threads;
 use super::{END_OF_TIME, NONE, RecordRef, Traits};
 
@@ -58,7 +58,7 @@ enum Collections {
 impl Selection {
     /// The filter in numbers; none if it can admit nothing, because nothing bears a name that it
     /// asks for.
-    pub(crate) fn compile(filter: &Filter, names: &Names) -> Option<Self> {
+    pub(crate) fn compile(filter: &Filter, names: &Interner) -> Option<Self> {
         let collections = match &filter.collections {
             CollectionFilter::Any => Collections::Any,
             CollectionFilter::Global => Collections::Global,

@@ -41,7 +41,7 @@ use std::ops::Range;
 
 use crate::structures::segment::{Bytes, u32_at, u64_at};
 
-use super::names::Name;
+use super::interner::Name;
 
 /// The identity of a thread: a conversation or file of one owner (or without owner) in one space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,7 +53,7 @@ pub(crate) struct ThreadKey {
 
 /// A memory in a thread. Sorted by position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Member {
+pub(crate) struct ThreadMember {
     pub(crate) position: u64,
     pub(crate) number: u32,
 }
@@ -74,7 +74,7 @@ pub(crate) struct Threads {
 #[derive(Debug)]
 struct Thread {
     key: ThreadKey,
-    members: Vec<Member>,
+    members: Vec<ThreadMember>,
 }
 
 /// The threads of a segment: by number, which follows the keys, space, owner, name and the end of
@@ -128,15 +128,15 @@ impl BaseThreads {
         (thread as usize).checked_sub(1).map_or(0, end)..end(thread as usize)
     }
 
-    fn member(&self, index: usize) -> Member {
+    fn member(&self, index: usize) -> ThreadMember {
         let bytes = self.members.get(index * MEMBER_BYTES..).unwrap_or_default();
-        Member {
+        ThreadMember {
             position: u64_at(bytes, 0),
             number: u32_at(bytes, 2),
         }
     }
 
-    fn members(&self, range: Range<usize>) -> Vec<Member> {
+    fn members(&self, range: Range<usize>) -> Vec<ThreadMember> {
         range.map(|index| self.member(index)).collect()
     }
 }
@@ -162,7 +162,7 @@ impl Threads {
     }
 
     /// Adds a member; returns the number of the thread.
-    pub(crate) fn insert(&mut self, key: ThreadKey, member: Member) -> u32 {
+    pub(crate) fn insert(&mut self, key: ThreadKey, member: ThreadMember) -> u32 {
         let number = self.base.find(key).unwrap_or_else(|| self.own_number(key));
         let Some(thread) = self.thread_mut(number) else {
             return number;
@@ -207,7 +207,7 @@ impl Threads {
     }
 
     /// Takes a member of the thread away.
-    pub(crate) fn remove(&mut self, number: u32, member: Member) {
+    pub(crate) fn remove(&mut self, number: u32, member: ThreadMember) {
         let is_own = number as usize >= self.base.len();
         let Some(thread) = self.thread_mut(number) else {
             return;
@@ -239,7 +239,7 @@ impl Threads {
     }
 
     /// The members, by position.
-    pub(crate) fn members(&self, thread: u32) -> Cow<'_, [Member]> {
+    pub(crate) fn members(&self, thread: u32) -> Cow<'_, [ThreadMember]> {
         match self.in_memory(thread) {
             Some(thread) => Cow::Borrowed(&thread.members),
             None => Cow::Owned(self.base.members(self.base.range(thread))),
@@ -247,7 +247,7 @@ impl Threads {
     }
 
     /// The members at most that far from a position.
-    pub(crate) fn near(&self, thread: u32, position: u64, distance: u64) -> Vec<Member> {
+    pub(crate) fn near(&self, thread: u32, position: u64, distance: u64) -> Vec<ThreadMember> {
         let (first, last) = (
             position.saturating_sub(distance),
             position.saturating_add(distance),
@@ -297,7 +297,7 @@ impl Threads {
     pub(crate) fn bytes(&self) -> usize {
         let threads = self.own.iter().chain(self.changed.values());
         let members: usize = threads.map(|thread| thread.members.capacity()).sum();
-        members * size_of::<Member>()
+        members * size_of::<ThreadMember>()
             + self.own.capacity() * size_of::<Thread>()
             + self.changed.capacity() * (size_of::<(u32, Thread)>() + 1)
             + self.numbers.capacity() * (size_of::<(ThreadKey, u32)>() + 1)
@@ -313,21 +313,21 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::names::Names;
+    use crate::interner::Interner;
 
     proptest! {
         #[test]
         fn members_stand_by_position_in_their_own_thread(
             steps in vec((0_usize..4, 0_u64..12, 0_u32..6, any::<bool>()), 0..200),
         ) {
-            let mut names = Names::default();
+            let mut names = Interner::default();
             let (here, there) = (names.intern("here"), names.intern("there"));
             let key = |space, owner| ThreadKey { space, owner, name: here };
             let keys = [key(here, None), key(here, Some(here)), key(here, Some(there)), key(there, None)];
             let (mut threads, mut expected) = (Threads::default(), vec![BTreeSet::new(); keys.len()]);
             let mut numbers = vec![0; keys.len()];
             for (thread, position, number, put_in) in steps {
-                let member = Member { position, number };
+                let member = ThreadMember { position, number };
                 if put_in {
                     numbers[thread] = threads.insert(keys[thread], member);
                     expected[thread].insert(member);

@@ -5,10 +5,10 @@ use std::io;
 use loci_core::ModelId;
 
 use super::base::{Base, write_traits};
-use super::names::{BaseNames, Name, Names};
+use super::interner::{BaseNames, Interner, Name};
 use super::slots::{BaseSlots, Slots};
 use super::texts::{Model, Texts};
-use super::threads::{BaseThreads, Member, ThreadKey, Threads};
+use super::threads::{BaseThreads, ThreadKey, ThreadMember, Threads};
 use super::{END_OF_TIME, Index, NONE, Traits};
 use crate::structures::segment::{
     Bytes, Check, Renumbering, SectionWriter, Sections, Tag, u32_at, u64_at,
@@ -332,14 +332,14 @@ impl Index {
         let mut end = 0_u32;
         for (_, old) in &plan.threads {
             let members = self.threads.members(*old);
-            let moved = |member: &Member| Member {
+            let moved = |member: &ThreadMember| ThreadMember {
                 number: plan.number(member.number),
                 ..*member
             };
             // Of equal positions, in the order of the numbers.
-            let mut members: Vec<Member> = members.iter().map(moved).collect();
+            let mut members: Vec<ThreadMember> = members.iter().map(moved).collect();
             members.sort_unstable();
-            for Member { position, number } in members {
+            for ThreadMember { position, number } in members {
                 out.write(&position.to_ne_bytes())?;
                 out.write(&u64::from(number).to_ne_bytes())?;
                 end += 1;
@@ -397,7 +397,7 @@ impl Index {
         let models = open_models(&section(MODELS), &sections, count)?;
         Some(Index {
             base,
-            names: Names::open(BaseNames {
+            names: Interner::open(BaseNames {
                 texts: section(NAMES),
                 ends: section(NAME_ENDS),
             }),

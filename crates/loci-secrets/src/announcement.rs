@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use crate::fields::{cell, is_field, other_field};
 use crate::languages;
-use crate::place::{
-    BLANKS_MAX, How, NEAR_MAX, Place, SENTENCE_MAX, after_note, blanks, dash, elements, has_digit,
-    matching, next_line, operator,
-};
 use crate::sentence::after_blank;
+use crate::value_position::{
+    BLANKS_MAX, How, NEAR_MAX, SENTENCE_MAX, ValuePosition, after_note, blanks, dash, elements,
+    has_digit, matching, next_line, operator,
+};
 
 /// Returns the place of the value of a name.
-pub fn after(text: &str, name: &Range<usize>) -> Option<Place> {
+pub fn after(text: &str, name: &Range<usize>) -> Option<ValuePosition> {
     let bytes = text.as_bytes();
     let mut at = name.end + matching(bytes, name.end, 6, |byte| b"\"'`]\\*".contains(&byte));
     let gap = blanks(bytes, at);
@@ -46,7 +46,7 @@ pub fn after(text: &str, name: &Range<usize>) -> Option<Place> {
         } else {
             elements(text, at)
         };
-        return (end > at).then(|| Place::new(end, How::Direct));
+        return (end > at).then(|| ValuePosition::new(end, How::Direct));
     }
     // A call or a list, with the value in quotes: `set("api_key", "value")`.
     let is_list = bytes.get(at) == Some(&b',') && bytes[..at].trim_ascii_end().ends_with(b"\"")
@@ -54,11 +54,11 @@ pub fn after(text: &str, name: &Range<usize>) -> Option<Place> {
     if is_list || bytes.get(at) == Some(&b'(') {
         let value = at + 1 + matching(bytes, at + 1, BLANKS_MAX, |byte| byte.is_ascii_whitespace());
         if matches!(bytes.get(value), Some(b'"' | b'\'' | b'`')) && !is_field(text, value) {
-            return Some(Place::new(value, How::Direct));
+            return Some(ValuePosition::new(value, How::Direct));
         }
     }
     if let Some(value) = cell(text, name, at) {
-        return Some(Place::new(value, How::Direct));
+        return Some(ValuePosition::new(value, How::Direct));
     }
     let is_word = bytes
         .get(at)
@@ -66,7 +66,7 @@ pub fn after(text: &str, name: &Range<usize>) -> Option<Place> {
     if (!is_word || closers_end > name.end)
         && let Some(value) = other_field(text, name)
     {
-        return Some(Place::new(value, How::Direct));
+        return Some(ValuePosition::new(value, How::Direct));
     }
     if gap == 0 {
         return None;
@@ -79,7 +79,7 @@ fn after_operator(
     name: &Range<usize>,
     mut at: usize,
     is_spaced: bool,
-) -> Option<Place> {
+) -> Option<ValuePosition> {
     let bytes = text.as_bytes();
     // `<password>value</password>` or `<p name="password">value</p>`, but not `a.key > value`.
     if bytes[at] == b'>' && (is_spaced || !is_in_tag(bytes, name.start)) {
@@ -115,8 +115,8 @@ fn after_operator(
         at += blanks(bytes, at);
     }
     at = elements(text, at);
-    let place = next_line(text, at).unwrap_or(Place::new(at, How::Direct));
-    Some(Place {
+    let place = next_line(text, at).unwrap_or(ValuePosition::new(at, How::Direct));
+    Some(ValuePosition {
         operator_end: end,
         ..place
     })
@@ -140,7 +140,7 @@ fn is_in_tag(bytes: &[u8], start: usize) -> bool {
 }
 
 /// Returns the place of the value after a name in another language.
-pub fn after_foreign(text: &str, name: &Range<usize>) -> Option<Place> {
+pub fn after_foreign(text: &str, name: &Range<usize>) -> Option<ValuePosition> {
     let bytes = text.as_bytes();
     let closers = matching(bytes, name.end, 6, |byte| b"\"'`]\\*".contains(&byte));
     let mut at = name.end + closers;
@@ -153,24 +153,27 @@ pub fn after_foreign(text: &str, name: &Range<usize>) -> Option<Place> {
     }
     if bytes.get(at) == Some(&b'<') {
         let end = elements(text, at);
-        return (end > at).then(|| Place::new(end, How::Direct));
+        return (end > at).then(|| ValuePosition::new(end, How::Direct));
     }
     if let Some(value) = cell(text, name, at) {
-        return Some(Place::new(value, How::Direct));
+        return Some(ValuePosition::new(value, How::Direct));
     }
     // "das Passwort für den Server ist …"
     let mut word = at;
     for _ in 0..6 {
         let rest = text.get(word..text.floor_char_boundary(text.len().min(word + SENTENCE_MAX)))?;
         if let Some(length) = languages::verb(rest) {
-            return Some(Place::new(word + length, How::Sentence));
+            return Some(ValuePosition::new(word + length, How::Sentence));
         }
         let is_end =
             |letter: char| letter.is_whitespace() || ",;.\u{3002}\u{ff0c}".contains(letter);
         let Some(end) = rest.find(is_end) else { break };
         if rest[..end].ends_with([':', '\u{ff1a}']) {
             let value = word + end;
-            return Some(Place::new(value + blanks(bytes, value), How::Sentence));
+            return Some(ValuePosition::new(
+                value + blanks(bytes, value),
+                How::Sentence,
+            ));
         }
         let gap = blanks(bytes, word + end);
         if gap == 0 || word + end + gap > at + SENTENCE_MAX {
@@ -179,5 +182,5 @@ pub fn after_foreign(text: &str, name: &Range<usize>) -> Option<Place> {
         word += end + gap;
     }
     let value = at + dash(bytes, at);
-    (at > name.end + closers).then(|| Place::new(value, How::Blank))
+    (at > name.end + closers).then(|| ValuePosition::new(value, How::Blank))
 }

@@ -10,9 +10,9 @@ use crate::columns;
 use crate::languages::Meaning;
 use crate::names::{Family, family_in};
 use crate::passwords::{is_password, is_reference, is_strong_password, is_term};
-use crate::place::{self, How, Place};
 use crate::random::{is_random, is_uuid};
 use crate::value::{self, Value, value};
+use crate::value_position::{self, How, ValuePosition};
 use crate::{JUDGED_MAX, work};
 use crate::{announcement, sentence};
 
@@ -99,7 +99,7 @@ fn is_plausible(text: &str, at: usize) -> bool {
     const WORD_MIN: usize = 15;
     let bytes = text.as_bytes();
     let near = &bytes[at.min(bytes.len())..bytes.len().min(at + NEAR_MAX)];
-    if place::has_digit(near) {
+    if value_position::has_digit(near) {
         return true;
     }
     let is_of = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/_-".contains(byte);
@@ -205,7 +205,7 @@ struct Assignment<'a> {
     name: Range<usize>,
     /// The characters between the name and the value.
     operator: &'a str,
-    place: Place,
+    place: ValuePosition,
 }
 
 impl Assignment<'_> {
@@ -251,7 +251,7 @@ impl Assignment<'_> {
                     .take_while(|byte| byte.is_ascii_alphabetic() || *byte == b'-')
                     .count();
                 let value_at = self.text.len() - rest.len() + scheme;
-                let gap = place::blanks(self.text.as_bytes(), value_at);
+                let gap = value_position::blanks(self.text.as_bytes(), value_at);
                 let parameter = ["key=", "token=", "Credential="]
                     .iter()
                     .find(|name| rest[scheme..].trim_start().starts_with(**name));

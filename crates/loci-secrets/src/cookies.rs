@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::passwords::is_reference;
-use crate::place::blanks;
 use crate::random::{is_random, is_uuid};
+use crate::value_position::blanks;
 use crate::{SecretMatch, work};
 
 /// Maximum bytes of a list of cookies that are read.

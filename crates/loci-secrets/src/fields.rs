@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::place::{NEAR_MAX, blanks, has_digit};
 use crate::tables::{NAMING, VALUES};
+use crate::value_position::{NEAR_MAX, blanks, has_digit};
 
 /// Returns the place of the next cell of a table, after a cell with the name.
 pub fn cell(text: &str, name: &Range<usize>, at: usize) -> Option<usize> {

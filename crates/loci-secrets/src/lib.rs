@@ -31,13 +31,13 @@ mod names;
 mod options;
 mod passwords;
 mod patterns;
-mod place;
 mod positions;
 mod private;
 mod random;
 mod sentence;
 mod special;
 mod value;
+mod value_position;
 mod work;
 
 use std::borrow::Cow;

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use crate::place::{
-    How, Place, SENTENCE_MAX, blanks, dash, has_digit, matching, next_line, operator,
-};
 use crate::tables::{ADVERBS, COMMANDS, VERBS};
+use crate::value_position::{
+    How, SENTENCE_MAX, ValuePosition, blanks, dash, has_digit, matching, next_line, operator,
+};
 
 /// Returns the place of a value after a blank: of an option, in a file of logins, in a sentence.
-pub fn after_blank(text: &str, name: &Range<usize>, at: usize) -> Option<Place> {
+pub fn after_blank(text: &str, name: &Range<usize>, at: usize) -> Option<ValuePosition> {
     let bytes = text.as_bytes();
     let word = &text[name.clone()];
     let before = name.start.checked_sub(1).map(|place| bytes[place]);
@@ -17,17 +17,17 @@ pub fn after_blank(text: &str, name: &Range<usize>, at: usize) -> Option<Place> 
             && word.len() > 4
             && before.is_some_and(|before| b" \t\"'".contains(&before)));
     if is_option {
-        return Some(Place::new(at, How::Direct));
+        return Some(ValuePosition::new(at, How::Direct));
     }
     // `machine host login name password value`, on one or several lines.
     if word.eq_ignore_ascii_case("password") {
         let before = &bytes[name.start.saturating_sub(200)..name.start];
         if before.windows(6).any(|window| window == b"login ") {
-            return Some(Place::new(at, How::Direct));
+            return Some(ValuePosition::new(at, How::Direct));
         }
     }
     if is_command(text, name) {
-        return Some(Place::new(at, How::Direct));
+        return Some(ValuePosition::new(at, How::Direct));
     }
     let at = at + dash(bytes, at);
     let rest = &bytes[at..bytes.len().min(at + 64)];
@@ -36,10 +36,10 @@ pub fn after_blank(text: &str, name: &Range<usize>, at: usize) -> Option<Place> 
         .position(u8::is_ascii_whitespace)
         .unwrap_or(rest.len());
     if rest[..length].iter().any(u8::is_ascii_digit) {
-        return Some(Place::new(at, How::Blank));
+        return Some(ValuePosition::new(at, How::Blank));
     }
     let value = sentence(text, at)?;
-    Some(next_line(text, value).unwrap_or(Place::new(value, How::Sentence)))
+    Some(next_line(text, value).unwrap_or(ValuePosition::new(value, How::Sentence)))
 }
 
 /// Returns true if a name is in a command or a line that sets it: `ENV NAME value`.

@@ -62,7 +62,7 @@ pub async fn serve_stdio(
     let closing = host.closing().clone();
     let space = caller.space.clone();
     let handler = DialectHandler::for_caller(dialect, Arc::clone(&host), caller);
-    let session = Arc::new(Session {
+    let session = Arc::new(StdioSession {
         state: Mutex::default(),
         answered: Notify::new(),
         replies,
@@ -118,7 +118,7 @@ pub async fn serve_stdio(
 }
 
 /// Waits until the host closes and calls had their time to end, and refuses unfinished ones.
-async fn cut_off(session: Arc<Session>) {
+async fn cut_off(session: Arc<StdioSession>) {
     session.host.closing().cancelled().await;
     tokio::time::sleep(SHUTDOWN_TIMEOUT).await;
     let refused = async {
@@ -136,7 +136,7 @@ async fn cut_off(session: Arc<Session>) {
 }
 
 /// The state that the reading and the writing side share.
-struct Session {
+struct StdioSession {
     state: Mutex<State>,
     answered: Notify,
     replies: mpsc::Sender<Line>,
@@ -186,7 +186,7 @@ impl State {
     }
 }
 
-impl Session {
+impl StdioSession {
     /// Returns the line for an outgoing message, if it should be written now, and removes the
     /// request that it answers.
     fn line_for(&self, message: &ServerJsonRpcMessage) -> io::Result<Option<Line>> {
@@ -263,7 +263,7 @@ impl Session {
 /// The SDK's transport over the pipes.
 struct PipeTransport {
     messages: mpsc::Receiver<ClientJsonRpcMessage>,
-    session: Arc<Session>,
+    session: Arc<StdioSession>,
 }
 
 impl Transport<RoleServer> for PipeTransport {
@@ -298,7 +298,7 @@ impl Transport<RoleServer> for PipeTransport {
 /// Reads lines until the end of input or of service, then waits until all requests are answered.
 async fn read_messages(
     mut reader: impl AsyncBufRead + Unpin,
-    session: Arc<Session>,
+    session: Arc<StdioSession>,
     incoming: mpsc::Sender<ClientJsonRpcMessage>,
     ending: CancellationToken,
 ) {
@@ -336,7 +336,7 @@ const READ_BUFFER_KEPT_BYTES: usize = 64 << 10;
 
 async fn take_line(
     line: &Text<&Vec<u8>>,
-    session: &Session,
+    session: &StdioSession,
     incoming: &mpsc::Sender<ClientJsonRpcMessage>,
 ) -> io::Result<()> {
     if line.bytes.iter().all(u8::is_ascii_whitespace) {
@@ -369,7 +369,7 @@ async fn take_line(
 fn admit(
     message: &mut ClientJsonRpcMessage,
     in_flight: InFlight,
-    session: &Session,
+    session: &StdioSession,
 ) -> Result<bool, Refusal> {
     let mut state = lock(&session.state);
     let ClientJsonRpcMessage::Request(request) = message else {
@@ -401,7 +401,7 @@ fn admit(
 
 async fn forward(
     mut message: ClientJsonRpcMessage,
-    session: &Session,
+    session: &StdioSession,
     incoming: &mpsc::Sender<ClientJsonRpcMessage>,
 ) -> io::Result<()> {
     let mut subscription = None;
@@ -446,7 +446,7 @@ async fn forward(
 async fn take_batch(
     elements: &[Value],
     in_flight: InFlight,
-    session: &Session,
+    session: &StdioSession,
     incoming: &mpsc::Sender<ClientJsonRpcMessage>,
 ) -> io::Result<()> {
     if lock(&session.state).negotiated != Some(ProtocolVersion::V_2025_03_26) {
@@ -494,7 +494,7 @@ async fn take_batch(
 fn admit_element(
     element: &Value,
     in_flight: InFlight,
-    session: &Session,
+    session: &StdioSession,
 ) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
     let mut message = message::read_element(element)?;
     if let ClientJsonRpcMessage::Request(request) = &message

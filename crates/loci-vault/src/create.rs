@@ -21,7 +21,7 @@ const UUID_LENGTH: usize = 36;
 /// process created in the instant of our last write may be missing; this is safe, because no rename
 /// ever replaces another file.
 #[derive(Default)]
-pub(crate) struct Names(Mutex<Option<Listing>>);
+pub(crate) struct FolderNames(Mutex<Option<Listing>>);
 
 struct Listing {
     folder: String,
@@ -38,7 +38,7 @@ pub(crate) struct FreeNames {
     next: u64,
 }
 
-impl Names {
+impl FolderNames {
     /// Returns the free names for a note with this slug, and the files with similar names.
     ///
     /// # Errors

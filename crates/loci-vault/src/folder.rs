@@ -11,7 +11,7 @@ use loci_core::{
 };
 
 use crate::conflict;
-use crate::create::{Names, made_before};
+use crate::create::{FolderNames, made_before};
 use crate::disk::{Folder, make_folder_at, stamp};
 use crate::frontmatter;
 use crate::read::{self, not_a_file, reason, unread, unreadable};
@@ -31,7 +31,7 @@ const NAMES_TRIED_MAX: usize = 1_000;
 /// into a file beside the note.
 pub struct VaultFolder {
     pub(crate) site: Arc<Site>,
-    pub(crate) names: Names,
+    pub(crate) names: FolderNames,
     /// The identity of the folder at the last scan.
     scanned: Mutex<Option<String>>,
 }
@@ -44,7 +44,7 @@ impl VaultFolder {
         let site = Arc::new(Site::new(root, lock_file, clock));
         VaultFolder {
             site,
-            names: Names::default(),
+            names: FolderNames::default(),
             scanned: Mutex::default(),
         }
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::slack_text::{Names, of_block, of_markup};
+use super::slack_text::{SlackNames, of_block, of_markup};
 use super::value::{Tally, Threads, kinds, moment, title};
 use super::{Conversation, Gather, VALUE_BYTES_MAX};
 use crate::plain_file::{self, Links};
@@ -36,7 +36,7 @@ pub(super) fn tells(value: &Value) -> bool {
 pub(super) struct Slack {
     channel: String,
     day: String,
-    names: Names,
+    names: SlackNames,
     threads: Threads,
     tally: Tally,
 }
@@ -68,7 +68,7 @@ impl Slack {
         Slack {
             channel,
             day,
-            names: Names {
+            names: SlackNames {
                 people: listed(&["users.json"], &name_of_person),
                 channels: listed(&["channels.json", "groups.json"], &|one| {
                     title(&one["name"])

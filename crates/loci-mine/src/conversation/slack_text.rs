@@ -17,12 +17,12 @@ const ESCAPES: [(&str, &str); 5] = [
 const DEPTH_MAX: usize = 16;
 
 /// Names by ids.
-pub(super) struct Names {
+pub(super) struct SlackNames {
     pub(super) people: HashMap<String, String>,
     pub(super) channels: HashMap<String, String>,
 }
 
-impl Names {
+impl SlackNames {
     fn person(&self, id: &str) -> String {
         format!("@{}", self.people.get(id).map_or(id, String::as_str))
     }
@@ -33,7 +33,7 @@ impl Names {
 }
 
 /// The words of a text in Slack's markup.
-pub(super) fn of_markup(text: &str, names: &Names) -> String {
+pub(super) fn of_markup(text: &str, names: &SlackNames) -> String {
     let mut words = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('<') {
@@ -64,7 +64,7 @@ fn unescaped(words: String) -> String {
 }
 
 /// The words of what stands between `<` and `>`.
-fn of_mark(mark: &str, names: &Names) -> String {
+fn of_mark(mark: &str, names: &SlackNames) -> String {
     let (target, label) = match mark.split_once('|') {
         Some((target, label)) => (target, Some(label).filter(|label| !label.is_empty())),
         None => (mark, None),
@@ -94,13 +94,13 @@ fn of_mark(mark: &str, names: &Names) -> String {
 }
 
 /// The words of a block.
-pub(super) fn of_block(block: &Value, names: &Names) -> String {
+pub(super) fn of_block(block: &Value, names: &SlackNames) -> String {
     let mut words = String::new();
     add_block(block, names, &mut words, 0);
     words.trim_end().to_owned()
 }
 
-fn add_block(block: &Value, names: &Names, words: &mut String, depth: usize) {
+fn add_block(block: &Value, names: &SlackNames, words: &mut String, depth: usize) {
     if depth > DEPTH_MAX {
         return;
     }
@@ -155,9 +155,9 @@ mod tests {
 
     use super::*;
 
-    fn names() -> Names {
+    fn names() -> SlackNames {
         let named = |id: &str, name: &str| HashMap::from([(id.to_owned(), name.to_owned())]);
-        Names {
+        SlackNames {
             people: named("U7", "Cleo Brewer"),
             channels: named("C7", "leaves"),
         }

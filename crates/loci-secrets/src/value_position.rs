@@ -26,16 +26,16 @@ pub enum How {
 
 /// The place of a value, before its quotes.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct ValuePosition {
     pub at: usize,
     pub how: How,
     /// The end of the operator.
     pub operator_end: usize,
 }
 
-impl Place {
+impl ValuePosition {
     pub fn new(at: usize, how: How) -> Self {
-        Place {
+        ValuePosition {
             at,
             how,
             operator_end: at,
@@ -128,7 +128,7 @@ pub fn elements(text: &str, mut at: usize) -> usize {
 
 /// Returns the place of a value on the next line, if this is the end of a line or the beginning of a
 /// block.
-pub fn next_line(text: &str, at: usize) -> Option<Place> {
+pub fn next_line(text: &str, at: usize) -> Option<ValuePosition> {
     const OPENINGS: &[&str] = &[
         "", "|", ">", "|-", ">-", "|+", ">+", "\\", "`", "^", "\"\"\"", "'''", "@\"", "@'", "(",
         "r\"", "\"",
@@ -165,5 +165,5 @@ pub fn next_line(text: &str, at: usize) -> Option<Place> {
     } else {
         How::Line
     };
-    Some(Place::new(elements(text, line), how))
+    Some(ValuePosition::new(elements(text, line), how))
 }

@@ -24,7 +24,7 @@
 //! Later names are numbered in the order in which they come, and found in a map. A number never
 //! changes and is never given again within one index. That is why a compiled filter stays right
 //! while names are added: only the *number of names* has to be compared, to see whether a text that
-//! was missing may be there now ([`Names::len`]). Names that no memory bears any more are left out
+//! was missing may be there now ([`Interner::len`]). Names that no memory bears any more are left out
 //! when the next segment is written, which renumbers all.
 
 use std::cmp::Ordering;
@@ -43,7 +43,7 @@ pub(crate) struct Name(NonZeroU32);
 /// Names and their numbers. A name stays until the index is loaded again: they are few, and small
 /// beside what bears them.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct Interner {
     /// The names of a segment, which come first, in the order of their texts.
     base: BaseNames,
     numbers: HashMap<Arc<str>, Name>,
@@ -105,12 +105,12 @@ impl Name {
     }
 }
 
-impl Names {
+impl Interner {
     /// Opens the names of a segment.
     pub(crate) fn open(base: BaseNames) -> Self {
-        Names {
+        Interner {
             base,
-            ..Names::default()
+            ..Interner::default()
         }
     }
 
