@@ -15,7 +15,7 @@ use loci::output::{Output, status_line};
 use loci::settings::Settings;
 use loci::wiring::{Parts, SystemClock};
 use loci_engine::{SearchMode, quoted};
-use loci_filing::hook::Session;
+use loci_filing::hook::HookSession;
 use loci_filing::prompt::{Prompt, best_score};
 use loci_filing::trust::Trust;
 use loci_hosts::{Event, Input, Reply};
@@ -131,7 +131,7 @@ struct PromptOutcome {
 impl PromptRunner<'_> {
     fn ask(&self, prompt: &str) -> Result<PromptOutcome, Failure> {
         let engine = &self.parts.engine;
-        let session = Session {
+        let session = HookSession {
             engine,
             host: HOST,
             trust: &self.trust,

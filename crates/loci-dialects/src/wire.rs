@@ -139,7 +139,7 @@ pub fn times_said(hit: &Hit) -> Option<usize> {
 
 /// The part of a text that is shown, if it is not the whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Cut {
+pub struct Truncation {
     /// True if the text is not the whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     truncated: Option<bool>,
@@ -154,11 +154,11 @@ pub struct Cut {
     read_on: Option<String>,
 }
 
-impl Cut {
+impl Truncation {
     /// Describes an excerpt of a text of `length` characters; `call` names the call that reads it
     /// from an offset.
     pub fn of(length: Option<usize>, call: impl FnOnce(Option<usize>) -> String) -> Self {
-        Cut {
+        Truncation {
             truncated: length.map(|_| true),
             length,
             next_offset: None,
@@ -174,7 +174,7 @@ impl Cut {
             ..
         } = *page;
         let read_on = next_offset.map(|offset| call(Some(offset)));
-        Cut {
+        Truncation {
             truncated: length.map(|_| true),
             length,
             next_offset,

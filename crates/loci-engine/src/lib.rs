@@ -112,7 +112,7 @@ pub use memories::discard::Discard;
 pub use memories::file::FilingResult;
 pub use memories::forget::ForgetReport;
 pub use memories::forget_softly::Unforgotten;
-pub use memories::forget_where::{Conditions, MarkCounts, MatchSummary};
+pub use memories::forget_where::{ForgetConditions, MarkCounts, MatchSummary};
 pub use memories::lift::LiftReport;
 pub use memories::refile::{Refile, RefileResult};
 pub use memories::remember::{Embedding, Remember, RememberResult, SimilarQuery};

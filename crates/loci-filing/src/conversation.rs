@@ -19,7 +19,7 @@ use loci_mine::project;
 pub use counts::TranscriptReport;
 pub use parts::ROOM;
 use parts::{bytes_said, id_of, is_known_by_time, parts_of};
-use transcript_files::{NO_TRANSCRIPT, Place, find_transcripts};
+use transcript_files::{NO_TRANSCRIPT, TranscriptPath, find_transcripts};
 
 use crate::project::FORMAT;
 use crate::transcript_backlog::{self, SHARED, VERBATIM};
@@ -101,14 +101,14 @@ pub fn wing_of(
     transcript: &Path,
     folder: &Path,
 ) -> loci_core::Result<String> {
-    let place = Place::of(transcript.to_str().unwrap_or_default());
+    let place = TranscriptPath::of(transcript.to_str().unwrap_or_default());
     wing_of_place(wings, parts, &place, folder)
 }
 
 fn wing_of_place(
     wings: &Wings<'_>,
     parts: &Parts<'_>,
-    place: &Place,
+    place: &TranscriptPath,
     folder: &Path,
 ) -> loci_core::Result<String> {
     let known = parts.sources().sources_at(&place.name)?;
@@ -210,7 +210,7 @@ pub fn file(
     transcripts: &Transcripts<'_>,
     path: &str,
 ) -> loci_core::Result<Option<TranscriptReport>> {
-    Reader::new(parts, transcripts.wing).file(transcripts, &Place::of(path), &|_| ())
+    Reader::new(parts, transcripts.wing).file(transcripts, &TranscriptPath::of(path), &|_| ())
 }
 
 /// Files a transcript for a hook, as [`file()`] does, and records a checkpoint for callers that ask
@@ -319,7 +319,7 @@ impl<'a> Reader<'a> {
     fn file(
         &mut self,
         transcripts: &Transcripts<'_>,
-        place: &Place,
+        place: &TranscriptPath,
         reached: &dyn Fn(u64),
     ) -> loci_core::Result<Option<TranscriptReport>> {
         let path = place.name.as_str();
@@ -369,7 +369,7 @@ impl<'a> Reader<'a> {
     fn step(
         &mut self,
         transcripts: &Transcripts<'_>,
-        place: &Place,
+        place: &TranscriptPath,
         (before, rereads): (Option<SourceFile>, bool),
         told: &mut TranscriptReport,
     ) -> loci_core::Result<Option<SourceFile>> {
@@ -587,7 +587,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Returns true if all of a file was read and it has not changed since.
-fn is_unchanged(known: &SourceFile, place: &Place) -> io::Result<bool> {
+fn is_unchanged(known: &SourceFile, place: &TranscriptPath) -> io::Result<bool> {
     Ok(!known.is_pending && place.stamp(project::stamp(&place.path)?) == known.stamp)
 }
 

@@ -44,7 +44,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 const ANSWER_POLL: Duration = Duration::from_millis(10);
 
 /// A session of an agent, and how its transcript is filed.
-pub struct Session<'a> {
+pub struct HookSession<'a> {
     /// The engine with the memories.
     pub engine: &'a Engine,
     /// The name of the host.
@@ -94,7 +94,7 @@ struct SaveRequest {
     messages: u64,
 }
 
-impl Session<'_> {
+impl HookSession<'_> {
     /// Does the work of an event. Passes the reply to the host, if there is one, to `answer`, before
     /// it notes what the agent was told.
     ///
@@ -208,7 +208,7 @@ impl Session<'_> {
         event: Event,
         notice: Notice,
     ) -> Result<Option<Reply>, HookError> {
-        let Session {
+        let HookSession {
             folder,
             is_shared,
             is_verbatim,
@@ -425,7 +425,7 @@ pub(crate) mod tests {
         let input = Input::read(input.as_bytes()).unwrap();
         // The deadline leaves time for one step only.
         let trust = Trust::read_or_none(folder.path(), |_| ());
-        let session = Session {
+        let session = HookSession {
             engine: &engine,
             host: "codex",
             trust: &trust,
@@ -464,7 +464,7 @@ pub(crate) mod tests {
     fn the_start_of_a_session_is_in_the_audit_log_if_it_shows_memories() {
         let (engine, folder) = (engine(), tempfile::tempdir().unwrap());
         let trust = Trust::read_or_none(folder.path(), |_| ());
-        let session = Session {
+        let session = HookSession {
             engine: &engine,
             host: "claude-code",
             trust: &trust,

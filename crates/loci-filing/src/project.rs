@@ -151,7 +151,7 @@ pub fn mine(
         if transcripts.contains(&path) {
             work.report.pass_over(Path::new(&path), TRANSCRIPT);
         } else {
-            work.look(before, path, stamp)?;
+            work.check_state(before, path, stamp)?;
         }
         progress.advance(1);
     }
@@ -164,7 +164,7 @@ pub fn mine(
 }
 
 impl Work<'_> {
-    fn look(
+    fn check_state(
         &mut self,
         before: Option<SourceFile>,
         path: String,

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::arguments::{Citation, DISCOVERY, NOUNS, scope};
 use crate::Reply;
 use crate::wire::{
-    Cut, FromFile, both, explained, left_out, reading_call, rfc3339, rounded, times_said,
+    FromFile, Truncation, both, explained, left_out, reading_call, rfc3339, rounded, times_said,
 };
 
 /// The names of attributes, which equal the names of the arguments.
@@ -32,7 +32,7 @@ pub struct Record {
     /// The text, or the parts of it that fit.
     content: String,
     #[serde(flatten)]
-    cut: Cut,
+    cut: Truncation,
     #[serde(flatten)]
     from_file: FromFile,
     /// The scope that it is filed under.
@@ -150,17 +150,17 @@ impl Record {
     /// Converts a memory of a search or a listing. `length` is the number of characters of its
     /// text, if that is an excerpt.
     pub fn shown(memory: Memory, length: Option<usize>) -> Self {
-        let cut = Cut::of(length, |offset| reading(&memory.id, offset));
+        let cut = Truncation::of(length, |offset| reading(&memory.id, offset));
         Record::of(memory, cut)
     }
 
     /// Converts a page of the text of a memory.
     pub fn page(page: TextPage) -> Self {
-        let cut = Cut::of_page(&page, |offset| reading(&page.memory.id, offset));
+        let cut = Truncation::of_page(&page, |offset| reading(&page.memory.id, offset));
         Record::of(page.memory, cut)
     }
 
-    fn of(mut memory: Memory, cut: Cut) -> Self {
+    fn of(mut memory: Memory, cut: Truncation) -> Self {
         let is_discovery = is_discovery(&memory);
         let visibility = visibility(&memory);
         let from_file = FromFile::of(&memory);

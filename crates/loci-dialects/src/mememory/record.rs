@@ -5,7 +5,7 @@ use loci_engine::TextPage;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::wire::{Authorship, Cut, FromFile, reading_call, rfc3339, ttl_text};
+use crate::wire::{Authorship, FromFile, Truncation, reading_call, rfc3339, ttl_text};
 
 /// A memory.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -19,7 +19,7 @@ pub struct Record {
     pub content: String,
     /// The part of the text that is shown.
     #[serde(flatten)]
-    pub cut: Cut,
+    pub cut: Truncation,
     /// The file that it comes from.
     #[serde(flatten)]
     pub from_file: FromFile,
@@ -64,7 +64,7 @@ impl Record {
     /// Converts a memory of a search or a listing for this reader. `length` is the number of
     /// characters of its text, if that is an excerpt.
     pub fn shown(reader: &Caller, memory: Memory, length: Option<usize>) -> Self {
-        let cut = Cut::of(length, |offset| reading(&memory.id, offset));
+        let cut = Truncation::of(length, |offset| reading(&memory.id, offset));
         Record {
             cut,
             ..Record::of(reader, memory)
@@ -73,7 +73,7 @@ impl Record {
 
     /// Converts a page of the text of a memory.
     pub fn page(reader: &Caller, page: TextPage) -> Self {
-        let cut = Cut::of_page(&page, |offset| reading(&page.memory.id, offset));
+        let cut = Truncation::of_page(&page, |offset| reading(&page.memory.id, offset));
         Record {
             cut,
             ..Record::of(reader, page.memory)
@@ -83,7 +83,7 @@ impl Record {
     /// Converts a whole memory for this reader.
     pub fn of(reader: &Caller, memory: Memory) -> Self {
         Record {
-            cut: Cut::default(),
+            cut: Truncation::default(),
             from_file: FromFile::of(&memory),
             authorship: Authorship::of(reader, &memory),
             id: memory.id.to_string(),

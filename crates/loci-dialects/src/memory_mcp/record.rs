@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::arguments::Results;
 use crate::Reply;
 use crate::wire::{
-    Authorship, Cut, FromFile, both, explained, iso8601, left_out, reading_call, rounded,
+    Authorship, FromFile, Truncation, both, explained, iso8601, left_out, reading_call, rounded,
     times_said,
 };
 
@@ -29,7 +29,7 @@ pub struct Document {
     /// The text, or the parts of it that fit.
     content: String,
     #[serde(flatten)]
-    cut: Cut,
+    cut: Truncation,
     #[serde(flatten)]
     from_file: FromFile,
     /// Its summary.
@@ -91,17 +91,17 @@ impl Document {
     /// Converts a memory of a search for this reader. `length` is the number of characters of its
     /// text, if that is an excerpt.
     pub fn shown(reader: &Caller, memory: Memory, length: Option<usize>) -> Self {
-        let cut = Cut::of(length, |offset| reading(reader, &memory.id, offset));
+        let cut = Truncation::of(length, |offset| reading(reader, &memory.id, offset));
         Document::of(reader, memory, cut)
     }
 
     /// Converts a page of the text of a memory.
     pub fn page(reader: &Caller, page: TextPage) -> Self {
-        let cut = Cut::of_page(&page, |offset| reading(reader, &page.memory.id, offset));
+        let cut = Truncation::of_page(&page, |offset| reading(reader, &page.memory.id, offset));
         Document::of(reader, page.memory, cut)
     }
 
-    fn of(reader: &Caller, memory: Memory, cut: Cut) -> Self {
+    fn of(reader: &Caller, memory: Memory, cut: Truncation) -> Self {
         let is_message = memory.tier == Tier::ShortTerm;
         let has_type = !is_message && memory.enrichment != Some(EnrichmentStatus::Pending);
         let conversation_id = memory

@@ -116,7 +116,7 @@ impl TypedTool for AddDrawer {
                 None,
                 pending("filed", remembered.embedding),
             ),
-            FilingResult::Before(memory) => (*memory, Some(ALREADY_EXISTS), None),
+            FilingResult::Existing(memory) => (*memory, Some(ALREADY_EXISTS), None),
         };
         let output = Output {
             success: true,

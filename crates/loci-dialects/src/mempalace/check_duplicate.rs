@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::arguments::{Faults, wing};
 use super::record::reading;
-use crate::wire::{Authorship, Count, Cut, both, left_out, rounded};
+use crate::wire::{Authorship, Count, Truncation, both, left_out, rounded};
 use crate::{Hints, Reply, TypedTool};
 
 /// The default of `threshold`.
@@ -61,7 +61,7 @@ struct Match {
     /// Its text, or the beginning.
     content: String,
     #[serde(flatten)]
-    cut: Cut,
+    cut: Truncation,
     #[serde(flatten)]
     authorship: Authorship,
 }
@@ -70,7 +70,7 @@ impl Match {
     /// Converts a drawer for this reader.
     fn of(reader: &Caller, FittedMemory { memory, length }: FittedMemory, similarity: f64) -> Self {
         Match {
-            cut: Cut::of(length, |offset| reading(&memory.id, offset)),
+            cut: Truncation::of(length, |offset| reading(&memory.id, offset)),
             authorship: Authorship::of(reader, &memory),
             id: memory.id.to_string(),
             wing: wing(memory.location.collection),

@@ -10,7 +10,7 @@ use super::arguments::Faults;
 use super::diary_write::{DIARY, TOPIC, wing_of};
 use super::record::reading;
 use super::times::date;
-use crate::wire::{Authorship, Count, Cut, both, left_out, offset8601};
+use crate::wire::{Authorship, Count, Truncation, both, left_out, offset8601};
 use crate::{Hints, Reply, TypedTool};
 
 /// The default of `last_n`.
@@ -60,7 +60,7 @@ struct Entry {
     /// The text, or its beginning.
     content: String,
     #[serde(flatten)]
-    cut: Cut,
+    cut: Truncation,
     /// Its id.
     #[serde(rename = "entry_id")]
     id: String,
@@ -73,7 +73,7 @@ impl Entry {
     fn of(reader: &Caller, shown: FittedMemory) -> Self {
         let FittedMemory { mut memory, length } = shown;
         Entry {
-            cut: Cut::of(length, |offset| reading(&memory.id, offset)),
+            cut: Truncation::of(length, |offset| reading(&memory.id, offset)),
             authorship: Authorship::of(reader, &memory),
             date: date(memory.created_at),
             timestamp: offset8601(memory.created_at),

@@ -30,7 +30,7 @@ pub struct Arguments {
 
 /// A place that is tied to the room.
 #[derive(Serialize, JsonSchema)]
-pub struct Place {
+pub struct ConnectedRoom {
     /// The wing.
     wing: String,
     /// The room there.
@@ -68,7 +68,7 @@ struct Preview {
     authorship: Authorship,
 }
 
-impl Place {
+impl ConnectedRoom {
     /// Converts a place that is linked to the room.
     fn of(
         reader: &Caller,
@@ -79,7 +79,7 @@ impl Place {
         let memories = followed.memories.into_iter();
         let is_source =
             |end: &TunnelEnd| end.collection.as_deref() == collection && end.section == section;
-        Place {
+        ConnectedRoom {
             wing: wing(followed.end.collection),
             room: followed.end.section,
             kind: if followed.tunnel.is_some() {
@@ -130,7 +130,7 @@ impl TypedTool for FollowTunnels {
     };
     const OPERATION: &'static str = "graph:read";
     type Arguments = Arguments;
-    type Output = Vec<Place>;
+    type Output = Vec<ConnectedRoom>;
 
     fn faults(arguments: &Value) -> Vec<Error> {
         Faults::of(arguments).shown("wing").shown("room").found()
@@ -154,9 +154,11 @@ impl TypedTool for FollowTunnels {
                 not_found_in("wing", "mempalace_list_wings")(error)
             }
         })?;
-        let places: Vec<Place> = followed
+        let places: Vec<ConnectedRoom> = followed
             .into_iter()
-            .map(|followed| Place::of(call.caller(), followed, collection.as_deref(), section))
+            .map(|followed| {
+                ConnectedRoom::of(call.caller(), followed, collection.as_deref(), section)
+            })
             .collect();
         Ok(Reply::json(&places, Some(places.len() as u64))?.with_notice(notice))
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::arguments::{Faults, wing};
 use super::diary_write::TOPIC;
 use super::record::{ADDED_BY, drawer, reading};
-use crate::wire::{Authorship, Cut, FromFile, Offset, offset8601};
+use crate::wire::{Authorship, FromFile, Offset, Truncation, offset8601};
 use crate::{Hints, Reply, TypedTool};
 
 pub struct GetDrawer;
@@ -33,7 +33,7 @@ pub struct Output {
     /// The text, or a page of it.
     content: String,
     #[serde(flatten)]
-    cut: Cut,
+    cut: Truncation,
     /// Its wing.
     wing: String,
     /// Its room.
@@ -80,7 +80,7 @@ struct Metadata {
 impl Output {
     /// Converts a drawer for this reader.
     fn of(reader: &Caller, page: TextPage, chunks: usize) -> Self {
-        let cut = Cut::of_page(&page, |offset| reading(&page.memory.id, offset));
+        let cut = Truncation::of_page(&page, |offset| reading(&page.memory.id, offset));
         let mut memory = page.memory;
         let authorship = Authorship::of(reader, &memory);
         let from_file = FromFile::of(&memory);

@@ -12,7 +12,7 @@ use super::diary_write::DIARY;
 use super::question::{Sanitizer, question};
 use super::record::reading;
 use crate::wire::{
-    Authorship, Count, Cut, both, explained, left_out, offset8601, rounded, source_file,
+    Authorship, Count, Truncation, both, explained, left_out, offset8601, rounded, source_file,
     string_or_null, times_said,
 };
 use crate::{Hints, Reply, TypedTool};
@@ -82,7 +82,7 @@ struct DrawerHit {
     /// The text, or the parts of it that fit.
     text: String,
     #[serde(flatten)]
-    cut: Cut,
+    cut: Truncation,
     /// Its wing.
     wing: String,
     /// Its room.
@@ -119,7 +119,7 @@ impl DrawerHit {
             lines: hit.memory.attributes.get(LINES).cloned(),
             drawer_id: hit.memory.id.to_string(),
             title: hit.memory.title,
-            cut: Cut::of(hit.length, |offset| reading(&hit.memory.id, offset)),
+            cut: Truncation::of(hit.length, |offset| reading(&hit.memory.id, offset)),
             text: hit.memory.content,
             wing: wing(hit.memory.location.collection),
             room: hit.memory.location.section,

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::wire::{Authorship, Cut, FromFile, reading_call, rfc3339, times_said};
+use crate::wire::{Authorship, FromFile, Truncation, reading_call, rfc3339, times_said};
 
 /// The status of a memory that searches return.
 pub const ACTIVE: &str = "active";
@@ -23,7 +23,7 @@ pub struct MemoryHit {
     /// Its text, or the parts of it that fit.
     body: String,
     #[serde(flatten)]
-    cut: Cut,
+    cut: Truncation,
     #[serde(flatten)]
     from_file: FromFile,
     /// Its relevance to the query, 0 to 1; 1 if it was requested by id.
@@ -49,7 +49,7 @@ pub struct MemoryHit {
 impl MemoryHit {
     /// Converts a search result for this reader.
     pub fn of(reader: &Caller, hit: Hit) -> Self {
-        let cut = Cut::of(hit.length, |offset| reading(&hit.memory.id, offset));
+        let cut = Truncation::of(hit.length, |offset| reading(&hit.memory.id, offset));
         let times_said = times_said(&hit);
         MemoryHit {
             times_said,
@@ -59,11 +59,11 @@ impl MemoryHit {
 
     /// Converts a page of the text of a memory.
     pub fn page(reader: &Caller, page: TextPage) -> Self {
-        let cut = Cut::of_page(&page, |offset| reading(&page.memory.id, offset));
+        let cut = Truncation::of_page(&page, |offset| reading(&page.memory.id, offset));
         MemoryHit::with(reader, page.memory, cut, 1.0)
     }
 
-    fn with(reader: &Caller, memory: Memory, cut: Cut, score: f64) -> Self {
+    fn with(reader: &Caller, memory: Memory, cut: Truncation, score: f64) -> Self {
         MemoryHit {
             times_said: None,
             authorship: Authorship::of(reader, &memory),

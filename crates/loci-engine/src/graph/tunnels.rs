@@ -29,9 +29,9 @@ pub struct TunnelConnection {
 }
 
 /// A collection (`None` is global) and a section.
-type Place<'a> = (Option<&'a str>, &'a str);
+type LocationKey<'a> = (Option<&'a str>, &'a str);
 
-fn place(end: &TunnelEnd) -> Place<'_> {
+fn place(end: &TunnelEnd) -> LocationKey<'_> {
     (end.collection.as_deref(), &end.section)
 }
 
@@ -40,7 +40,7 @@ fn is_at(found: &loci_core::Location, end: &TunnelEnd) -> bool {
 }
 
 /// Returns the number of memories in each location.
-fn totals(places: &[LocationCount]) -> BTreeMap<Place<'_>, u64> {
+fn totals(places: &[LocationCount]) -> BTreeMap<LocationKey<'_>, u64> {
     let mut totals = BTreeMap::new();
     for tally in places {
         *totals
@@ -51,7 +51,7 @@ fn totals(places: &[LocationCount]) -> BTreeMap<Place<'_>, u64> {
 }
 
 /// Formats a location for a message.
-fn shown((collection, section): Place<'_>) -> String {
+fn shown((collection, section): LocationKey<'_>) -> String {
     format!("{}/{section}", collection.unwrap_or("global"))
 }
 
@@ -236,7 +236,7 @@ impl Graph<'_> {
             .collect();
         let ties_by_name = section != GENERAL_SECTION && !is_type(section);
         let shares_the_name =
-            |place: &&Place<'_>| place.1 == section && ties_by_name && place.0 != collection;
+            |place: &&LocationKey<'_>| place.1 == section && ties_by_name && place.0 != collection;
         let untied: Vec<(TunnelEnd, Option<Tunnel>)> = totals
             .keys()
             .filter(shares_the_name)

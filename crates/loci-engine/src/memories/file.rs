@@ -17,7 +17,7 @@ pub enum FilingResult {
     /// The text was stored.
     New(Box<RememberResult>),
     /// The same text was in the same location already, under one of the ids.
-    Before(Box<Memory>),
+    Existing(Box<Memory>),
 }
 
 impl Memories<'_> {
@@ -49,7 +49,7 @@ impl Memories<'_> {
         loop {
             let held = self.store.get_all(&all, &ids)?;
             if let Some(before) = held.iter().find(|held| self.is_filed_as(held, &memory)) {
-                return Ok(FilingResult::Before(Box::new(before.clone())));
+                return Ok(FilingResult::Existing(Box::new(before.clone())));
             }
             taken.extend(held.into_iter().map(|held| held.id));
             let free = ids.iter().find(|id| !taken.contains(*id));

@@ -26,7 +26,7 @@ const COMPARED_BYTES: usize = 8 << 20;
 
 /// A selection of long-term memories. All conditions must hold.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Conditions {
+pub struct ForgetConditions {
     /// The collections; `None` for all.
     pub collections: Option<CollectionFilter>,
     /// Only these sections; all if empty.
@@ -105,7 +105,7 @@ impl Memories<'_> {
     /// # Errors
     /// `invalid_argument` without any condition, or for the tags; `unavailable` if the store cannot
     /// be read.
-    pub fn matching(&self, which: &Conditions, limit: usize) -> Result<MatchSummary> {
+    pub fn matching(&self, which: &ForgetConditions, limit: usize) -> Result<MatchSummary> {
         self.count_matching(which, Forgotten::Hide, limit)
     }
 
@@ -113,7 +113,11 @@ impl Memories<'_> {
     ///
     /// # Errors
     /// As for [`matching`](crate::Memories::matching).
-    pub fn matching_forgotten(&self, which: &Conditions, limit: usize) -> Result<MatchSummary> {
+    pub fn matching_forgotten(
+        &self,
+        which: &ForgetConditions,
+        limit: usize,
+    ) -> Result<MatchSummary> {
         self.count_matching(which, Forgotten::Only, limit)
     }
 
@@ -124,7 +128,7 @@ impl Memories<'_> {
     /// # Errors
     /// `invalid_argument` without any condition, or for the tags; `unavailable` if the store or the
     /// folder of notes cannot be written: memories forgotten until then stay forgotten.
-    pub fn forget_where(&self, which: &Conditions) -> Result<MarkCounts> {
+    pub fn forget_where(&self, which: &ForgetConditions) -> Result<MarkCounts> {
         self.mark_where(which, true)
     }
 
@@ -133,13 +137,13 @@ impl Memories<'_> {
     ///
     /// # Errors
     /// As for `forget_where`.
-    pub fn unforget_where(&self, which: &Conditions) -> Result<MarkCounts> {
+    pub fn unforget_where(&self, which: &ForgetConditions) -> Result<MarkCounts> {
         self.mark_where(which, false)
     }
 
     fn count_matching(
         &self,
-        which: &Conditions,
+        which: &ForgetConditions,
         forgotten: Forgotten,
         limit: usize,
     ) -> Result<MatchSummary> {
@@ -162,7 +166,7 @@ impl Memories<'_> {
         Ok(matching)
     }
 
-    fn mark_where(&self, which: &Conditions, forgets: bool) -> Result<MarkCounts> {
+    fn mark_where(&self, which: &ForgetConditions, forgets: bool) -> Result<MarkCounts> {
         let forgotten = if forgets {
             Forgotten::Hide
         } else {
@@ -286,7 +290,7 @@ impl Memories<'_> {
     fn each_part(
         &self,
         filter: &Filter,
-        which: &Conditions,
+        which: &ForgetConditions,
         mut visit: impl FnMut(Vec<Memory>) -> Result<()>,
     ) -> Result<()> {
         let ids: Vec<MemoryId> = self
@@ -323,8 +327,8 @@ impl Memories<'_> {
 
     /// Returns the filter for the conditions that a store knows. A caller without the scope `read`
     /// gets only memories that it stored itself.
-    fn selected(&self, which: &Conditions, forgotten: Forgotten) -> Result<Filter> {
-        if *which == Conditions::default() {
+    fn selected(&self, which: &ForgetConditions, forgotten: Forgotten) -> Result<Filter> {
+        if *which == ForgetConditions::default() {
             return Err(Error::new(
                 ErrorCode::InvalidArgument,
                 "say which memories: by a project, a type, tags, a source or a time",

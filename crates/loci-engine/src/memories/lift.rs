@@ -9,7 +9,7 @@ use loci_core::{
 };
 
 use crate::memories::Memories;
-use crate::memories::forget_where::Conditions;
+use crate::memories::forget_where::ForgetConditions;
 use crate::tombstones::{PART, hash_of_id, hash_of_source};
 
 /// A stamp that no file has.
@@ -55,8 +55,8 @@ impl Memories<'_> {
     ///
     /// # Errors
     /// `forbidden` without the scope `admin`; `unavailable` if the store cannot be written.
-    pub fn lift_where(&self, which: &Conditions) -> Result<LiftReport> {
-        let Conditions {
+    pub fn lift_where(&self, which: &ForgetConditions) -> Result<LiftReport> {
+        let ForgetConditions {
             collections,
             sections,
             tags,

@@ -11,7 +11,7 @@ use unicode_normalization::UnicodeNormalization;
 /// The notes by their names, before and after a reconciliation. Names are compared without case and
 /// in one Unicode form. Resolving a link takes a few look-ups, regardless of the number of notes.
 #[derive(Default)]
-pub(super) struct Names<'a> {
+pub(super) struct NoteNames<'a> {
     /// By their paths.
     paths: HashMap<&'a str, NameResolution<'a>>,
     /// By every suffix of their paths that starts at a folder or file name.
@@ -27,7 +27,7 @@ pub(super) struct Names<'a> {
 /// The note of a name, before and after; the first one if there are several.
 pub(super) type NameResolution<'a> = (Option<&'a MemoryId>, Option<&'a MemoryId>);
 
-impl<'a> Names<'a> {
+impl<'a> NoteNames<'a> {
     /// Adds a file by its [key](name_key). Files must be added in the order of paths.
     pub(super) fn add(
         &mut self,
@@ -184,7 +184,7 @@ mod tests {
             "e.md/x.md",
         ];
         let (ids, keys) = (paths.map(MemoryId::new), paths.map(name_key));
-        let mut names = Names::default();
+        let mut names = NoteNames::default();
         for (key, id) in keys.iter().zip(&ids) {
             names.add(key, None, Some(id));
         }
@@ -228,7 +228,7 @@ mod tests {
     fn a_link_by_another_name_means_the_note_unless_a_file_has_that_name() {
         let ids = ["a.md", "b.md", "c/Bees.md"].map(MemoryId::new);
         let keys = ["a.md", "b.md", "c/Bees.md"].map(name_key);
-        let mut names = Names::default();
+        let mut names = NoteNames::default();
         for (key, id) in keys.iter().zip(&ids) {
             names.add(key, None, Some(id));
         }
@@ -260,7 +260,7 @@ mod tests {
             .map(|number| format!("all/topic{number}/docs/index"))
             .collect();
         let ids: Vec<MemoryId> = keys.iter().map(MemoryId::new).collect();
-        let mut names = Names::default();
+        let mut names = NoteNames::default();
         for (key, id) in keys.iter().zip(&ids) {
             names.add(key, None, Some(id));
         }

@@ -8,7 +8,7 @@
 //! cosine reaches it.
 //!
 //! **The weight depends on the query.** The weight of the words is a logistic function of a few
-//! [`Evidence`] features of how well either side matches the query; that of the meaning is the
+//! [`QueryFeatures`], of how well either side matches the query; that of the meaning is the
 //! rest. Its coefficients are fitted to the training halves of sets of several kinds by `loci-bench
 //! fusion`, and cross-validated with each set left out (`docs/retrieval.md`).
 //!
@@ -31,7 +31,7 @@ const SHORT_TERMS: usize = 2;
 const ABSENT_NEIGHBOUR: f64 = 0.75;
 /// The shift of the weights of each of the two fused rankings, from the weights of the query
 /// towards its own side.
-const LEAN: f64 = 0.3;
+const SIDE_BIAS: f64 = 0.3;
 /// The cosine to the nearest of many unrelated texts.
 pub const WEAK_COSINE: f64 = 0.15;
 /// The cosine to a text with nearly the same meaning.
@@ -42,7 +42,7 @@ const SATURATION: f32 = 1.9;
 
 /// Measures of how well words and meaning match a query, each from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Evidence {
+pub struct QueryFeatures {
     /// The share of the query that the best by words covers: its BM25 relative to that of a passage
     /// of mean length which contains every term once. Terms are weighted by their rarity.
     pub coverage: f64,
@@ -59,7 +59,7 @@ pub struct Evidence {
     pub foreign: f64,
 }
 
-impl Evidence {
+impl QueryFeatures {
     fn of(query: &Input<'_>) -> Self {
         let descending = |mut scores: Vec<f32>| {
             scores.sort_unstable_by(|left, right| right.total_cmp(left));
@@ -88,7 +88,7 @@ impl Evidence {
                 0.0
             }
         };
-        Evidence {
+        QueryFeatures {
             coverage: share(bm25 * f64::from(SATURATION), f64::from(query.bm25_bound)),
             words_margin: share(
                 (bm25 - bm25_behind) * f64::from(SATURATION),
@@ -105,26 +105,26 @@ impl Evidence {
     }
 }
 
-/// The logistic function that computes the weight of the words from [`Evidence`]: better matches of
+/// The logistic function that computes the weight of the words from [`QueryFeatures`]: better matches of
 /// the words never reduce it, and better matches of the meaning never increase it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WordsWeight {
     /// The constant term.
     pub bias: f64,
-    /// The coefficient of [`Evidence::coverage`], at least 0.
+    /// The coefficient of [`QueryFeatures::coverage`], at least 0.
     pub coverage: f64,
-    /// The coefficient of [`Evidence::words_margin`], at least 0.
+    /// The coefficient of [`QueryFeatures::words_margin`], at least 0.
     pub words_margin: f64,
-    /// The coefficient of [`Evidence::meaning_margin`], at most 0.
+    /// The coefficient of [`QueryFeatures::meaning_margin`], at most 0.
     pub meaning_margin: f64,
-    /// The coefficient of [`Evidence::brevity`], at most 0.
+    /// The coefficient of [`QueryFeatures::brevity`], at most 0.
     pub brevity: f64,
-    /// The coefficient of [`Evidence::foreign`], at least 0.
+    /// The coefficient of [`QueryFeatures::foreign`], at least 0.
     pub foreign: f64,
 }
 
 impl WordsWeight {
-    fn of(&self, evidence: &Evidence) -> f64 {
+    fn of(&self, evidence: &QueryFeatures) -> f64 {
         let sum = self.bias
             + self.coverage * evidence.coverage
             + self.words_margin * evidence.words_margin
@@ -430,11 +430,11 @@ pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<FusedScor
                 signals,
                 relevance: whole(share),
                 words_in_context: if bm25_max > 0.0 {
-                    whole(share + LEAN * (1.0 - share))
+                    whole(share + SIDE_BIAS * (1.0 - share))
                 } else {
                     0.0
                 },
-                meaning_in_context: whole(share - LEAN * share),
+                meaning_in_context: whole(share - SIDE_BIAS * share),
                 ..own
             }
         })
@@ -477,7 +477,7 @@ fn normalised(query: &Input<'_>, weights: &Weights) -> Vec<FusedScores> {
     let words_weight = match (bm25_max > 0.0, cosines.is_empty()) {
         (true, false) => weights
             .fixed_words_weight
-            .unwrap_or_else(|| weights.words_weight.of(&Evidence::of(query))),
+            .unwrap_or_else(|| weights.words_weight.of(&QueryFeatures::of(query))),
         (true, true) => 1.0,
         (false, _) => 0.0,
     };

@@ -7,7 +7,7 @@ use loci_core::{
     Citation, CitationKind, ContentHash, Memory, MemoryId, Result, SourceFile, SourceState,
 };
 
-use super::sync::{Key, is_plain, look, source};
+use super::sync::{Key, check_states, is_plain, source};
 use crate::sources::Sources;
 
 /// The most folders of projects in which a relative path is looked for.
@@ -101,7 +101,7 @@ impl Sources<'_> {
                 .iter()
                 .map(|(_, path, _)| (None, path.clone()))
                 .collect();
-            let Some((_, states)) = look(tree, root, &keys)? else {
+            let Some((_, states)) = check_states(tree, root, &keys)? else {
                 continue;
             };
             for ((memory, path, _), state) in named.iter().zip(states) {

@@ -104,7 +104,7 @@ impl Sources<'_> {
         let mut stale = Vec::new();
         for (root, keys) in &roots {
             let memories = |key| files.get(key).map_or(0, |ids| ids.len() as u64);
-            let Some((folder, states)) = look(tree, root, keys)? else {
+            let Some((folder, states)) = check_states(tree, root, keys)? else {
                 if request.apply || request.root.is_some() {
                     return Err(is_away(root, 0));
                 }
@@ -250,7 +250,7 @@ impl Sources<'_> {
             // The state is read before the file is checked, so that a process that reads the file
             // later causes a conflict.
             let row = self.source_file(collection.as_deref(), path)?;
-            let looked = look(tree, stale.root, std::slice::from_ref(stale.key))?;
+            let looked = check_states(tree, stale.root, std::slice::from_ref(stale.key))?;
             let Some((_, states)) = looked.filter(|(folder, _)| *folder == stale.folder) else {
                 return Ok(None);
             };
@@ -291,7 +291,7 @@ impl Sources<'_> {
 /// Checks files of a project: returns the identity of its folder, and their states. `None` if the
 /// folder is missing before or after, or changes in between: then its drive went away, and the
 /// files only seem to be missing.
-pub(super) fn look(
+pub(super) fn check_states(
     tree: &dyn SourceTree,
     root: &str,
     keys: &[Key],

@@ -28,7 +28,7 @@ fn file(engine: &Engine, caller: &Caller, name: &str, request: Remember) -> Resu
     Ok(
         match engine.system(caller).memories().file(&id_of, request)? {
             FilingResult::New(remembered) => (remembered.memory.id.to_string(), true),
-            FilingResult::Before(memory) => (memory.id.to_string(), false),
+            FilingResult::Existing(memory) => (memory.id.to_string(), false),
         },
     )
 }

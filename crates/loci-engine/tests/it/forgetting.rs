@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use loci_core::{AuditQuery, Clock, RecordVerb, Store};
-use loci_engine::{AppendNote, AppendOutcome, CallInfo, Conditions, Effect, SOURCE_FILE};
+use loci_engine::{AppendNote, AppendOutcome, CallInfo, Effect, ForgetConditions, SOURCE_FILE};
 
 use super::reconciling::{Vault, vault};
 use super::*;
@@ -12,10 +12,10 @@ fn ann() -> Caller {
     caller("ann", &WRITER)
 }
 
-fn in_project(project: &str) -> Conditions {
-    Conditions {
+fn in_project(project: &str) -> ForgetConditions {
+    ForgetConditions {
         collections: Some(CollectionFilter::Only(project.to_owned())),
-        ..Conditions::default()
+        ..ForgetConditions::default()
     }
 }
 
@@ -152,9 +152,9 @@ fn a_message_comes_back_with_what_was_made_from_it() {
         .unforget(&made.id)
         .unwrap();
     assert_eq!(are_forgotten(), [false, false]);
-    let which = Conditions {
+    let which = ForgetConditions {
         sections: vec!["fact".to_owned()],
-        ..Conditions::default()
+        ..ForgetConditions::default()
     };
     assert_eq!(
         bench
@@ -260,59 +260,59 @@ fn a_note_comes_back_in_its_file() {
 /// what was forgotten before stays forgotten.
 #[test]
 fn conditions_select_what_is_forgotten_and_what_comes_back() {
-    let rows: [(&str, Conditions, &[&str]); 8] = [
+    let rows: [(&str, ForgetConditions, &[&str]); 8] = [
         ("project", in_project("acme"), &["a", "b", "c"]),
         (
             "global",
-            Conditions {
+            ForgetConditions {
                 collections: Some(CollectionFilter::Global),
-                ..Conditions::default()
+                ..ForgetConditions::default()
             },
             &["d"],
         ),
         (
             "type",
-            Conditions {
+            ForgetConditions {
                 sections: vec!["rule".to_owned()],
-                ..Conditions::default()
+                ..ForgetConditions::default()
             },
             &["b"],
         ),
         (
             "tags",
-            Conditions {
+            ForgetConditions {
                 tags: vec!["x".to_owned(), "y".to_owned()],
-                ..Conditions::default()
+                ..ForgetConditions::default()
             },
             &["a"],
         ),
         (
             "file",
-            Conditions {
+            ForgetConditions {
                 source: Some("/p/docs/a.md".to_owned()),
-                ..Conditions::default()
+                ..ForgetConditions::default()
             },
             &["a"],
         ),
         (
             "folder",
-            Conditions {
+            ForgetConditions {
                 source: Some("/p/docs".to_owned()),
-                ..Conditions::default()
+                ..ForgetConditions::default()
             },
             &["a", "b"],
         ),
         (
             "before",
-            Conditions {
+            ForgetConditions {
                 created_before: Some(Timestamp::from_microseconds(1_000_000).plus_seconds(20)),
-                ..Conditions::default()
+                ..ForgetConditions::default()
             },
             &["a", "b"],
         ),
         (
             "all",
-            Conditions {
+            ForgetConditions {
                 tags: vec!["x".to_owned()],
                 source: Some("/p/docs".to_owned()),
                 ..in_project("acme")
@@ -386,7 +386,7 @@ fn conditions_select_what_is_forgotten_and_what_comes_back() {
                 .memories,
             0
         );
-        let undone = Conditions {
+        let undone = ForgetConditions {
             forgotten_from: Some(marked.begun_at),
             ..which
         };
@@ -411,11 +411,11 @@ fn conditions_select_what_is_forgotten_and_what_comes_back() {
 #[test]
 fn nothing_is_forgotten_without_a_condition_or_for_a_wrong_one() {
     let engine = engine();
-    let wrong = Conditions {
+    let wrong = ForgetConditions {
         tags: vec![String::new()],
-        ..Conditions::default()
+        ..ForgetConditions::default()
     };
-    for which in [Conditions::default(), wrong] {
+    for which in [ForgetConditions::default(), wrong] {
         for error in [
             engine
                 .system(&ann())
@@ -494,9 +494,9 @@ fn notes_and_memories_are_forgotten_together_and_a_broken_note_stays() {
         .unwrap();
     vault.folder.replace("two.md", "title", "broken\ntitle");
     vault.reconcile();
-    let which = Conditions {
+    let which = ForgetConditions {
         collections: Some(CollectionFilter::Global),
-        ..Conditions::default()
+        ..ForgetConditions::default()
     };
     let before = vault.clock.now();
     let marked = vault
@@ -509,7 +509,7 @@ fn notes_and_memories_are_forgotten_together_and_a_broken_note_stays() {
     assert_eq!((marked.memories, kept), (2, vec![&two]));
     assert!(vault.folder.text("one.md").contains("status: deleted"));
     assert!(marked.begun_at <= before);
-    let undone = Conditions {
+    let undone = ForgetConditions {
         forgotten_from: Some(marked.begun_at),
         ..which
     };

@@ -4,7 +4,7 @@ use loci_core::{
     Archived, Decision, DecisionStore, Record, SOURCE_FILE, SourceFile, TombstoneStore,
 };
 use loci_engine::{
-    Conditions, Discard, ForgetReport, Import, ImportOutcome, ImportReport, ReadSource,
+    Discard, ForgetConditions, ForgetReport, Import, ImportOutcome, ImportReport, ReadSource,
     SourceCounts, SourcePart,
 };
 
@@ -180,9 +180,9 @@ fn forgotten_lines_stay_out_of_a_changed_section_of_their_file() {
         .filter(|text| text.contains("Another"));
     assert!(of_moved.clone().count() == 1 && !of_moved.clone().any(|text| text.contains(LAMP)));
     // Out of sight, and back.
-    let of_file = Conditions {
+    let of_file = ForgetConditions {
         source: Some("/p/b.md".to_owned()),
-        ..Conditions::default()
+        ..ForgetConditions::default()
     };
     mine.engine
         .system(&mine.ann)
@@ -234,9 +234,9 @@ fn what_is_out_of_sight_comes_back_by_hand_alone() {
     let mine = Mine::new();
     mine.said("/t/a", &[LAMP, KEY]);
     mine.said("/t/fork", &[KEY]);
-    let of_first = Conditions {
+    let of_first = ForgetConditions {
         source: Some("/t/a".to_owned()),
-        ..Conditions::default()
+        ..ForgetConditions::default()
     };
     let marked = mine
         .engine
@@ -440,11 +440,11 @@ fn a_lifted_text_is_read_again() {
     assert_eq!((again.bytes_read, again.parts), (0, 0));
     assert_eq!(mine.said("/t/a", &[LAMP, KEY]), counts(1, 0, 1));
     // By the file, and since a time.
-    let of_source = |source: &str| Conditions {
+    let of_source = |source: &str| ForgetConditions {
         source: Some(source.to_owned()),
-        ..Conditions::default()
+        ..ForgetConditions::default()
     };
-    let lifted = |which: &Conditions| {
+    let lifted = |which: &ForgetConditions| {
         mine.engine
             .system(&admin)
             .memories()
@@ -453,12 +453,12 @@ fn a_lifted_text_is_read_again() {
             .memories
     };
     assert_eq!(lifted(&of_source("/elsewhere")), 0);
-    let typed = Conditions {
+    let typed = ForgetConditions {
         sections: vec!["talk".to_owned()],
         ..of_source("/t")
     };
     assert_eq!(lifted(&typed), 0);
-    let late = Conditions {
+    let late = ForgetConditions {
         forgotten_from: Some(mine.engine.now().plus_seconds(1)),
         ..of_source("/t")
     };

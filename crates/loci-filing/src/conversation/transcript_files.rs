@@ -17,7 +17,7 @@ pub(super) const NO_TRANSCRIPT: &str = "no_transcript";
 /// The files to read, which may be transcripts.
 pub(super) struct TranscriptFiles {
     /// Each with its size and time.
-    pub files: Vec<(Place, FileStamp)>,
+    pub files: Vec<(TranscriptPath, FileStamp)>,
     /// The folder that they are in; of a zip archive, the one that the archive is in.
     pub folder: PathBuf,
     /// The files that are not read, each with the reason.
@@ -27,7 +27,7 @@ pub(super) struct TranscriptFiles {
 }
 
 /// A file that may be a transcript.
-pub(super) struct Place {
+pub(super) struct TranscriptPath {
     /// The path by which it is known: of a file in a zip archive, the path of the archive with that
     /// in it.
     pub name: String,
@@ -37,10 +37,10 @@ pub(super) struct Place {
     archived: Option<i64>,
 }
 
-impl Place {
+impl TranscriptPath {
     /// Returns the place of a file that is not in an archive.
     pub fn of(path: &str) -> Self {
-        Place {
+        TranscriptPath {
             name: path.to_owned(),
             path: PathBuf::from(path),
             archived: None,
@@ -66,7 +66,7 @@ pub(super) fn find_transcripts(root: &Path) -> io::Result<TranscriptFiles> {
         let unpacked = UnpackedArchive::with_inner(root, may_be_transcript)?;
         let archived = Some(project::stamp(root)?.modified_nanoseconds);
         let files = unpacked.files().iter().map(|file| {
-            let place = Place {
+            let place = TranscriptPath {
                 name: format!("{}/{}", root.display(), file.name),
                 path: file.path.clone(),
                 archived,
@@ -94,7 +94,7 @@ pub(super) fn find_transcripts(root: &Path) -> io::Result<TranscriptFiles> {
         (walked, beside())
     };
     // A path that is not UTF-8 was passed over.
-    let place = |path: PathBuf| Place::of(path.to_str().unwrap_or_default());
+    let place = |path: PathBuf| TranscriptPath::of(path.to_str().unwrap_or_default());
     let files = walked.files.into_iter();
     let passed_over = walked.passed_over.into_iter();
     let passed_over = passed_over.map(|(path, why)| (path, reason(why)));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use loci_core::CollectionFilter;
 use loci_engine::{Browse, Engine, SearchMode};
-use loci_filing::hook::Session;
+use loci_filing::hook::HookSession;
 use loci_filing::trust::Trust;
 use loci_filing::wings::Wings;
 use loci_filing::{caller, conversation};
@@ -96,7 +96,7 @@ impl Place {
 
     /// Returns what an event of a session in a folder tells the agent.
     fn told(&self, folder: &Path, event: Event, input: serde_json::Value) -> String {
-        let session = Session {
+        let session = HookSession {
             engine: &self.engine,
             host: "claude-code",
             trust: &self.trust,

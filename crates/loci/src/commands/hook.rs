@@ -7,7 +7,7 @@ use std::io;
 use std::time::Duration;
 
 use loci_core::Caller;
-use loci_filing::hook::{HookError, Session};
+use loci_filing::hook::{HookError, HookSession};
 use loci_filing::prompt::Prompt;
 use loci_filing::trust::Trust;
 use loci_hosts::{Event, HookRun, Host, Input, Reply};
@@ -125,7 +125,7 @@ fn handle(
     } else {
         Parts::open(&settings)?
     };
-    let session = Session {
+    let session = HookSession {
         engine: &parts.engine,
         host: host.name,
         trust: &trust,

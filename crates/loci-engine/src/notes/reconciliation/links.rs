@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use loci_core::{Change, ContentHash, MemoryId, NoteFile, Result};
 
 use super::{INDEX_BATCH_MAX, LINK_BATCH_MAX, Reconciliation};
-use crate::notes::names::{Names, name_key};
+use crate::notes::names::{NoteNames, name_key};
 use crate::notes::row_at;
 
 impl Reconciliation<'_> {
@@ -88,7 +88,7 @@ impl Reconciliation<'_> {
         paths.sort_unstable();
         paths.dedup();
         let keys: Vec<String> = paths.iter().map(|path| name_key(path)).collect();
-        let mut names = Names::default();
+        let mut names = NoteNames::default();
         for (path, key) in paths.iter().zip(&keys) {
             let (before, after) = (self.name_before(path), self.name_after(path));
             if before.is_some() || after.is_some() {

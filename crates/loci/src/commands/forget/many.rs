@@ -2,7 +2,7 @@
 
 use loci_core::{Caller, CollectionFilter, Memory, Tier};
 use loci_dialects::mememory::Record;
-use loci_engine::{Conditions, Effect, LiftReport, MarkCounts, MatchSummary};
+use loci_engine::{Effect, ForgetConditions, LiftReport, MarkCounts, MatchSummary};
 use loci_hosts::quoted;
 use serde_json::{Value, json};
 
@@ -88,13 +88,13 @@ fn conditions(
     parts: &Parts,
     arguments: &cli::BulkConditions,
     direction: Direction<'_>,
-) -> Result<Conditions, Failure> {
+) -> Result<ForgetConditions, Failure> {
     let now = parts.engine.now();
     let moment = |flag: &str, text: Option<&str>| {
         text.map(|text| time_format::parsed(flag, text, now))
             .transpose()
     };
-    let mut which = Conditions {
+    let mut which = ForgetConditions {
         collections: arguments.project.as_deref().map(|project| match project {
             "global" => CollectionFilter::Global,
             project => CollectionFilter::Only(project.to_owned()),
@@ -127,7 +127,7 @@ fn conditions(
         }
         Direction::Unforget { since } => which.forgotten_from = moment("--since", since)?,
     }
-    if which == Conditions::default() {
+    if which == ForgetConditions::default() {
         let since = match direction {
             Direction::Forget => "",
             Direction::Unforget { .. } => ", --since",
@@ -172,7 +172,7 @@ fn show(matching: &MatchSummary, direction: Direction<'_>, output: Output) -> Re
 /// Prints what was done, and how to undo it.
 fn report(
     marked: &MarkCounts,
-    which: &Conditions,
+    which: &ForgetConditions,
     direction: Direction<'_>,
     output: Output,
 ) -> Result<(), Failure> {
@@ -257,7 +257,7 @@ fn say_of_others(count: u64) {
 }
 
 /// Returns the command that brings back what was forgotten.
-fn undo(which: &Conditions, marked: &MarkCounts) -> String {
+fn undo(which: &ForgetConditions, marked: &MarkCounts) -> String {
     let mut words = vec!["loci unforget --where".to_owned()];
     let mut flag = |name: &str, value: &str| words.push(format!("--{name} {}", quoted(value)));
     match &which.collections {
