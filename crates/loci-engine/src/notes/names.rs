@@ -36,7 +36,7 @@ impl<'a> NoteNames<'a> {
         after: Option<&'a MemoryId>,
     ) {
         let add = |meaning: &mut NameResolution<'a>| {
-            *meaning = (meaning.0.or(before), meaning.1.or(after))
+            *meaning = (meaning.0.or(before), meaning.1.or(after));
         };
         add(self.paths.entry(key).or_default());
         for start in iter::once(0).chain(key.match_indices('/').map(|(slash, _)| slash + 1)) {
