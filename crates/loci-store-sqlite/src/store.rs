@@ -11,6 +11,7 @@ use loci_core::{
     MemoryId, ModelId, Page, Partition, Result, Space, StatusCount, Store, StoreSize, Sweep,
     SweepClock, Timestamp, Touch, Vector, Wiped, Work, check_lease, check_texts,
 };
+use rusqlite::Connection;
 use tempfile::TempDir;
 
 use crate::opening::identity::StoreId;
@@ -19,6 +20,7 @@ use crate::opening::open_error::{DATABASE, OpenError};
 use crate::opening::opened::Opened;
 use crate::opening::{identity, read_only};
 use crate::statements::{batch, counts, jobs, read, remove, tombstones, write};
+use crate::{connection, failure};
 
 /// The shortest pause between two rounds of background work, so that other processes can write.
 const BACKGROUND_PAUSE_MIN: Duration = Duration::from_millis(10);
@@ -113,6 +115,17 @@ impl SqliteStore {
         }
     }
 
+    fn read<T>(&self, read: impl FnOnce(&Connection) -> failure::Result<T>) -> Result<T> {
+        self.opened()?.readers.read(read)
+    }
+
+    fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> failure::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.opened()?.writer.run(work)
+    }
+
     /// Opens what lies in the folder, if it is the store that was open, and if no call uses what is
     /// open.
     fn open_again(&self) -> Result<Arc<Opened>> {
@@ -183,51 +196,35 @@ impl SqliteStore {
 
 impl Store for SqliteStore {
     fn commit(&self, batch: Batch) -> Result<()> {
-        self.opened()?
-            .writer
-            .run(move |connection| batch::commit(connection, &batch))
+        self.write(move |connection| batch::commit(connection, &batch))
     }
 
     fn get_all(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<Memory>> {
-        self.opened()?
-            .readers
-            .read(|connection| read::get_all(connection, filter, ids))
+        self.read(|connection| read::get_all(connection, filter, ids))
     }
 
     fn locations_of(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<(MemoryId, Location)>> {
-        self.opened()?
-            .readers
-            .read(|connection| read::places_of(connection, filter, ids))
+        self.read(|connection| read::places_of(connection, filter, ids))
     }
 
     fn ids_with(&self, filter: &Filter, part: &str, limit: usize) -> Result<Vec<MemoryId>> {
-        self.opened()?
-            .readers
-            .read(|connection| read::ids_with(connection, filter, part, limit))
+        self.read(|connection| read::ids_with(connection, filter, part, limit))
     }
 
     fn attribute_values(&self, filter: &Filter, name: &str) -> Result<Vec<(String, u64)>> {
-        self.opened()?
-            .readers
-            .read(|connection| read::attribute_values(connection, filter, name))
+        self.read(|connection| read::attribute_values(connection, filter, name))
     }
 
     fn ids_of_texts(&self, filter: &Filter, texts: &[&str]) -> Result<Vec<MemoryId>> {
-        self.opened()?
-            .readers
-            .read(|connection| tombstones::ids_of_texts(connection, filter, texts))
+        self.read(|connection| tombstones::ids_of_texts(connection, filter, texts))
     }
 
     fn revisions(&self, filter: &Filter, limit: usize) -> Result<Vec<(MemoryId, u64)>> {
-        self.opened()?
-            .readers
-            .read(|connection| read::revisions(connection, filter, limit))
+        self.read(|connection| read::revisions(connection, filter, limit))
     }
 
     fn list(&self, filter: &Filter, page: Page) -> Result<Vec<Memory>> {
-        self.opened()?
-            .readers
-            .read(|connection| read::list(connection, filter, page))
+        self.read(|connection| read::list(connection, filter, page))
     }
 
     fn list_by_insertion(
@@ -236,33 +233,23 @@ impl Store for SqliteStore {
         order: FilingOrder,
         page: Page,
     ) -> Result<Vec<Memory>> {
-        self.opened()?
-            .readers
-            .read(|connection| read::filed(connection, filter, order, page))
+        self.read(|connection| read::filed(connection, filter, order, page))
     }
 
     fn count_by_location(&self, filter: &Filter) -> Result<Vec<LocationCount>> {
-        self.opened()?
-            .readers
-            .read(|connection| counts::count_by_location(connection, filter))
+        self.read(|connection| counts::count_by_location(connection, filter))
     }
 
     fn count(&self, filter: &Filter) -> Result<u64> {
-        self.opened()?
-            .readers
-            .read(|connection| counts::count(connection, filter))
+        self.read(|connection| counts::count(connection, filter))
     }
 
     fn collections(&self, filter: &Filter) -> Result<Vec<String>> {
-        self.opened()?
-            .readers
-            .read(|connection| counts::collections(connection, filter))
+        self.read(|connection| counts::collections(connection, filter))
     }
 
     fn count_uncached(&self, filter: &Filter) -> Result<Vec<LocationCount>> {
-        self.opened()?
-            .readers
-            .read(|connection| counts::count_uncached(connection, filter))
+        self.read(|connection| counts::count_uncached(connection, filter))
     }
 
     fn reload(&self) -> Result<()> {
@@ -279,9 +266,7 @@ impl Store for SqliteStore {
     }
 
     fn vectors(&self, space: &Space, id: &MemoryId, model: &ModelId) -> Result<Vec<Vector>> {
-        self.opened()?
-            .readers
-            .read(|connection| read::vectors(connection, space, id, model))
+        self.read(|connection| read::vectors(connection, space, id, model))
     }
 
     fn passage_range(
@@ -290,9 +275,7 @@ impl Store for SqliteStore {
         id: &MemoryId,
         passage: u32,
     ) -> Result<Option<Range<usize>>> {
-        self.opened()?
-            .readers
-            .read(|connection| read::passage_range(connection, space, id, passage))
+        self.read(|connection| read::passage_range(connection, space, id, passage))
     }
 
     fn partition_of(&self, _: &Space) -> Partition {
@@ -337,32 +320,22 @@ impl Store for SqliteStore {
         order: FilingOrder,
         limit: usize,
     ) -> Result<Vec<(Space, MemoryId)>> {
-        self.opened()?
-            .readers
-            .read(|connection| read::without_vector(connection, model, order, limit))
+        self.read(|connection| read::without_vector(connection, model, order, limit))
     }
 
     fn pending_embeddings(&self, model: &ModelId, count_max: usize) -> Result<usize> {
-        self.opened()?
-            .readers
-            .read(|connection| read::pending_embeddings(connection, model, count_max))
+        self.read(|connection| read::pending_embeddings(connection, model, count_max))
     }
 
     fn models(&self) -> Result<Vec<(ModelId, u64)>> {
-        self.opened()?.readers.read(read::models)
+        self.read(read::models)
     }
 
     fn retire_model(&self, _: &Partition, model: &ModelId, limit: usize) -> Result<usize> {
-        let Some(model) = self
-            .opened()?
-            .readers
-            .read(|connection| read::model_row(connection, model))?
-        else {
+        let Some(model) = self.read(|connection| read::model_row(connection, model))? else {
             return Ok(0);
         };
-        self.opened()?
-            .writer
-            .run(move |connection| write::retire_model(connection, model, limit))
+        self.write(move |connection| write::retire_model(connection, model, limit))
     }
 
     fn has_other_dimensions(
@@ -371,9 +344,7 @@ impl Store for SqliteStore {
         model: &ModelId,
         dimensions: usize,
     ) -> Result<bool> {
-        self.opened()?
-            .readers
-            .read(|connection| read::has_other_dimensions(connection, model, dimensions))
+        self.read(|connection| read::has_other_dimensions(connection, model, dimensions))
     }
 
     fn soft_delete(
@@ -384,14 +355,11 @@ impl Store for SqliteStore {
         limit: usize,
     ) -> Result<usize> {
         let chosen = remove::chosen(filter, id);
-        let rows = self
-            .opened()?
-            .readers
-            .read(|connection| remove::deletable(connection, &chosen, limit))?;
+        let rows = self.read(|connection| remove::deletable(connection, &chosen, limit))?;
         if rows.is_empty() {
             return Ok(0);
         }
-        self.opened()?.writer.run(move |connection| {
+        self.write(move |connection| {
             let deleted = remove::soft_delete(connection, &chosen, &rows, now)?;
             if deleted == rows.len() || rows.len() < limit {
                 return Ok(deleted);
@@ -403,28 +371,20 @@ impl Store for SqliteStore {
     }
 
     fn made_from(&self, space: &Space, owner: &str, sources: &[MemoryId]) -> Result<Vec<MemoryId>> {
-        self.opened()?
-            .readers
-            .read(|connection| read::made_from(connection, space, owner, sources))
+        self.read(|connection| read::made_from(connection, space, owner, sources))
     }
 
     fn thread_end(&self, space: &Space, owner: &str, thread: &str) -> Result<u64> {
-        self.opened()?
-            .readers
-            .read(|connection| read::thread_end(connection, space, owner, thread))
+        self.read(|connection| read::thread_end(connection, space, owner, thread))
     }
 
     fn accesses(&self, space: &Space, ids: &[MemoryId]) -> Result<Vec<u64>> {
-        self.opened()?
-            .readers
-            .read(|connection| read::accesses(connection, space, ids))
+        self.read(|connection| read::accesses(connection, space, ids))
     }
 
     fn touch(&self, touches: &[Touch]) -> Result<()> {
         let touches = touches.to_vec();
-        self.opened()?
-            .writer
-            .run(move |connection| write::touch(connection, &touches))
+        self.write(move |connection| write::touch(connection, &touches))
     }
 
     fn count_by_status(
@@ -433,9 +393,7 @@ impl Store for SqliteStore {
         owner: &str,
         now: Timestamp,
     ) -> Result<Vec<StatusCount>> {
-        self.opened()?
-            .readers
-            .read(|connection| read::count_by_status(connection, space, owner, now))
+        self.read(|connection| read::count_by_status(connection, space, owner, now))
     }
 
     fn wipe(
@@ -472,31 +430,20 @@ impl Store for SqliteStore {
         check_lease(now, until)?;
         check_texts([("name", Some(name)), ("holder", Some(holder))])?;
         // Looked at first, because even an empty write takes the lock of all processes.
-        if self
-            .opened()?
-            .readers
-            .read(|connection| jobs::is_leased(connection, name, holder, now))?
-        {
+        if self.read(|connection| jobs::is_leased(connection, name, holder, now))? {
             return Ok(false);
         }
         let (name, holder) = (name.to_owned(), holder.to_owned());
-        self.opened()?
-            .writer
-            .run(move |connection| jobs::lease(connection, &name, &holder, now, until))
+        self.write(move |connection| jobs::lease(connection, &name, &holder, now, until))
     }
 
     fn lease_holder(&self, name: &str, now: Timestamp) -> Result<Option<String>> {
-        self.opened()?
-            .readers
-            .read(|connection| jobs::lease_holder(connection, name, now))
+        self.read(|connection| jobs::lease_holder(connection, name, now))
     }
 
     fn sweep(&self, _: &Partition, sweep: &Sweep, limit: usize) -> Result<usize> {
         let due = *sweep;
-        let steps = self
-            .opened()?
-            .writer
-            .run(move |connection| remove::sweep(connection, &due, limit))?;
+        let steps = self.write(move |connection| remove::sweep(connection, &due, limit))?;
         // It wrote much, unless it was the last. That is moved out of the log here, before the log
         // is so long that a commit does it and its caller waits.
         if steps > 0 && steps < limit {
@@ -506,18 +453,16 @@ impl Store for SqliteStore {
     }
 
     fn sweep_clock(&self) -> Result<Option<SweepClock>> {
-        self.opened()?.readers.read(jobs::sweep_clock)
+        self.read(jobs::sweep_clock)
     }
 
     fn put_sweep_clock(&self, clock: &SweepClock) -> Result<()> {
         let clock = *clock;
-        self.opened()?
-            .writer
-            .run(move |connection| jobs::put_sweep_clock(connection, &clock))
+        self.write(move |connection| jobs::put_sweep_clock(connection, &clock))
     }
 
     fn secret(&self) -> Result<[u8; 32]> {
-        self.opened()?.readers.read(read::secret)
+        self.read(read::secret)
     }
 
     fn check_writable(&self) -> Result<()> {
@@ -525,7 +470,7 @@ impl Store for SqliteStore {
     }
 
     fn version(&self, _: &Space) -> Result<u64> {
-        Ok(self.opened()?.readers.read(read::version)?.cast_unsigned())
+        Ok(self.read(read::version)?.cast_unsigned())
     }
 
     fn size(&self) -> Result<StoreSize> {

@@ -19,9 +19,7 @@ use crate::statements::{
 
 impl ArchiveStore for SqliteStore {
     fn archive(&self, now: Timestamp, visit: &mut dyn FnMut(Archived) -> Result<()>) -> Result<()> {
-        self.opened()?
-            .readers
-            .read(|connection| archive::all(connection, now, visit))
+        self.read(|connection| archive::all(connection, now, visit))
     }
 }
 
@@ -35,42 +33,30 @@ impl JobStore for SqliteStore {
     ) -> Result<Vec<Job>> {
         check_lease(now, until)?;
         // Looked at first, because even an empty write takes the lock of all processes.
-        if !self
-            .opened()?
-            .readers
-            .read(|connection| jobs::is_due(connection, now))?
-        {
+        if !self.read(|connection| jobs::is_due(connection, now))? {
             return Ok(Vec::new());
         }
         let lease = lease.to_owned();
-        self.opened()?
-            .writer
-            .run(move |connection| jobs::lease_jobs(connection, now, until, &lease, limit))
+        self.write(move |connection| jobs::lease_jobs(connection, now, until, &lease, limit))
     }
 
     fn next_job_at(&self, now: Timestamp) -> Result<Option<Timestamp>> {
-        self.opened()?
-            .readers
-            .read(|connection| jobs::next_at(connection, now))
+        self.read(|connection| jobs::next_at(connection, now))
     }
 
     fn job_counts(&self) -> Result<JobCounts> {
-        self.opened()?.readers.read(jobs::counts)
+        self.read(jobs::counts)
     }
 
     fn failed_jobs(&self, limit: usize) -> Result<Vec<FailedJob>> {
-        self.opened()?
-            .readers
-            .read(|connection| jobs::failed(connection, limit))
+        self.read(|connection| jobs::failed(connection, limit))
     }
 }
 
 impl CacheStore for SqliteStore {
     fn put_cache_entry(&self, entry: &CacheEntry, since: u64) -> Result<()> {
         let entry = entry.clone();
-        self.opened()?
-            .writer
-            .run(move |connection| answers::replace(connection, &entry, since))
+        self.write(move |connection| answers::replace(connection, &entry, since))
     }
 
     fn nearest_cache_entries(
@@ -89,9 +75,7 @@ impl CacheStore for SqliteStore {
             vector,
             now,
         };
-        self.opened()?
-            .readers
-            .read(|connection| answers::nearest(connection, &asked, limit))
+        self.read(|connection| answers::nearest(connection, &asked, limit))
     }
 
     fn cached_queries(
@@ -100,9 +84,7 @@ impl CacheStore for SqliteStore {
         owner: &str,
         now: Timestamp,
     ) -> Result<Vec<(MemoryId, String)>> {
-        self.opened()?
-            .readers
-            .read(|connection| answers::queries(connection, space, owner, now))
+        self.read(|connection| answers::queries(connection, space, owner, now))
     }
 
     fn delete_cache_entries(&self, space: &Space, owner: &str, ids: &[MemoryId]) -> Result<u64> {
@@ -110,10 +92,9 @@ impl CacheStore for SqliteStore {
         let (mut done, mut deleted) = (0, 0);
         while done < ids.len() {
             let (space, owner, ids) = (space.clone(), owner.to_owned(), Arc::clone(&ids));
-            let part = self
-                .opened()?
-                .writer
-                .run(move |connection| answers::delete(connection, &space, &owner, &ids[done..]))?;
+            let part = self.write(move |connection| {
+                answers::delete(connection, &space, &owner, &ids[done..])
+            })?;
             done += part.0;
             deleted += part.1;
         }
@@ -123,15 +104,11 @@ impl CacheStore for SqliteStore {
 
 impl TombstoneStore for SqliteStore {
     fn tombstone_salts(&self, space: &Space) -> Result<Vec<Salt>> {
-        self.opened()?
-            .readers
-            .read(|connection| tombstones::salts(connection, space))
+        self.read(|connection| tombstones::salts(connection, space))
     }
 
     fn tombstones_of(&self, space: &Space, texts: &[KeyedHash]) -> Result<Vec<Tombstone>> {
-        self.opened()?
-            .readers
-            .read(|connection| tombstones::of_texts(connection, space, texts))
+        self.read(|connection| tombstones::of_texts(connection, space, texts))
     }
 
     fn tombstones(
@@ -140,17 +117,13 @@ impl TombstoneStore for SqliteStore {
         after: Option<&Tombstone>,
         limit: usize,
     ) -> Result<Vec<Tombstone>> {
-        self.opened()?
-            .readers
-            .read(|connection| tombstones::page(connection, space, after, limit))
+        self.read(|connection| tombstones::page(connection, space, after, limit))
     }
 }
 
 impl VersionStore for SqliteStore {
     fn versions(&self, space: &Space, id: &MemoryId) -> Result<Vec<Version>> {
-        self.opened()?
-            .readers
-            .read(|connection| versions::of_memory(connection, space, id))
+        self.read(|connection| versions::of_memory(connection, space, id))
     }
 
     fn ids_with_versions(
@@ -159,18 +132,14 @@ impl VersionStore for SqliteStore {
         after: Option<&MemoryId>,
         limit: usize,
     ) -> Result<Vec<MemoryId>> {
-        self.opened()?
-            .readers
-            .read(|connection| versions::ids(connection, filter, after, limit))
+        self.read(|connection| versions::ids(connection, filter, after, limit))
     }
 }
 
 impl DecisionStore for SqliteStore {
     fn put_decision(&self, decision: &Decision, since: u64) -> Result<bool> {
         let decision = decision.clone();
-        self.opened()?
-            .writer
-            .run(move |connection| decisions::put(connection, &decision, since))
+        self.write(move |connection| decisions::put(connection, &decision, since))
     }
 
     fn decision(
@@ -180,9 +149,7 @@ impl DecisionStore for SqliteStore {
         key: &str,
         now: Timestamp,
     ) -> Result<Option<Decision>> {
-        self.opened()?
-            .readers
-            .read(|connection| decisions::find(connection, space, owner, key, now))
+        self.read(|connection| decisions::find(connection, space, owner, key, now))
     }
 }
 
@@ -195,7 +162,7 @@ impl IdempotencyStore for SqliteStore {
         key: &str,
         now: Timestamp,
     ) -> Result<Option<IdempotentReply>> {
-        self.opened()?.readers.read(|connection| {
+        self.read(|connection| {
             idempotent_replies::find(connection, space, owner, operation, key, now)
         })
     }
@@ -203,27 +170,19 @@ impl IdempotencyStore for SqliteStore {
 
 impl NoteStore for SqliteStore {
     fn note_files(&self, space: &Space) -> Result<Vec<NoteFile>> {
-        self.opened()?
-            .readers
-            .read(|connection| note_files::all(connection, space))
+        self.read(|connection| note_files::all(connection, space))
     }
 
     fn note_file_of(&self, space: &Space, memory: &MemoryId) -> Result<Option<NoteFile>> {
-        self.opened()?
-            .readers
-            .read(|connection| note_files::of_memory(connection, space, memory))
+        self.read(|connection| note_files::of_memory(connection, space, memory))
     }
 
     fn notes_among(&self, filter: &Filter, limit: usize) -> Result<Vec<MemoryId>> {
-        self.opened()?
-            .readers
-            .read(|connection| note_files::among(connection, filter, limit))
+        self.read(|connection| note_files::among(connection, filter, limit))
     }
 
     fn note_folder(&self, space: &Space) -> Result<Option<String>> {
-        self.opened()?
-            .readers
-            .read(|connection| note_files::folder(connection, space))
+        self.read(|connection| note_files::folder(connection, space))
     }
 
     fn commit_rebuildable(&self, batch: Batch) -> Result<()> {
@@ -235,31 +194,23 @@ impl NoteStore for SqliteStore {
 
 impl FactStore for SqliteStore {
     fn facts(&self, query: &FactQuery) -> Result<Vec<Fact>> {
-        self.opened()?
-            .readers
-            .read(|connection| facts::find(connection, query))
+        self.read(|connection| facts::find(connection, query))
     }
 
     fn fact_counts(&self, space: &Space, now: Timestamp) -> Result<FactCounts> {
-        self.opened()?
-            .readers
-            .read(|connection| facts::counts(connection, space, now))
+        self.read(|connection| facts::counts(connection, space, now))
     }
 }
 
 impl TunnelStore for SqliteStore {
     fn tunnels(&self, space: &Space) -> Result<Vec<Tunnel>> {
-        self.opened()?
-            .readers
-            .read(|connection| tunnels::all(connection, space))
+        self.read(|connection| tunnels::all(connection, space))
     }
 }
 
 impl SettingStore for SqliteStore {
     fn setting(&self, space: &Space, owner: Option<&str>, name: &str) -> Result<Option<String>> {
-        self.opened()?
-            .readers
-            .read(|connection| settings::find(connection, space, owner, name))
+        self.read(|connection| settings::find(connection, space, owner, name))
     }
 }
 
@@ -271,9 +222,7 @@ impl SourceStore for SqliteStore {
         collection: Option<&str>,
         path: &str,
     ) -> Result<Option<SourceFile>> {
-        self.opened()?
-            .readers
-            .read(|connection| source_files::find(connection, space, machine, collection, path))
+        self.read(|connection| source_files::find(connection, space, machine, collection, path))
     }
 
     fn source_files(
@@ -282,15 +231,11 @@ impl SourceStore for SqliteStore {
         machine: &str,
         collection: Option<&str>,
     ) -> Result<Vec<SourceFile>> {
-        self.opened()?
-            .readers
-            .read(|connection| source_files::of_collection(connection, space, machine, collection))
+        self.read(|connection| source_files::of_collection(connection, space, machine, collection))
     }
 
     fn sources_at(&self, space: &Space, machine: &str, path: &str) -> Result<Vec<SourceFile>> {
-        self.opened()?
-            .readers
-            .read(|connection| source_files::at(connection, space, machine, path))
+        self.read(|connection| source_files::at(connection, space, machine, path))
     }
 
     fn pending_sources(
@@ -299,53 +244,41 @@ impl SourceStore for SqliteStore {
         machine: &str,
         limit: usize,
     ) -> Result<Vec<SourceFile>> {
-        self.opened()?
-            .readers
-            .read(|connection| source_files::pending(connection, space, machine, limit))
+        self.read(|connection| source_files::pending(connection, space, machine, limit))
     }
 }
 
 impl AuditStore for SqliteStore {
     fn append_audit(&self, entries: &[AuditEntry]) -> Result<()> {
         let entries = entries.to_vec();
-        self.opened()?
-            .writer
-            .run(move |connection| audit::append(connection, &entries))
+        self.write(move |connection| audit::append(connection, &entries))
     }
 
     fn audit(&self, query: &AuditQuery) -> Result<Vec<(u64, AuditEntry)>> {
-        self.opened()?
-            .readers
-            .read(|connection| audit::read(connection, query))
+        self.read(|connection| audit::read(connection, query))
     }
 
     fn audited_spaces(&self) -> Result<Vec<Space>> {
-        self.opened()?.readers.read(audit::spaces)
+        self.read(audit::spaces)
     }
 }
 
 impl TokenStore for SqliteStore {
     fn add_token(&self, token: &Token) -> Result<()> {
         let token = token.clone();
-        self.opened()?
-            .writer
-            .run(move |connection| tokens::add(connection, &token))
+        self.write(move |connection| tokens::add(connection, &token))
     }
 
     fn tokens(&self) -> Result<Vec<Token>> {
-        self.opened()?.readers.read(tokens::all)
+        self.read(tokens::all)
     }
 
     fn token_by_hash(&self, hash: &TokenHash) -> Result<Option<Token>> {
-        self.opened()?
-            .readers
-            .read(|connection| tokens::by_hash(connection, hash))
+        self.read(|connection| tokens::by_hash(connection, hash))
     }
 
     fn revoke_token(&self, id: &str, now: Timestamp) -> Result<()> {
         let id = id.to_owned();
-        self.opened()?
-            .writer
-            .run(move |connection| tokens::revoke(connection, &id, now))
+        self.write(move |connection| tokens::revoke(connection, &id, now))
     }
 }
