@@ -47,6 +47,7 @@ mod setting;
 mod source_file;
 mod store;
 mod store_files;
+mod store_layer;
 mod sweep_clock;
 mod time;
 mod token;
@@ -111,6 +112,7 @@ pub use store::{
 pub use store_files::{
     FilesLock, Holder, Inspected, OpenError, OpenFault, Rebuilt, Salvaged, StoreFiles, VisitRecord,
 };
+pub use store_layer::StoreLayer;
 pub use sweep_clock::{ClockJump, SweepClock};
 pub use time::{Clock, Timestamp};
 pub use token::{Token, TokenHash, TokenStore};

@@ -575,7 +575,7 @@ fn a_text_that_changes_meanwhile_is_read_again() {
 /// If the store stops answering at any step, the job is retried later, any number of times.
 #[test]
 fn a_busy_store_uses_up_no_attempts() {
-    for step in ["get_all", "vectors", "candidates"] {
+    for step in ["get", "vectors", "candidates"] {
         let shop = Shop::new();
         let engine = shop.engine();
         let id = shop.say(&[TEA]).pop().unwrap();
@@ -666,7 +666,7 @@ fn a_job_that_cannot_be_done_holds_up_no_other() {
 /// The wipe comes before the memory is read, before it is compared, or before it is written.
 #[test]
 fn a_wipe_of_a_memory_in_work_leaves_nothing() {
-    for step in ["get_all", "candidates", "commit"] {
+    for step in ["get", "candidates", "commit"] {
         let shop = Shop::new();
         let engine = shop.engine();
         engine
@@ -850,7 +850,7 @@ fn what_is_retried_meanwhile_is_judged_once() {
     );
     let is_first = AtomicBool::new(true);
     shop.store.before(move |method| {
-        if method == "get_all" && is_first.swap(false, Ordering::SeqCst) {
+        if method == "get" && is_first.swap(false, Ordering::SeqCst) {
             assert_eq!(
                 (
                     other.background().retry_failed(),

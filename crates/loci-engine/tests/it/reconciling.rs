@@ -1269,7 +1269,7 @@ fn files_that_were_just_written_are_linked_once() {
     vault.store.before({
         let calls = calls.clone();
         move |method| {
-            if ["get_all", "commit", "commit_rebuildable"].contains(&method) {
+            if ["get", "get_all", "commit", "commit_rebuildable"].contains(&method) {
                 calls.lock().unwrap().push(method.to_owned());
             }
             Ok(())
