@@ -87,7 +87,7 @@ pub use memory::{
     Thread, Tier, Visibility,
 };
 pub use note::{
-    ContentHash, Created, FRONTMATTER, FileProblem, FileProblemKind, FileRead, FileStamp,
+    ContentHash, CreateOutcome, FRONTMATTER, FileProblem, FileProblemKind, FileSnapshot, FileStamp,
     FolderScan, Note, NoteContent, NoteFile, NoteFolder, NoteLock, NoteStore,
 };
 pub use passage::{Passage, Term, Vector};
@@ -95,7 +95,7 @@ pub use principal::{
     Caller, LOCAL, Ownership, Principal, Reader, Scope, Scopes, is_pseudonym, is_reserved_subject,
     pseudonym,
 };
-pub use redactor::{Redacted, Redactions, Redactor, Removed};
+pub use redactor::{RedactedText, Redactions, Redactor, RemovedSecret};
 pub use search::{
     Candidate, CandidateQuery, Candidates, MARKS_MAX, NEIGHBOUR_DISTANCE_MAX, Nearest, QueryVector,
     ThreadPosition, ThreadScore,

@@ -200,7 +200,7 @@ impl NoteFile {
 
 /// A snapshot of a file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FileRead {
+pub struct FileSnapshot {
     /// Its size and modification time.
     pub stamp: FileStamp,
     /// True if the file was old enough that every later change alters the stamp.
@@ -245,12 +245,12 @@ pub struct FolderScan {
 
 /// The outcome of creating a note.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Created {
+pub enum CreateOutcome {
     /// The file was created under this path.
-    New(String, FileRead),
+    New(String, FileSnapshot),
     /// The file already existed: it has that title, and its `uid` differs from the new one at most
     /// in its time, so an earlier attempt that was never answered created it.
-    Before(String, FileRead),
+    Existing(String, FileSnapshot),
 }
 
 /// A lock on a folder for reading or writing; dropping it releases the lock.
@@ -299,19 +299,19 @@ pub trait NoteFolder: Send + Sync {
     ///
     /// # Errors
     /// `invalid_argument` if the path leads out of the folder. Other failures are reported in
-    /// [`FileRead::problem`].
-    fn read(&self, path: &str) -> Result<Option<FileRead>>;
+    /// [`FileSnapshot::problem`].
+    fn read(&self, path: &str) -> Result<Option<FileSnapshot>>;
 
     /// Creates the file of a note that has an id and a title: at the top of the folder (which is
     /// created if missing), named after the title, with a number if another file has that name in
     /// any case or Unicode form. With `may_be_there`, first searches the files of that name for one
-    /// that an earlier attempt created ([`Created::Before`]); only an id derived from an
+    /// that an earlier attempt created ([`CreateOutcome::Existing`]); only an id derived from an
     /// idempotency key can have one.
     ///
     /// # Errors
     /// `unavailable` if it cannot be written; then the file does not exist, unless the disk also
     /// refuses to remove it.
-    fn create(&self, note: &Note, may_be_there: bool) -> Result<Created>;
+    fn create(&self, note: &Note, may_be_there: bool) -> Result<CreateOutcome>;
 
     /// Rewrites the file to match the note. Changes or adds the frontmatter keys whose values
     /// differ in place, and replaces the text if it differs; every other byte stays. Returns the
@@ -323,7 +323,7 @@ pub trait NoteFolder: Send + Sync {
     /// `not_found` if it does not exist; `unavailable` if it cannot be written. Then nothing was
     /// changed, unless only the flush failed on a file system that cannot undo the change in one
     /// step.
-    fn rewrite(&self, path: &str, expected: &ContentHash, note: &Note) -> Result<FileRead>;
+    fn rewrite(&self, path: &str, expected: &ContentHash, note: &Note) -> Result<FileSnapshot>;
 }
 
 /// Keeps the recorded state of note files. A writer that changes it holds the lock of the folder.

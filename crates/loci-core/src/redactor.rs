@@ -16,7 +16,7 @@ impl Redactions {
     pub const ATTRIBUTE: &'static str = "redacted";
 
     /// Counts removed secrets by kind.
-    pub fn of<'a>(removed: impl IntoIterator<Item = &'a Removed>) -> Self {
+    pub fn of<'a>(removed: impl IntoIterator<Item = &'a RemovedSecret>) -> Self {
         let mut redactions = Redactions::default();
         for removed in removed {
             redactions.add(removed.kind, 1);
@@ -89,16 +89,16 @@ impl fmt::Display for Redactions {
 
 /// A text with its secrets removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Redacted<'a> {
+pub struct RedactedText<'a> {
     /// The text; borrowed if it held no secret.
     pub text: Cow<'a, str>,
     /// The secrets that were removed, in order.
-    pub removed: Vec<Removed>,
+    pub removed: Vec<RemovedSecret>,
 }
 
 /// A secret that was removed from a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Removed {
+pub struct RemovedSecret {
     /// The byte offset in the redacted text, after the placeholder of the secret, if it has one.
     pub at: usize,
     /// Its kind, e.g. `github-token`.
@@ -107,18 +107,18 @@ pub struct Removed {
     pub lines: usize,
 }
 
-impl<'a> Redacted<'a> {
+impl<'a> RedactedText<'a> {
     /// Wraps a text that holds no secret.
     pub fn unchanged(text: &'a str) -> Self {
-        Redacted {
+        RedactedText {
             text: Cow::Borrowed(text),
             removed: Vec::new(),
         }
     }
 
     /// Returns the same with an owned text.
-    pub fn into_owned(self) -> Redacted<'static> {
-        Redacted {
+    pub fn into_owned(self) -> RedactedText<'static> {
+        RedactedText {
             text: Cow::Owned(self.text.into_owned()),
             removed: self.removed,
         }
@@ -143,11 +143,11 @@ impl<'a> Redacted<'a> {
 /// Removes secrets from texts: keys, tokens, passwords, and text that a person marked as private.
 pub trait Redactor: Send + Sync {
     /// Returns the text without its secrets. Redacting a redacted text changes nothing.
-    fn redact<'a>(&self, text: &'a str) -> Redacted<'a>;
+    fn redact<'a>(&self, text: &'a str) -> RedactedText<'a>;
 
     /// Redacts a file of a project, where a private mark counts only if it is closed and outside of
     /// backticks.
-    fn redact_file<'a>(&self, text: &'a str) -> Redacted<'a> {
+    fn redact_file<'a>(&self, text: &'a str) -> RedactedText<'a> {
         self.redact(text)
     }
 }

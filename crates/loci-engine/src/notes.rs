@@ -14,7 +14,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use loci_core::{
-    Clock, ContentHash, FileProblem, FileProblemKind, FileRead, FileStamp, Filter, FolderScan,
+    Clock, ContentHash, FileProblem, FileProblemKind, FileSnapshot, FileStamp, Filter, FolderScan,
     Forgotten, Memory, MemoryId, NoteFile, NoteFolder, Reader, RecordVerb, Result, Space, Store,
     Timestamp,
 };
@@ -171,7 +171,7 @@ impl FolderState {
 
     /// Returns true if the file at the path of a row has the known content or the known `uid`.
     fn holds(&self, row: &NoteFile) -> bool {
-        let Ok(Some(FileRead { hash, content, .. })) = self.files.read(&row.path) else {
+        let Ok(Some(FileSnapshot { hash, content, .. })) = self.files.read(&row.path) else {
             return false;
         };
         // A file that is not indexed may not have been read, so that its hash is not valid.

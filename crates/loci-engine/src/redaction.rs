@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use loci_core::limits::AUDIT_QUERY_CHARACTERS_MAX;
-use loci_core::{Citation, Error, Redacted, Redactions, Redactor, Result};
+use loci_core::{Citation, Error, RedactedText, Redactions, Redactor, Result};
 
 use crate::actor::Actor;
 use crate::check;
@@ -67,7 +67,7 @@ impl Redaction {
     }
 
     /// Tells the observer what was removed from a text that is about to be stored.
-    fn observed<'a>(&self, redacted: Redacted<'a>) -> Redacted<'a> {
+    fn observed<'a>(&self, redacted: RedactedText<'a>) -> RedactedText<'a> {
         if self.observer.is_some() && !redacted.removed.is_empty() {
             self.observe(&redacted.found());
         }
@@ -81,9 +81,9 @@ impl Redaction {
 
     /// Returns the text of a transcript without its secrets; unchanged if the scope excludes
     /// transcripts.
-    pub fn redact_mined<'a>(&self, text: &'a str) -> Redacted<'a> {
+    pub fn redact_mined<'a>(&self, text: &'a str) -> RedactedText<'a> {
         if self.scope == RedactionScope::Nothing {
-            Redacted::unchanged(text)
+            RedactedText::unchanged(text)
         } else {
             self.observed(self.redact(text))
         }
@@ -91,20 +91,20 @@ impl Redaction {
 
     /// Returns the text of a project's file without its secrets; unchanged if the scope excludes
     /// files.
-    pub fn redact_file<'a>(&self, text: &'a str) -> Redacted<'a> {
+    pub fn redact_file<'a>(&self, text: &'a str) -> RedactedText<'a> {
         match (&self.redactor, self.scope) {
-            (None, _) | (_, RedactionScope::Nothing) => Redacted::unchanged(text),
+            (None, _) | (_, RedactionScope::Nothing) => RedactedText::unchanged(text),
             (Some(redactor), _) => self.observed(redactor.redact_file(text)),
         }
     }
 
     /// Returns a text that a caller wrote without its secrets; unchanged if the scope excludes
     /// those.
-    pub fn redact_written<'a>(&self, text: &'a str) -> Redacted<'a> {
+    pub fn redact_written<'a>(&self, text: &'a str) -> RedactedText<'a> {
         if self.redacts_everything() {
             self.redact(text)
         } else {
-            Redacted::unchanged(text)
+            RedactedText::unchanged(text)
         }
     }
 
@@ -118,19 +118,19 @@ impl Redaction {
     }
 
     /// Returns the text without its secrets, in any scope.
-    pub fn redact<'a>(&self, text: &'a str) -> Redacted<'a> {
+    pub fn redact<'a>(&self, text: &'a str) -> RedactedText<'a> {
         self.redactor.as_ref().map_or_else(
-            || Redacted::unchanged(text),
+            || RedactedText::unchanged(text),
             |redactor| redactor.redact(text),
         )
     }
 
     /// Returns the text without its secrets, in any scope. As it may come from a file, a private
     /// mark counts only if it is closed and outside of backticks.
-    pub(crate) fn redact_known<'a>(&self, text: &'a str) -> Redacted<'a> {
+    pub(crate) fn redact_known<'a>(&self, text: &'a str) -> RedactedText<'a> {
         let redactor = self.redactor.as_ref();
         redactor.map_or_else(
-            || Redacted::unchanged(text),
+            || RedactedText::unchanged(text),
             |redactor| redactor.redact_file(text),
         )
     }
@@ -161,7 +161,7 @@ impl<'a> CallRedaction<'a> {
 
     /// Returns a text that a caller wrote, and that is about to be stored, without its secrets;
     /// unchanged if the scope excludes such texts.
-    pub(crate) fn redact_stored<'t>(&self, text: &'t str) -> Redacted<'t> {
+    pub(crate) fn redact_stored<'t>(&self, text: &'t str) -> RedactedText<'t> {
         let redacted = self.redact_written(text);
         self.note(&redacted.found());
         redacted
@@ -243,7 +243,7 @@ pub(crate) fn redact_parts<'a>(
     texts: impl Iterator<Item = &'a mut String>,
     citations: &'a mut [Citation],
     attributes: &mut BTreeMap<String, String>,
-    redact: impl for<'t> Fn(&'t str) -> Redacted<'t>,
+    redact: impl for<'t> Fn(&'t str) -> RedactedText<'t>,
 ) -> Redactions {
     let mut found = Redactions::default();
     let cited = citations.iter_mut().flat_map(|citation| {
@@ -274,7 +274,7 @@ pub(crate) fn redact_parts<'a>(
 fn replace(
     text: &mut String,
     found: &mut Redactions,
-    redact: impl for<'t> Fn(&'t str) -> Redacted<'t>,
+    redact: impl for<'t> Fn(&'t str) -> RedactedText<'t>,
 ) {
     let redacted = redact(text);
     if !redacted.removed.is_empty() {

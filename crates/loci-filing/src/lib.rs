@@ -26,7 +26,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use loci_core::{
-    Caller, Error, ErrorCode, FileStamp, MemoryId, Redacted, Redactions, SourceFile, Timestamp,
+    Caller, Error, ErrorCode, FileStamp, MemoryId, RedactedText, Redactions, SourceFile, Timestamp,
 };
 use loci_dialects::mempalace;
 use loci_engine::{Parts, SourceCounts, SourcePart};
@@ -300,9 +300,9 @@ pub fn parse_plan(text: &str) -> loci_core::Result<Plan> {
 }
 
 /// Redacts a text as the settings say, unless it is filed verbatim.
-fn redacted<'a>(parts: &Parts<'_>, text: &'a str, is_verbatim: bool) -> Redacted<'a> {
+fn redacted<'a>(parts: &Parts<'_>, text: &'a str, is_verbatim: bool) -> RedactedText<'a> {
     if is_verbatim {
-        Redacted::unchanged(text)
+        RedactedText::unchanged(text)
     } else {
         parts.engine().redaction().redact_mined(text)
     }

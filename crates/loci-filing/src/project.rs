@@ -5,8 +5,8 @@ use std::iter;
 use std::path::Path;
 
 use loci_core::{
-    ContentHash, Error, ErrorCode, FileStamp, LINES, Redacted, Redactions, Removed, SOURCE_PATH,
-    SourceFile, Timestamp, Visibility,
+    ContentHash, Error, ErrorCode, FileStamp, LINES, RedactedText, Redactions, RemovedSecret,
+    SOURCE_PATH, SourceFile, Timestamp, Visibility,
 };
 use loci_dialects::mempalace;
 use loci_engine::{Parts, ReadSource, SourceCounts, SourcePart, check};
@@ -251,7 +251,7 @@ impl Work<'_> {
         // Redacts the whole file, because a secret may cross the end of a section.
         let text = &file.text;
         let redacted = if self.mining.is_verbatim {
-            Redacted::unchanged(text)
+            RedactedText::unchanged(text)
         } else {
             self.parts.engine().redaction().redact_file(text)
         };
@@ -271,7 +271,7 @@ impl Work<'_> {
                         .clone()
                         .map(|path| (SOURCE_PATH.to_owned(), path)),
                 );
-                let is_in_part = |removed: &&Removed| removed.at <= part.bytes.end;
+                let is_in_part = |removed: &&RemovedSecret| removed.at <= part.bytes.end;
                 let in_part = iter::from_fn(|| removed.next_if(is_in_part));
                 Redactions::of(in_part).write_to(&mut attributes);
                 SourcePart {

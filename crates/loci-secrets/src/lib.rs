@@ -43,7 +43,7 @@ mod work;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use loci_core::{Redacted, Redactor, Removed};
+use loci_core::{RedactedText, Redactor, RemovedSecret};
 
 use finder::Finder;
 
@@ -59,11 +59,11 @@ const JUDGED_MAX: usize = 512;
 pub struct SecretRedactor;
 
 impl Redactor for SecretRedactor {
-    fn redact<'a>(&self, text: &'a str) -> Redacted<'a> {
+    fn redact<'a>(&self, text: &'a str) -> RedactedText<'a> {
         redact(text)
     }
 
-    fn redact_file<'a>(&self, text: &'a str) -> Redacted<'a> {
+    fn redact_file<'a>(&self, text: &'a str) -> RedactedText<'a> {
         redact_file(text)
     }
 }
@@ -82,19 +82,19 @@ enum PrivateMarks {
 /// text is removed. Without an end mark, the text after `<private>` is private to the end of its
 /// paragraph, or of its line if no empty line follows. Redaction is idempotent. The first call
 /// builds the tables, which takes some milliseconds.
-pub fn redact(text: &str) -> Redacted<'_> {
+pub fn redact(text: &str) -> RedactedText<'_> {
     redact_with(text, PrivateMarks::All)
 }
 
 /// Redacts a file of a project, which may be about such marks: removes only private text between
 /// two marks outside of backticks.
-pub fn redact_file(text: &str) -> Redacted<'_> {
+pub fn redact_file(text: &str) -> RedactedText<'_> {
     redact_with(text, PrivateMarks::Closed)
 }
 
-fn redact_with(text: &str, marks: PrivateMarks) -> Redacted<'_> {
+fn redact_with(text: &str, marks: PrivateMarks) -> RedactedText<'_> {
     let finder = Finder::get();
-    let mut redacted = Redacted::unchanged(text);
+    let mut redacted = RedactedText::unchanged(text);
     for pass in 0..PASSES_MAX {
         let cuts = finder.cuts(&redacted.text, marks, pass + 1 == PASSES_MAX);
         if cuts.is_empty() {
@@ -118,7 +118,7 @@ struct RemovedRange {
 }
 
 /// Removes ranges, which must be sorted and disjoint.
-fn apply(redacted: &mut Redacted<'_>, cuts: &[RemovedRange]) {
+fn apply(redacted: &mut RedactedText<'_>, cuts: &[RemovedRange]) {
     let text = &redacted.text;
     let mut left = String::with_capacity(text.len());
     let mut removed = Vec::with_capacity(redacted.removed.len() + cuts.len());
@@ -126,7 +126,7 @@ fn apply(redacted: &mut Redacted<'_>, cuts: &[RemovedRange]) {
     let mut end = 0;
     for RemovedRange { range, kind, .. } in cuts {
         while let Some(earlier) = before.next_if(|earlier| earlier.at < range.start) {
-            removed.push(Removed {
+            removed.push(RemovedSecret {
                 at: earlier.at - end + left.len(),
                 ..earlier
             });
@@ -144,12 +144,12 @@ fn apply(redacted: &mut Redacted<'_>, cuts: &[RemovedRange]) {
             .count();
         // Secrets that an earlier pass removed within this range.
         while let Some(earlier) = before.next_if(|earlier| earlier.at <= range.end) {
-            removed.push(Removed { at, ..earlier });
+            removed.push(RemovedSecret { at, ..earlier });
         }
-        removed.push(Removed { at, kind, lines });
+        removed.push(RemovedSecret { at, kind, lines });
         end = range.end;
     }
-    removed.extend(before.map(|earlier| Removed {
+    removed.extend(before.map(|earlier| RemovedSecret {
         at: earlier.at - end + left.len(),
         ..earlier
     }));

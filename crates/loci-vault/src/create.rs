@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::sync::{Mutex, PoisonError};
 
-use loci_core::{FileRead, Timestamp};
+use loci_core::{FileSnapshot, Timestamp};
 
 use crate::disk::{Folder, identity, written_stamp};
 use crate::read;
@@ -137,7 +137,7 @@ pub(crate) fn made_before(
     files: Vec<String>,
     id: &str,
     now: Timestamp,
-) -> Option<(String, FileRead)> {
+) -> Option<(String, FileSnapshot)> {
     let making = id.get(UUID_TIME..).filter(|_| id.len() == UUID_LENGTH)?;
     files.into_iter().find_map(|name| {
         // Most files do not match and need not be read as a whole.

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use loci_core::limits::CONTENT_BYTES_MAX;
 use loci_core::{
-    Clock, ContentHash, Created, Error, ErrorCode, FileProblem, FileProblemKind, FileRead,
-    FileStamp, FolderScan, Note, NoteFolder, NoteLock, Result,
+    Clock, ContentHash, CreateOutcome, Error, ErrorCode, FileProblem, FileProblemKind,
+    FileSnapshot, FileStamp, FolderScan, Note, NoteFolder, NoteLock, Result,
 };
 
 use crate::conflict;
@@ -115,7 +115,7 @@ impl NoteFolder for VaultFolder {
         names.into_iter().map(inside).collect()
     }
 
-    fn read(&self, path: &str) -> Result<Option<FileRead>> {
+    fn read(&self, path: &str) -> Result<Option<FileSnapshot>> {
         let (parents, name) = parts(path)?;
         let problem = |problem| {
             Ok(Some(unread(
@@ -144,7 +144,7 @@ impl NoteFolder for VaultFolder {
         }
     }
 
-    fn create(&self, note: &Note, may_be_there: bool) -> Result<Created> {
+    fn create(&self, note: &Note, may_be_there: bool) -> Result<CreateOutcome> {
         let (Some(id), Some(title)) = (&note.id, &note.title) else {
             return Err(Error::internal("a new note has an id and a title"));
         };
@@ -158,7 +158,7 @@ impl NoteFolder for VaultFolder {
         let alike = if may_be_there { alike } else { Vec::new() };
         if let Some((path, read)) = made_before(&folder, alike, id.as_str(), self.site.clock.now())
         {
-            return Ok(Created::Before(path, read));
+            return Ok(CreateOutcome::Existing(path, read));
         }
         for name in free.take(NAMES_TRIED_MAX) {
             let created = self.site.temporary.create(&folder, &name, text.as_bytes());
@@ -166,7 +166,7 @@ impl NoteFolder for VaultFolder {
             match created {
                 Ok(stamp) => {
                     self.names.add(&folder, &name);
-                    return Ok(Created::New(
+                    return Ok(CreateOutcome::New(
                         name,
                         read::understand(text.as_bytes(), stamp, false),
                     ));
@@ -178,7 +178,7 @@ impl NoteFolder for VaultFolder {
                     if let Some((path, read)) =
                         made_before(&folder, there, id.as_str(), self.site.clock.now())
                     {
-                        return Ok(Created::Before(path, read));
+                        return Ok(CreateOutcome::Existing(path, read));
                     }
                 }
                 Err(error) => return Err(unwritable(&error)),
@@ -189,7 +189,7 @@ impl NoteFolder for VaultFolder {
         ))
     }
 
-    fn rewrite(&self, path: &str, expected: &ContentHash, note: &Note) -> Result<FileRead> {
+    fn rewrite(&self, path: &str, expected: &ContentHash, note: &Note) -> Result<FileSnapshot> {
         let (parents, name) = parts(path)?;
         check_size(note)?;
         let failed = |error: io::Error| match error.kind() {

@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Read, Seek};
 use data_encoding::HEXLOWER;
 use loci_core::limits::CONTENT_BYTES_MAX;
 use loci_core::{
-    ContentHash, FileProblem, FileProblemKind, FileRead, FileStamp, NoteContent, NoteFile,
+    ContentHash, FileProblem, FileProblemKind, FileSnapshot, FileStamp, NoteContent, NoteFile,
     Timestamp,
 };
 use sha2::{Digest, Sha256};
@@ -29,7 +29,7 @@ const SETTLED_MICROSECONDS: i64 = 2_000_000;
 const UNREAD: ContentHash = ContentHash([0; 32]);
 
 /// Reads the file with that name; `None` if it does not exist.
-pub(crate) fn read(folder: &Folder, name: &str, now: Timestamp) -> Option<FileRead> {
+pub(crate) fn read(folder: &Folder, name: &str, now: Timestamp) -> Option<FileSnapshot> {
     for _ in 0..ATTEMPTS {
         let file = match folder.open_file(name) {
             Ok(file) => file,
@@ -64,12 +64,12 @@ pub(crate) fn read(folder: &Folder, name: &str, now: Timestamp) -> Option<FileRe
 }
 
 /// Parses the bytes of a file.
-pub(crate) fn understand(bytes: &[u8], stamp: FileStamp, is_settled: bool) -> FileRead {
+pub(crate) fn understand(bytes: &[u8], stamp: FileStamp, is_settled: bool) -> FileSnapshot {
     let (content, problem) = match content(bytes) {
         Ok((content, problem)) => (Some(content), problem),
         Err(problem) => (None, Some(problem)),
     };
-    FileRead {
+    FileSnapshot {
         stamp,
         is_settled,
         hash: hash(bytes),
@@ -144,14 +144,14 @@ fn attempt(
     name: &str,
     file: &File,
     now: Timestamp,
-) -> io::Result<Option<FileRead>> {
+) -> io::Result<Option<FileSnapshot>> {
     let metadata = file.metadata()?;
     let before = stamp(&metadata);
     if !metadata.is_file() {
         return Ok(Some(unread(before, not_a_file())));
     }
     let is_settled = is_settled(&before, now);
-    let passed_over = |problem| FileRead {
+    let passed_over = |problem| FileSnapshot {
         is_settled,
         ..unread(before, problem)
     };
@@ -222,7 +222,7 @@ fn marked(text: &str, problem: Option<FileProblem>) -> Option<FileProblem> {
 }
 
 /// Returns the result for a file that cannot be opened.
-fn unopened(folder: &Folder, name: &str, error: &io::Error) -> Option<FileRead> {
+fn unopened(folder: &Folder, name: &str, error: &io::Error) -> Option<FileSnapshot> {
     if error.kind() == ErrorKind::NotFound {
         return None;
     }
@@ -240,8 +240,8 @@ fn unopened(folder: &Folder, name: &str, error: &io::Error) -> Option<FileRead> 
     ))
 }
 
-pub(crate) fn unread(stamp: FileStamp, problem: FileProblem) -> FileRead {
-    FileRead {
+pub(crate) fn unread(stamp: FileStamp, problem: FileProblem) -> FileSnapshot {
+    FileSnapshot {
         stamp,
         is_settled: false,
         hash: UNREAD,

@@ -1,8 +1,8 @@
 //! Writing a note: first the file, then its index.
 
 use loci_core::{
-    Change, Created, Error, ErrorCode, FileRead, Memory, MemoryId, Note, NoteContent, NoteFile,
-    RecordVerb, Result, Space,
+    Change, CreateOutcome, Error, ErrorCode, FileSnapshot, Memory, MemoryId, Note, NoteContent,
+    NoteFile, RecordVerb, Result, Space,
 };
 use sha2::{Digest, Sha256};
 use uuid::{Builder, Uuid};
@@ -235,11 +235,11 @@ impl Notes<'_> {
         folder: &FolderState,
         mut note: Note,
         keyed: Option<&KeyedRequest<'_>>,
-    ) -> Result<(String, FileRead)> {
+    ) -> Result<(String, FileSnapshot)> {
         note.id = Some(self.note_id(keyed));
         match folder.files.create(&note, keyed.is_some())? {
-            Created::New(path, read) => Ok((path, read)),
-            Created::Before(path, read) => {
+            CreateOutcome::New(path, read) => Ok((path, read)),
+            CreateOutcome::Existing(path, read) => {
                 let says = |note: &Note| (note.title.clone(), note.body.clone(), note.tags.clone());
                 let written = read.content.as_ref().map(|content| &content.note);
                 if written.is_some_and(|written| self.is_key_alive(written)) {
@@ -254,7 +254,9 @@ impl Notes<'_> {
                 }
                 note.id = Some(self.note_id(None));
                 match folder.files.create(&note, false)? {
-                    Created::New(path, read) | Created::Before(path, read) => Ok((path, read)),
+                    CreateOutcome::New(path, read) | CreateOutcome::Existing(path, read) => {
+                        Ok((path, read))
+                    }
                 }
             }
         }
@@ -319,10 +321,10 @@ impl<'a> WrittenNote<'a> {
     fn of(
         folder: &'a FolderState,
         path: String,
-        read: FileRead,
+        read: FileSnapshot,
         changes: Vec<Change>,
     ) -> Result<Self> {
-        let FileRead {
+        let FileSnapshot {
             stamp,
             is_settled: _,
             hash,

@@ -1,8 +1,8 @@
 //! Changes of notes through their files.
 
 use loci_core::{
-    Change, Condition, ContentHash, Error, ErrorCode, FileProblemKind, FileRead, Filter, Forgotten,
-    Memory, MemoryId, Note, NoteFile, RecordVerb, Result, Space,
+    Change, Condition, ContentHash, Error, ErrorCode, FileProblemKind, FileSnapshot, Filter,
+    Forgotten, Memory, MemoryId, Note, NoteFile, RecordVerb, Result, Space,
 };
 
 use super::{Extent, FileUpdate, FolderState, TextVectors};
@@ -268,7 +268,7 @@ fn rewrite(
     path: &str,
     known: &ContentHash,
     note: &Note,
-) -> Result<Option<FileRead>> {
+) -> Result<Option<FileSnapshot>> {
     match folder.files.rewrite(path, known, note) {
         Err(error) if error.code == ErrorCode::NotFound => Ok(None),
         Err(error) if error.code == ErrorCode::Conflict => {

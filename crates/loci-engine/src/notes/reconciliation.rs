@@ -6,8 +6,8 @@ mod links;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use loci_core::{
-    Change, ContentHash, FileProblem, FileProblemKind, FileRead, FileStamp, FolderScan, MemoryId,
-    NoteFile, Result, Space, Timestamp,
+    Change, ContentHash, FileProblem, FileProblemKind, FileSnapshot, FileStamp, FolderScan,
+    MemoryId, NoteFile, Result, Space, Timestamp,
 };
 
 use super::index::duplicate_uid;
@@ -254,8 +254,8 @@ impl Reconciliation<'_> {
     }
 
     /// Processes the content of a file that was read.
-    fn apply_read(&mut self, path: String, read: FileRead) {
-        let FileRead {
+    fn apply_read(&mut self, path: String, read: FileSnapshot) {
+        let FileSnapshot {
             stamp,
             is_settled,
             hash,

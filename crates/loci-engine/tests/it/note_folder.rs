@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use loci_core::{
-    Clock, ContentHash, Created, Error, ErrorCode, FileProblem, FileProblemKind, FileRead,
-    FileStamp, FolderScan, MemoryId, Note, NoteContent, NoteFile, NoteFolder, NoteLock, Result,
-    Timestamp,
+    Clock, ContentHash, CreateOutcome, Error, ErrorCode, FileProblem, FileProblemKind,
+    FileSnapshot, FileStamp, FolderScan, MemoryId, Note, NoteContent, NoteFile, NoteFolder,
+    NoteLock, Result, Timestamp,
 };
 use loci_testkit::FixedClock;
 
@@ -123,7 +123,7 @@ impl MemoryFolder {
         *self.meanwhile.lock().unwrap() = Some(Box::new(hook));
     }
 
-    fn read_now(&self, path: &str) -> Option<FileRead> {
+    fn read_now(&self, path: &str) -> Option<FileSnapshot> {
         let files = self.files();
         let (text, time) = files.texts.get(path)?.clone();
         let stamp = FileStamp {
@@ -137,7 +137,7 @@ impl MemoryFolder {
                 message: message.to_owned(),
             })
         };
-        let mut read = FileRead {
+        let mut read = FileSnapshot {
             stamp,
             is_settled: now - time >= 2_000_000_000,
             hash: hash(&text),
@@ -150,7 +150,7 @@ impl MemoryFolder {
                 bytes: 0,
                 modified_nanoseconds: 0,
             };
-            return Some(FileRead {
+            return Some(FileSnapshot {
                 stamp,
                 is_settled: false,
                 hash: ContentHash([0; 32]),
@@ -346,12 +346,12 @@ impl NoteFolder for MemoryFolder {
         })
     }
 
-    fn read(&self, path: &str) -> Result<Option<FileRead>> {
+    fn read(&self, path: &str) -> Result<Option<FileSnapshot>> {
         self.reads.fetch_add(1, Ordering::SeqCst);
         Ok(self.read_now(path))
     }
 
-    fn create(&self, note: &Note, may_be_there: bool) -> Result<Created> {
+    fn create(&self, note: &Note, may_be_there: bool) -> Result<CreateOutcome> {
         let name = note
             .title
             .as_deref()
@@ -374,7 +374,7 @@ impl NoteFolder for MemoryFolder {
                     .get_or_insert_with(|| "made".to_owned());
                 self.write(&path, &render("", note));
                 let read = self.read_now(&path).unwrap();
-                return Ok(Created::New(path, read));
+                return Ok(CreateOutcome::New(path, read));
             };
             if may_be_there
                 && there
@@ -382,13 +382,13 @@ impl NoteFolder for MemoryFolder {
                     .as_ref()
                     .is_some_and(|there| bits(&there.note.id) == bits(&note.id))
             {
-                return Ok(Created::Before(path, there));
+                return Ok(CreateOutcome::Existing(path, there));
             }
         }
         unreachable!()
     }
 
-    fn rewrite(&self, path: &str, expected: &ContentHash, note: &Note) -> Result<FileRead> {
+    fn rewrite(&self, path: &str, expected: &ContentHash, note: &Note) -> Result<FileSnapshot> {
         let meanwhile = self.meanwhile.lock().unwrap().take();
         if let Some(meanwhile) = meanwhile {
             meanwhile(self);

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use loci_core::{
-    ArchiveStore, Citation, CitationKind, Redacted, Redactions, Redactor, Removed, Store, TunnelEnd,
+    ArchiveStore, Citation, CitationKind, RedactedText, Redactions, Redactor, RemovedSecret, Store,
+    TunnelEnd,
 };
 use loci_engine::{
     Answer, Import, ImportOutcome, KeyedRequest, NewFact, RedactionScope, Refile, SecretHolder,
@@ -19,24 +20,24 @@ pub const SECRET: &str = "s3cret";
 struct Finder;
 
 impl Redactor for Finder {
-    fn redact<'a>(&self, text: &'a str) -> Redacted<'a> {
+    fn redact<'a>(&self, text: &'a str) -> RedactedText<'a> {
         const MARK: &str = "[redacted: word]";
         let count = text.matches(SECRET).count();
         if count == 0 {
-            return Redacted::unchanged(text);
+            return RedactedText::unchanged(text);
         }
         let redacted = text.replace(SECRET, MARK);
         let ends = redacted
             .match_indices(MARK)
             .map(|(begin, _)| begin + MARK.len());
         let removed = ends
-            .map(|at| Removed {
+            .map(|at| RemovedSecret {
                 at,
                 kind: "word",
                 lines: 0,
             })
             .collect();
-        Redacted {
+        RedactedText {
             text: Cow::Owned(redacted),
             removed,
         }

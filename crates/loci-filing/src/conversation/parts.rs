@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use loci_core::{MemoryId, Redacted, Redactions, SPEAKER, SourceFile, limits};
+use loci_core::{MemoryId, RedactedText, Redactions, SPEAKER, SourceFile, limits};
 use loci_dialects::mempalace;
 use loci_engine::{SourcePart, check};
 use loci_mine::conversation::{Conversation, Utterance};
@@ -42,7 +42,7 @@ pub(super) fn parts_of(
     file: &SourceFile,
     counted: u64,
     conversation: Conversation,
-    redact: &dyn Fn(&str) -> Redacted<'static>,
+    redact: &dyn Fn(&str) -> RedactedText<'static>,
 ) -> ConversationParts {
     let Conversation {
         id,
@@ -64,7 +64,7 @@ pub(super) fn parts_of(
         redacted: Redactions::default(),
     };
     for Utterance { speaker, at, text } in messages {
-        let Redacted { text, removed } = redact(&text);
+        let RedactedText { text, removed } = redact(&text);
         let text = if text.contains('\0') {
             made.repairs += 1;
             Cow::Owned(text.replace('\0', REPLACEMENT))
@@ -206,7 +206,7 @@ mod tests {
             };
             let ConversationParts { parts, repairs, .. } =
                 parts_of(&file(machine), 7, conversation, &|text| {
-                    Redacted::unchanged(text).into_owned()
+                    RedactedText::unchanged(text).into_owned()
                 });
             let found: Vec<(&str, u64)> = parts
                 .iter()

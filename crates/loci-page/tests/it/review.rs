@@ -7,8 +7,8 @@ use axum::body::Body;
 use http::header::ACCEPT;
 use http::{Request, StatusCode};
 use loci_core::{
-    ContentHash, Created, Error, FileProblem, FileProblemKind, FileRead, FolderScan, Note,
-    NoteFolder, NoteLock, Redacted, Redactor, Removed, Result, Visibility,
+    ContentHash, CreateOutcome, Error, FileProblem, FileProblemKind, FileSnapshot, FolderScan,
+    Note, NoteFolder, NoteLock, RedactedText, Redactor, RemovedSecret, Result, Visibility,
 };
 use loci_engine::{RedactionScope, Remember};
 use serde_json::Value;
@@ -21,13 +21,13 @@ struct Finder;
 const SECRET: &str = "s3cret";
 
 impl Redactor for Finder {
-    fn redact<'a>(&self, text: &'a str) -> Redacted<'a> {
+    fn redact<'a>(&self, text: &'a str) -> RedactedText<'a> {
         let Some(at) = text.find(SECRET) else {
-            return Redacted::unchanged(text);
+            return RedactedText::unchanged(text);
         };
-        Redacted {
+        RedactedText {
             text: Cow::Owned(text.replace(SECRET, "[redacted: word]")),
-            removed: vec![Removed {
+            removed: vec![RemovedSecret {
                 at,
                 kind: "word",
                 lines: 0,
@@ -264,15 +264,15 @@ impl NoteFolder for Conflicted {
         })
     }
 
-    fn read(&self, _: &str) -> Result<Option<FileRead>> {
+    fn read(&self, _: &str) -> Result<Option<FileSnapshot>> {
         Ok(None)
     }
 
-    fn create(&self, _: &Note, _: bool) -> Result<Created> {
+    fn create(&self, _: &Note, _: bool) -> Result<CreateOutcome> {
         Err(Error::unavailable("this folder is never written"))
     }
 
-    fn rewrite(&self, _: &str, _: &ContentHash, _: &Note) -> Result<FileRead> {
+    fn rewrite(&self, _: &str, _: &ContentHash, _: &Note) -> Result<FileSnapshot> {
         Err(Error::unavailable("this folder is never written"))
     }
 }

@@ -63,7 +63,7 @@ impl Place {
         fs::read_to_string(self.root.join(path)).unwrap()
     }
 
-    fn read(&self, path: &str) -> FileRead {
+    fn read(&self, path: &str) -> FileSnapshot {
         self.folder
             .read(path)
             .unwrap()
@@ -89,8 +89,8 @@ impl Place {
 
     fn create(&self, note: &Note) -> String {
         match self.folder.create(note, true).unwrap() {
-            Created::New(path, _) => path,
-            Created::Before(path, _) => panic!("{path} was there before"),
+            CreateOutcome::New(path, _) => path,
+            CreateOutcome::Existing(path, _) => panic!("{path} was there before"),
         }
     }
 }
@@ -108,7 +108,7 @@ fn note(number: u64, title: &str, body: &str) -> Note {
     }
 }
 
-fn said(read: &FileRead) -> &Note {
+fn said(read: &FileSnapshot) -> &Note {
     let Some(NoteContent { note, .. }) = &read.content else {
         panic!("{read:?}")
     };
@@ -127,7 +127,7 @@ fn a_new_note_makes_the_folder_and_is_what_is_read() {
             .map(|read| read.problem.map(|problem| problem.kind)),
         Some(Some(FileProblemKind::Unreadable))
     );
-    let Created::New(path, made) = place
+    let CreateOutcome::New(path, made) = place
         .folder
         .create(&note(1, "Tea", "green #tea, see [[Cups]]\n\n"), false)
         .unwrap()
@@ -184,7 +184,7 @@ fn creating_and_rewriting_cost_two_flushes() {
             .folder
             .rewrite("tea.md", &read.hash, said(&read))
             .unwrap(),
-        FileRead {
+        FileSnapshot {
             is_settled: false,
             ..read
         }
@@ -262,7 +262,7 @@ fn an_earlier_attempt_is_found() {
     place.create(&first);
     place.create(&note(2, "Tea", "black"));
     let later = MemoryId::new(id(2).as_str().replacen("019aa3c4-5f0e", "019BB3C4-5F0F", 1));
-    let Created::Before(path, read) = place
+    let CreateOutcome::Existing(path, read) = place
         .folder
         .create(
             &Note {
@@ -286,13 +286,13 @@ fn an_earlier_attempt_is_found() {
     // Even if the name before it has become free.
     fs::remove_file(place.root.join("tea.md")).unwrap();
     let again = place.folder.create(&note(2, "Tea", "black"), true).unwrap();
-    assert!(matches!(again, Created::Before(path, _) if path == "tea-2.md"));
+    assert!(matches!(again, CreateOutcome::Existing(path, _) if path == "tea-2.md"));
     // A caller that does not ask for an earlier attempt does not get it.
     let new = place
         .folder
         .create(&note(2, "Tea", "black"), false)
         .unwrap();
-    assert!(matches!(new, Created::New(path, _) if path == "tea.md"));
+    assert!(matches!(new, CreateOutcome::New(path, _) if path == "tea.md"));
     // Ids that are not UUIDs never count as the same attempt.
     let plain = Note {
         id: Some(MemoryId::new("plain")),
@@ -320,7 +320,7 @@ fn an_earlier_attempt_of_the_same_instant_is_found() {
     let in_that_instant = |note: &Note| {
         assert!(matches!(
             other.create(note, true).unwrap(),
-            Created::New(..)
+            CreateOutcome::New(..)
         ));
         fs::File::open(&place.root)
             .unwrap()
@@ -332,7 +332,8 @@ fn an_earlier_attempt_of_the_same_instant_is_found() {
         id: Some(earlier.clone()),
         ..note(2, "Tea", "black")
     });
-    let Created::Before(path, read) = place.folder.create(&note(2, "Tea", "black"), true).unwrap()
+    let CreateOutcome::Existing(path, read) =
+        place.folder.create(&note(2, "Tea", "black"), true).unwrap()
     else {
         panic!()
     };
@@ -343,7 +344,7 @@ fn an_earlier_attempt_of_the_same_instant_is_found() {
     let instant = fs::metadata(&place.root).unwrap().modified().unwrap();
     assert!(matches!(
         other.create(&note(4, "Pots", "text"), true).unwrap(),
-        Created::New(..)
+        CreateOutcome::New(..)
     ));
     fs::File::open(&place.root)
         .unwrap()

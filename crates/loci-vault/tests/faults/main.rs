@@ -13,7 +13,7 @@ mod processes;
 use std::path::Path;
 use std::sync::Arc;
 
-use loci_core::{Clock, Created, FileRead, MemoryId, Note, NoteFolder, Timestamp};
+use loci_core::{Clock, CreateOutcome, FileSnapshot, MemoryId, Note, NoteFolder, Timestamp};
 use loci_vault::VaultFolder;
 
 /// A clock set before every file was written.
@@ -71,20 +71,20 @@ fn note(number: usize, title: &str, body: &str) -> Note {
 
 /// Writes a new note; returns its path.
 fn create(vault: &VaultFolder, note: &Note) -> String {
-    let Created::New(path, _) = vault.create(note, false).unwrap() else {
+    let CreateOutcome::New(path, _) = vault.create(note, false).unwrap() else {
         panic!("it was there before")
     };
     path
 }
 
-fn read(vault: &VaultFolder, path: &str) -> FileRead {
+fn read(vault: &VaultFolder, path: &str) -> FileSnapshot {
     vault
         .read(path)
         .unwrap()
         .unwrap_or_else(|| panic!("{path} is gone"))
 }
 
-fn said(read: &FileRead) -> &Note {
+fn said(read: &FileSnapshot) -> &Note {
     &read
         .content
         .as_ref()

@@ -1,6 +1,8 @@
 //! The assignment of files to memories.
 
-use loci_core::{Change, ContentHash, FileProblemKind, FileRead, MemoryId, NoteContent, NoteFile};
+use loci_core::{
+    Change, ContentHash, FileProblemKind, FileSnapshot, MemoryId, NoteContent, NoteFile,
+};
 
 use super::Reconciliation;
 use crate::notes::index::new_id;
@@ -106,11 +108,11 @@ impl Reconciliation<'_> {
             return said;
         }
         match self.folder.files.read(other).ok().flatten() {
-            Some(FileRead {
+            Some(FileSnapshot {
                 content: Some(content),
                 ..
             }) => content.note.id.as_ref() == Some(id),
-            Some(FileRead {
+            Some(FileSnapshot {
                 problem: Some(problem),
                 ..
             }) if problem.kind != FileProblemKind::Unreadable => false,
