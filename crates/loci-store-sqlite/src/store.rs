@@ -14,13 +14,13 @@ use loci_core::{
 use rusqlite::Connection;
 use tempfile::TempDir;
 
+use crate::failure;
 use crate::opening::identity::StoreId;
 use crate::opening::open::Options;
 use crate::opening::open_error::{DATABASE, OpenError};
 use crate::opening::opened::Opened;
 use crate::opening::{identity, read_only};
 use crate::statements::{batch, counts, jobs, read, remove, tombstones, write};
-use crate::{connection, failure};
 
 /// The shortest pause between two rounds of background work, so that other processes can write.
 const BACKGROUND_PAUSE_MIN: Duration = Duration::from_millis(10);
