@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::entry_problem::problem;
 use crate::files::{create_private, flush_folder};
-use crate::lines::problem;
 
 /// The path of the database entry.
 pub const DATABASE: &str = "loci.db";

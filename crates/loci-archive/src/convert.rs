@@ -7,6 +7,7 @@ use super::shapes::{
     ExportFolder, ExportMemory, ExportSetting, ExportSource, ExportTombstone, Line,
 };
 use super::{Entry, Note};
+use crate::entry_problem::ValueProblem;
 
 impl Line {
     /// Returns the kind, as the line names it.
@@ -61,9 +62,9 @@ impl From<&Archived> for Line {
 }
 
 impl TryFrom<Line> for Entry {
-    type Error = &'static str;
+    type Error = ValueProblem;
 
-    fn try_from(line: Line) -> Result<Self, &'static str> {
+    fn try_from(line: Line) -> Result<Self, ValueProblem> {
         let (space, record) = match line {
             Line::Memory(shape) => {
                 let memory = Memory::try_from(*shape)?;
@@ -151,7 +152,7 @@ impl ExportTombstone {
         }
     }
 
-    fn into_parts(self) -> Result<(Space, Tombstone), &'static str> {
+    fn into_parts(self) -> Result<(Space, Tombstone), ValueProblem> {
         let salt = HEXLOWER_PERMISSIVE.decode(self.salt.as_bytes()).ok();
         let salt = salt.and_then(|salt| salt.try_into().ok());
         let tombstone = Tombstone {

@@ -148,7 +148,7 @@ impl<'a> Importer<'a> {
             _ if self.end.is_some() => self.refuse(&place, "comes after the end of the export"),
             Err(problem) => {
                 self.unread += 1;
-                self.refuse(&place, &problem);
+                self.refuse(&place, &problem.to_string());
             }
             Ok(Entry::End(counts)) => self.end = Some(counts),
             Ok(Entry::Record(archived)) => {

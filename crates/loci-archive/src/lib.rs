@@ -31,6 +31,7 @@
 pub mod backup;
 mod convert;
 pub mod copy;
+mod entry_problem;
 mod export;
 pub mod files;
 mod importer;
@@ -42,9 +43,10 @@ mod shapes;
 mod tests;
 mod text_forms;
 
+pub use entry_problem::{EntryProblem, ValueProblem, problem};
 pub use export::{Export, Sink, Visit};
 pub use importer::{Importer, stay_forgotten};
-pub use lines::{HEAD_BYTES, JsonLines, Lines, begins_archive, problem};
+pub use lines::{HEAD_BYTES, JsonLines, Lines, begins_archive};
 pub use markdown::{MarkdownFiles, MarkdownFolder, RECORDS};
 pub use shapes::Counts;
 
@@ -56,14 +58,14 @@ use loci_vault::FileCopy;
 pub const NOTE_FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// One line, or one file, of an export.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub struct Part {
     /// Its position.
     pub place: String,
     /// The number of bytes read for it.
     pub bytes: usize,
     /// The entry; if it is invalid, the reason.
-    pub entry: Result<Entry, String>,
+    pub entry: Result<Entry, EntryProblem>,
 }
 
 /// The content of a part of an export.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_with::serde_as;
 
+use super::entry_problem::EntryProblem;
 use super::shapes::{Counts, ExportEnd, Line};
 use super::text_forms::Rfc3339Time;
 use super::{Entry, Note, Part};
@@ -205,7 +206,7 @@ impl<R: BufRead> Lines<R> {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn line(&mut self) -> io::Result<Option<Result<Vec<u8>, String>>> {
+    pub fn line(&mut self) -> io::Result<Option<Result<Vec<u8>, EntryProblem>>> {
         self.number += 1;
         let mut line = Vec::new();
         let is_cut =
@@ -226,17 +227,17 @@ impl<R: BufRead> Lines<R> {
         }
         if is_cut(&line, bytes_max) {
             self.input.skip_until(b'\n')?;
-            return Ok(Some(Err(format!(
-                "has more than {bytes_max} bytes, as no record has"
-            ))));
+            let noun = "record";
+            return Ok(Some(Err(EntryProblem::TooLarge { bytes_max, noun })));
         }
         Ok(Some(Ok(line)))
     }
 }
 
 fn check_header(line: &[u8]) -> Result<(), String> {
-    let value: Value =
-        serde_json::from_slice(line).map_err(|_| "is no export of loci".to_owned())?;
+    let Ok(value) = serde_json::from_slice::<Value>(line) else {
+        return Err("is no export of loci".to_owned());
+    };
     match value.get("version").and_then(Value::as_u64) {
         Some(VERSION) => {}
         Some(version) => {
@@ -255,39 +256,7 @@ fn check_header(line: &[u8]) -> Result<(), String> {
 }
 
 /// Parses a line.
-fn entry(line: &[u8]) -> Result<Entry, String> {
-    let text = str::from_utf8(line).map_err(|_| "is damaged: it is no UTF-8".to_owned())?;
-    let line: Line = serde_json::from_str(text).map_err(|error| problem(&error))?;
-    Entry::try_from(line).map_err(|problem| format!("is damaged: {problem}"))
-}
-
-/// Describes the problem of a record without any of its content.
-pub fn problem(error: &serde_json::Error) -> String {
-    // These messages only contain names of fields.
-    const OF_FIELDS: [&str; 4] = [
-        "unknown variant",
-        "unknown field",
-        "missing field",
-        "duplicate field",
-    ];
-    let words = error.to_string();
-    match error.classify() {
-        serde_json::error::Category::Eof => "is cut off".to_owned(),
-        serde_json::error::Category::Data
-            if OF_FIELDS
-                .iter()
-                .any(|beginning| words.starts_with(beginning)) =>
-        {
-            let words = words.split(", expected").next().unwrap_or_default();
-            let words = words.split(" at line").next().unwrap_or_default();
-            format!(
-                "is no record that this loci knows: {}",
-                words.replace("variant", "kind")
-            )
-        }
-        _ if error.column() == 0 => {
-            "is damaged: it is no record as this loci knows them".to_owned()
-        }
-        _ => format!("is damaged, about at its character {}", error.column()),
-    }
+fn entry(line: &[u8]) -> Result<Entry, EntryProblem> {
+    let line: Line = serde_json::from_str(str::from_utf8(line)?)?;
+    Ok(Entry::try_from(line)?)
 }

@@ -10,7 +10,8 @@ use loci_core::{Archived, Clock, Memory, Record};
 use loci_vault::{RestoredFile, VaultFolder, slug};
 use serde_json::{Map, Value};
 
-use super::lines::{JsonLines, LINE_BYTES_MAX, Lines, json, problem};
+use super::entry_problem::EntryProblem;
+use super::lines::{JsonLines, LINE_BYTES_MAX, Lines, json};
 use super::shapes::ExportMemory;
 use super::{Entry, NOTE_FILE_BYTES_MAX, Note, NoteBytes, Part};
 use crate::files::create_private_folder;
@@ -323,7 +324,7 @@ impl MarkdownFiles {
     }
 
     /// Adds the bytes of the separate file to an entry.
-    fn with_bytes(&self, entry: Entry) -> Result<Entry, String> {
+    fn with_bytes(&self, entry: Entry) -> Result<Entry, EntryProblem> {
         let Entry::Note(Note {
             file: Some(NoteBytes::Beside),
             path,
@@ -340,10 +341,8 @@ impl MarkdownFiles {
                 space,
                 known,
             })),
-            Ok(None) => Err(format!(
-                "is of a note whose file is missing among those in {NOTES}"
-            )),
-            Err(error) => Err(error.message),
+            Ok(None) => Err(EntryProblem::NoFile(NOTES)),
+            Err(error) => Err(error.into()),
         }
     }
 }
@@ -371,54 +370,53 @@ fn find(folder: &Path, depth: usize, numbered: &mut Vec<(u64, PathBuf)>) -> io::
 }
 
 /// Reads a file; returns its size, and its memory or the problem.
-fn read_memory(path: &Path) -> io::Result<(usize, Result<Entry, String>)> {
+fn read_memory(path: &Path) -> io::Result<(usize, Result<Entry, EntryProblem>)> {
     let mut bytes = Vec::new();
     File::open(path)?
         .take(FILE_BYTES_MAX + 1)
         .read_to_end(&mut bytes)?;
     let length = bytes.len();
     if length as u64 > FILE_BYTES_MAX {
-        return Ok((
-            length,
-            Err(format!(
-                "has more than {FILE_BYTES_MAX} bytes, as no memory has"
-            )),
-        ));
+        let (bytes_max, noun) = (FILE_BYTES_MAX, "memory");
+        return Ok((length, Err(EntryProblem::TooLarge { bytes_max, noun })));
     }
-    let text = String::from_utf8(bytes).map_err(|_| "is damaged: it is no UTF-8".to_owned());
-    Ok((length, text.and_then(|text| memory(&text))))
+    let text = str::from_utf8(&bytes).map_err(EntryProblem::from);
+    Ok((length, text.and_then(memory)))
 }
 
-fn memory(text: &str) -> Result<Entry, String> {
-    let no_frontmatter = || "is damaged: it has no frontmatter as exports have it".to_owned();
+fn memory(text: &str) -> Result<Entry, EntryProblem> {
+    use EntryProblem::NoFrontmatter;
     let numbered = text
         .strip_prefix(FENCE)
         .and_then(|rest| rest.strip_prefix(FILED)?.split_once('\n'));
-    let (number, mut rest) = numbered.ok_or_else(no_frontmatter)?;
-    number.parse::<u64>().map_err(|_| no_frontmatter())?;
+    let (number, mut rest) = numbered.ok_or(NoFrontmatter)?;
+    if number.parse::<u64>().is_err() {
+        return Err(NoFrontmatter);
+    }
     let mut fields = Map::new();
     loop {
-        let (line, after) = rest.split_once('\n').ok_or_else(no_frontmatter)?;
+        let (line, after) = rest.split_once('\n').ok_or(NoFrontmatter)?;
         rest = after;
         if line == FENCE.trim_end() {
             break;
         }
-        let (name, value) = line.split_once(": ").ok_or_else(no_frontmatter)?;
-        let value = serde_json::from_str(value)
-            .map_err(|_| format!("is damaged: its `{name}` is no JSON"))?;
+        let (name, value) = line.split_once(": ").ok_or(NoFrontmatter)?;
+        let value = serde_json::from_str(value).map_err(|source| EntryProblem::Field {
+            name: name.to_owned(),
+            source,
+        })?;
         if fields.insert(name.to_owned(), value).is_some() {
-            return Err(format!("is damaged: it has `{name}` twice"));
+            return Err(EntryProblem::FieldTwice(name.to_owned()));
         }
     }
     if fields
         .insert(CONTENT.to_owned(), Value::from(rest))
         .is_some()
     {
-        return Err(no_frontmatter());
+        return Err(NoFrontmatter);
     }
-    let shape: ExportMemory =
-        serde_json::from_value(Value::Object(fields)).map_err(|error| problem(&error))?;
-    let memory = Memory::try_from(shape).map_err(|problem| format!("is damaged: {problem}"))?;
+    let shape: ExportMemory = serde_json::from_value(Value::Object(fields))?;
+    let memory = Memory::try_from(shape)?;
     Ok(Entry::Record(Archived {
         space: memory.space.clone(),
         record: Record::Memory(Box::new(memory)),

@@ -14,6 +14,7 @@ use serde_with::{DeserializeAs, SerializeAs, serde_as};
 
 use notes::ProblemForm;
 
+use super::entry_problem::ValueProblem;
 use super::text_forms::{AsText, Rfc3339Time};
 
 pub use notes::ExportNote;
@@ -233,18 +234,18 @@ impl From<&Memory> for ExportMemory {
 }
 
 impl TryFrom<ExportMemory> for Memory {
-    type Error = &'static str;
+    type Error = ValueProblem;
 
-    fn try_from(shape: ExportMemory) -> Result<Self, &'static str> {
+    fn try_from(shape: ExportMemory) -> Result<Self, ValueProblem> {
         if shape.revision > COUNTED_MAX {
-            return Err("its `revision` is larger than any can be");
+            return Err("its `revision` is larger than any can be".into());
         }
         if shape
             .thread
             .as_ref()
             .is_some_and(|thread| thread.position > COUNTED_MAX)
         {
-            return Err("the `position` in its `thread` is larger than any can be");
+            return Err("the `position` in its `thread` is larger than any can be".into());
         }
         let memory = Memory {
             space: shape.space,
@@ -283,9 +284,7 @@ impl TryFrom<ExportMemory> for Memory {
             revision: shape.revision,
         };
         // No store keeps other values, and infinite ones have no text.
-        memory
-            .check_numbers()
-            .map_err(|_| "a weight is not from 0 to 1, or a similarity not from -1 to 1")?;
+        memory.check_numbers()?;
         Ok(memory)
     }
 }

@@ -1,8 +1,6 @@
 //! The connection of a host to loci: its entry among the MCP servers, the hooks and the
 //! instructions.
 
-use std::error::Error;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -34,36 +32,14 @@ pub struct Connection<'a> {
 }
 
 /// The reason why a host is not connected.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The host has no place for it, for this reason.
+    #[error("{0}")]
     Unsupported(String),
     /// A file is not changed.
-    Edit(EditError),
-}
-
-impl fmt::Display for ConnectError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ConnectError::Unsupported(reason) => formatter.write_str(reason),
-            ConnectError::Edit(error) => error.fmt(formatter),
-        }
-    }
-}
-
-impl Error for ConnectError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            ConnectError::Unsupported(_) => None,
-            ConnectError::Edit(error) => Some(error),
-        }
-    }
-}
-
-impl From<EditError> for ConnectError {
-    fn from(error: EditError) -> Self {
-        ConnectError::Edit(error)
-    }
+    #[error(transparent)]
+    Edit(#[from] EditError),
 }
 
 impl Connection<'_> {

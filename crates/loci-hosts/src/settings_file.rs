@@ -1,9 +1,8 @@
 //! Changes the settings file of a host, and keeps every other byte.
 
-use std::error::Error;
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::{fmt, fs};
 
 use jsonc_parser::cst::{CstObject, CstRootNode};
 use loci_mine::plain_file::{self, Links};
@@ -23,9 +22,10 @@ pub struct EditResult {
 }
 
 /// The reason why a settings file is not changed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum EditError {
     /// The file has no place for the change, or may not be written.
+    #[error("{} is not changed: {problem}", .file.display())]
     Refused {
         /// The file, as it was named.
         file: PathBuf,
@@ -33,36 +33,16 @@ pub enum EditError {
         problem: String,
     },
     /// The system failed.
+    #[error("{} cannot be {step}: {error}", .file.display())]
     Failed {
         /// The file, as it was named.
         file: PathBuf,
         /// The participle of the step that failed, e.g. `read`.
         step: &'static str,
         /// The reason.
+        #[source]
         error: io::Error,
     },
-}
-
-impl fmt::Display for EditError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            EditError::Refused { file, problem } => {
-                write!(formatter, "{} is not changed: {problem}", file.display())
-            }
-            EditError::Failed { file, step, error } => {
-                write!(formatter, "{} cannot be {step}: {error}", file.display())
-            }
-        }
-    }
-}
-
-impl Error for EditError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            EditError::Refused { .. } => None,
-            EditError::Failed { error, .. } => Some(error),
-        }
-    }
 }
 
 /// Changes a text of settings. Every other byte stays, but a text that changes ends with a new line.

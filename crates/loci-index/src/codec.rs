@@ -95,6 +95,11 @@ pub fn encode_name(name: &str) -> String {
     serde_json::Value::from(name).to_string()
 }
 
+/// Returns the same for JSON. The words of the parser are left out, because they quote the text.
+fn damaged_json(_: serde_json::Error) -> Error {
+    damaged()
+}
+
 /// Encodes names as a JSON array.
 pub fn encode_names(names: &[String]) -> String {
     serde_json::Value::from(names).to_string()
@@ -109,7 +114,7 @@ pub fn decode_names(json: &str) -> Result<Vec<String>, Error> {
     if json == "[]" {
         Ok(Vec::new())
     } else {
-        serde_json::from_str(json).map_err(|_| damaged())
+        serde_json::from_str(json).map_err(damaged_json)
     }
 }
 
@@ -130,7 +135,7 @@ pub fn encode_links(links: &[Link]) -> String {
 /// # Errors
 /// `corrupt` if it is no such array.
 pub fn decode_links(json: &str) -> Result<Vec<Link>, Error> {
-    let links: Vec<(String, String, f64)> = serde_json::from_str(json).map_err(|_| damaged())?;
+    let links: Vec<(String, String, f64)> = serde_json::from_str(json).map_err(damaged_json)?;
     let link = |(target, relation, similarity): (String, String, f64)| {
         let relation = Relation::from_name(&relation).ok_or_else(damaged)?;
         Ok(Link {
@@ -173,7 +178,7 @@ pub fn decode_citations(json: &str) -> Result<Vec<Citation>, Error> {
         Option<String>,
         Option<String>,
     );
-    let citations: Vec<Parts> = serde_json::from_str(json).map_err(|_| damaged())?;
+    let citations: Vec<Parts> = serde_json::from_str(json).map_err(damaged_json)?;
     let citation = |(kind, reference, locator, pin, excerpt): Parts| {
         let kind = CitationKind::from_name(&kind).ok_or_else(damaged)?;
         Ok(Citation {
@@ -201,7 +206,7 @@ pub fn encode_attributes(attributes: &BTreeMap<String, String>) -> String {
 /// # Errors
 /// `corrupt` if it is no such object.
 pub fn decode_attributes(json: &str) -> Result<BTreeMap<String, String>, Error> {
-    serde_json::from_str(json).map_err(|_| damaged())
+    serde_json::from_str(json).map_err(damaged_json)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::scope::Scope;
 use crate::server::Server;
 use crate::session::Session;
 use crate::transaction::check_analysis;
-use crate::value::{Columns, values};
+use crate::value::{Columns, stored_space, values};
 
 /// Rows that a problem names, at most; the others are counted.
 const NAMED_MAX: usize = 20;
@@ -62,9 +62,7 @@ pub(crate) fn spaces(server: &Server) -> Result<Vec<Space>, Error> {
         let names = rows.iter().map(|row| Ok(row.try_get::<_, String>(0)?));
         names.collect::<Result<Vec<_>>>()
     })?;
-    let read =
-        |name: String| Space::parse("space", &name).map_err(|_| loci_index::codec::damaged());
-    names.into_iter().map(read).collect()
+    names.iter().map(|name| stored_space(name)).collect()
 }
 
 fn damaged(text: String) -> Problem {

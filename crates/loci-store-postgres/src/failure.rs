@@ -1,41 +1,31 @@
 //! Failures of the server, and their messages for the person who has to act.
 
+use std::array::TryFromSliceError;
 use std::error::Error as _;
 
 use deadpool_postgres::PoolError;
 use loci_core::{Error, ErrorCode, MemoryId, Space};
+use loci_index::codec::damaged;
 use tokio_postgres::error::SqlState;
 
 /// The reason why a piece of work did not succeed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// The server refused a statement, or the connection to it was lost.
-    Database(tokio_postgres::Error),
+    #[error("the server refused a statement")]
+    Database(#[from] tokio_postgres::Error),
     /// There is no connection.
-    Unreachable(PoolError),
+    #[error("there is no connection")]
+    Unreachable(#[from] PoolError),
+    /// A column holds bytes of another length than loci writes.
+    #[error("a column has a wrong length")]
+    Length(#[from] TryFromSliceError),
     /// The store refuses.
-    Refused(Error),
+    #[error(transparent)]
+    Refused(#[from] Error),
 }
 
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
-
-impl From<tokio_postgres::Error> for Failure {
-    fn from(error: tokio_postgres::Error) -> Self {
-        Failure::Database(error)
-    }
-}
-
-impl From<PoolError> for Failure {
-    fn from(error: PoolError) -> Self {
-        Failure::Unreachable(error)
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Failure::Refused(error)
-    }
-}
 
 impl Failure {
     /// Returns the state that the server told, if it told one.
@@ -112,6 +102,7 @@ impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Refused(error) => error,
+            Failure::Length(_) => damaged(),
             Failure::Database(error) | Failure::Unreachable(PoolError::Backend(error)) => {
                 describe(&error)
             }

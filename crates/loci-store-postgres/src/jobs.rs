@@ -11,7 +11,7 @@ use crate::failure::Result;
 use crate::scope::Scope;
 use crate::server::Server;
 use crate::session::Session;
-use crate::value::{Columns, values};
+use crate::value::{Columns, stored_space, values};
 
 /// A job that may be leased at `$1`, when leases end at `$2` at the latest.
 const IS_DUE: &str =
@@ -48,7 +48,7 @@ async fn due(session: &Session, now: Timestamp, limit: usize) -> Result<BTreeMap
     let mut by_space: BTreeMap<Space, Vec<i64>> = BTreeMap::new();
     for row in &rows {
         by_space
-            .entry(read_space(row.try_get(0)?)?)
+            .entry(stored_space(row.try_get(0)?)?)
             .or_default()
             .push(row.try_get(1)?);
     }
@@ -92,10 +92,6 @@ async fn lease_in(
         }
     }
     Ok(leased)
-}
-
-fn read_space(name: &str) -> Result<Space> {
-    Space::parse("space", name).map_err(|_| loci_index::codec::damaged().into())
 }
 
 /// Returns when the next job is due, or the next lease runs out, over all spaces.

@@ -16,6 +16,7 @@ use crate::scope::Scope;
 use crate::server::Server;
 use crate::session::Session;
 use crate::transaction::Needs;
+use crate::value::stored_space;
 use crate::{failure, jobs, memories, read, removal, vectors};
 
 mod records;
@@ -85,8 +86,7 @@ impl PostgresStore {
             if partitions.len() == limit {
                 break;
             }
-            let space = Space::parse("space", &name);
-            let space = space.map_err(|_| loci_index::codec::damaged())?;
+            let space = stored_space(&name)?;
             if self
                 .server
                 .read(&space, async |session| has_work(session, &name).await)?
@@ -293,8 +293,7 @@ impl Store for PostgresStore {
             if pending >= count_max {
                 break;
             }
-            let space = Space::parse("space", &name);
-            let space = space.map_err(|_| loci_index::codec::damaged())?;
+            let space = stored_space(&name)?;
             let (order, left) = (FilingOrder::FirstFirst, count_max - pending);
             let ids = self.server.read(&space, async |session| {
                 vectors::without(session, &name, model, order, left).await

@@ -121,21 +121,19 @@ pub(crate) fn read(row: &Row) -> Result<Tombstone> {
     let (text, memory) = (columns.hash()?, columns.hash()?);
     let salt = salt(columns.take()?)?;
     let source: Option<&[u8]> = columns.take()?;
-    let source = source.map(TryInto::try_into).transpose();
+    let source = source.map(TryInto::try_into).transpose()?;
     Ok(Tombstone {
         salt,
         text,
         memory,
-        source: source.map_err(|_| loci_index::codec::damaged())?,
+        source,
         forgotten_at: columns.instant()?,
         is_removed: columns.take()?,
     })
 }
 
 fn salt(bytes: &[u8]) -> Result<Salt> {
-    bytes
-        .try_into()
-        .map_err(|_| loci_index::codec::damaged().into())
+    Ok(bytes.try_into()?)
 }
 
 fn byte_strings(hashes: &[KeyedHash]) -> Vec<Vec<u8>> {

@@ -1,6 +1,6 @@
 //! Values of statements with their types, and the columns of rows in their order.
 
-use loci_core::{MemoryId, Space, Timestamp};
+use loci_core::{Error, MemoryId, Space, Timestamp};
 use tokio_postgres::Row;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
@@ -155,16 +155,12 @@ impl<'a> Columns<'a> {
 
     /// Returns the next column, a hash.
     pub(crate) fn hash(&mut self) -> Result<[u8; 32]> {
-        let bytes: &[u8] = self.take()?;
-        bytes
-            .try_into()
-            .map_err(|_| loci_index::codec::damaged().into())
+        Ok(self.take::<&[u8]>()?.try_into()?)
     }
 
     /// Returns the next column, the name of a space.
     pub(crate) fn space(&mut self) -> Result<Space> {
-        let name: &str = self.take()?;
-        Space::parse("space", name).map_err(|_| loci_index::codec::damaged().into())
+        Ok(stored_space(self.take()?)?)
     }
 
     /// Returns the next column, a name of which `known` makes a value.
@@ -172,6 +168,11 @@ impl<'a> Columns<'a> {
         let name: &str = self.take()?;
         known(name).ok_or_else(|| loci_index::codec::damaged().into())
     }
+}
+
+/// Returns the space with a stored name.
+pub(crate) fn stored_space(name: &str) -> Result<Space, Error> {
+    Space::parse("space", name).map_err(|_| loci_index::codec::damaged())
 }
 
 /// Returns a digest of names, to stand for them in a key. A name that is missing differs from an

@@ -1,30 +1,29 @@
 //! Failures of the database, and their messages for the person who has to act.
 
+use std::io;
+
 use loci_core::{Error, MemoryId, Space};
 use loci_index::codec::DAMAGED;
 pub(crate) use loci_index::codec::damaged;
 use rusqlite::ErrorCode;
 use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE};
-use rusqlite::types::ValueRef;
+use rusqlite::types::{FromSqlError, ValueRef};
 
 /// Why a piece of work did not succeed: the database failed, or the store refuses.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    Database(rusqlite::Error),
-    Refused(Error),
+    #[error("the database failed")]
+    Database(#[from] rusqlite::Error),
+    #[error(transparent)]
+    Refused(#[from] Error),
 }
 
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
-impl From<rusqlite::Error> for Failure {
-    fn from(error: rusqlite::Error) -> Self {
-        Failure::Database(error)
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Failure::Refused(error)
+/// A column holds a value of another type than the schema says.
+impl From<FromSqlError> for Failure {
+    fn from(error: FromSqlError) -> Self {
+        Failure::Database(error.into())
     }
 }
 
@@ -77,6 +76,12 @@ pub(crate) fn describe(error: &rusqlite::Error) -> Error {
             "the database refused a statement ({error}); please report this"
         )),
     }
+}
+
+/// The error for a thread that the system refused, which is logged with its reason.
+pub(crate) fn no_thread(error: &io::Error) -> Error {
+    tracing::warn!(%error, "no thread can be started");
+    Error::unavailable("no thread can be started; try again later")
 }
 
 /// The damage at which something ended, in words. Other failures stay failures.

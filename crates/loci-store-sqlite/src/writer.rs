@@ -40,7 +40,7 @@
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvError, SendError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -155,7 +155,9 @@ impl Writer {
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T, Error> {
-        self.enqueue(work, true)?.recv().map_err(|_| stopped())?
+        self.enqueue(work, true)?
+            .recv()
+            .map_err(|RecvError| stopped())?
     }
 
     /// As [`Writer::run`], but waits only until no end of a process can undo it; a power cut may.
@@ -163,7 +165,9 @@ impl Writer {
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T, Error> {
-        self.enqueue(work, false)?.recv().map_err(|_| stopped())?
+        self.enqueue(work, false)?
+            .recv()
+            .map_err(|RecvError| stopped())?
     }
 
     /// Tells the thread of a failure that another connection met in the log. If the disk failed, it
@@ -196,7 +200,7 @@ impl Writer {
         queue
             .ok_or_else(stopped)?
             .send(Box::new(job))
-            .map_err(|_| stopped())?;
+            .map_err(|SendError(_)| stopped())?;
         Ok(outcome)
     }
 

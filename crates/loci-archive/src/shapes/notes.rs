@@ -9,6 +9,7 @@ use loci_vault::FileCopy;
 use serde::{Deserialize, Serialize};
 use serde_with::serde_as;
 
+use crate::entry_problem::ValueProblem;
 use crate::text_forms::{AsText, Rfc3339Time};
 use crate::{Note, NoteBytes};
 
@@ -119,7 +120,7 @@ impl From<Note> for ExportNote {
 }
 
 impl TryFrom<ExportNote> for Note {
-    type Error = &'static str;
+    type Error = ValueProblem;
 
     fn try_from(
         ExportNote {
@@ -128,7 +129,7 @@ impl TryFrom<ExportNote> for Note {
             known,
             file,
         }: ExportNote,
-    ) -> Result<Self, &'static str> {
+    ) -> Result<Self, ValueProblem> {
         let known = known.map(|known| {
             Box::new(NoteFile {
                 path: path.clone(),
@@ -150,14 +151,16 @@ impl TryFrom<ExportNote> for Note {
                  modified_nanoseconds,
                  text,
                  base64,
-             }| {
+             }|
+             -> Result<NoteBytes, ValueProblem> {
                 let bytes = match (text, base64) {
                     (None, None) => return Ok(NoteBytes::Beside),
                     (Some(text), None) => text.into_bytes(),
-                    (None, Some(base64)) => BASE64_STANDARD
-                        .decode(base64)
-                        .map_err(|_| "its `base64` is none")?,
-                    (Some(_), Some(_)) => return Err("it has `text` and `base64`"),
+                    (None, Some(base64)) => match BASE64_STANDARD.decode(base64) {
+                        Ok(bytes) => bytes,
+                        Err(_) => return Err("its `base64` is none".into()),
+                    },
+                    (Some(_), Some(_)) => return Err("it has `text` and `base64`".into()),
                 };
                 let modified_nanoseconds =
                     modified_nanoseconds.ok_or("its file has no `modified_nanoseconds`")?;

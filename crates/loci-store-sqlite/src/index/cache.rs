@@ -10,7 +10,7 @@ use loci_core::{Error, IndexLoads};
 use rusqlite::Connection;
 
 use crate::connection::{Database, NO_DATA_VERSION, data_version};
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, no_thread};
 use crate::index::load::{Progress, load, models, passages_of};
 use crate::index::segment::{Facts, Segment};
 use crate::opening::versions::{describe_read, refuse_upgraded};
@@ -136,7 +136,7 @@ impl Cache {
             let thread = thread::Builder::new()
                 .name("loci-index".to_owned())
                 .spawn(work);
-            thread.map_err(|_| Error::unavailable("no thread can be started; try again later"))?;
+            thread.map_err(|error| no_thread(&error))?;
             *loading = Some(Instant::now());
         }
         let waited = self

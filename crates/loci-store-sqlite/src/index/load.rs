@@ -12,7 +12,7 @@ use loci_core::{Error, ModelId};
 use rusqlite::fallible_streaming_iterator::FallibleStreamingIterator;
 use rusqlite::{Connection, Row, Rows};
 
-use crate::failure::{Result, damaged};
+use crate::failure::{Result, no_thread};
 use crate::statements::passages::{POSITION_BITS, passage_keys};
 use crate::statements::row::{STORED_COLUMNS, STORED_ROW, read_stored};
 use loci_index::codec::{decode_terms, decode_vector};
@@ -85,8 +85,7 @@ pub(crate) fn load(connection: &Connection, progress: &Progress) -> Result<Index
         let (sender, receiver) = sync_channel(CHUNKS_MAX);
         let thread = thread::Builder::new().name("loci-load".to_owned());
         let building = thread.spawn_scoped(scope, move || build(texts, &receiver));
-        let building = building
-            .map_err(|_| Error::unavailable("no thread can be started; try again later"))?;
+        let building = building.map_err(|error| no_thread(&error))?;
         let read = read(connection, &mut index, sender, progress);
         // The failure of the other thread is the reason if this one could not go on.
         let (texts, rows) = building
@@ -252,8 +251,7 @@ impl Passages {
     /// Adds the passage in the row, with its own further vectors; returns its row.
     fn push(&mut self, row: &Row<'_>, further: &mut FurtherVectors<'_>) -> Result<i64> {
         let key: i64 = row.get(0)?;
-        self.bytes
-            .extend_from_slice(row.get_ref(1)?.as_blob().map_err(|_| damaged())?);
+        self.bytes.extend_from_slice(row.get_ref(1)?.as_blob()?);
         let terms_end = self.bytes.len();
         if let Some(model) = row.get(2)? {
             self.push_vector(row, model, 3)?;
@@ -276,7 +274,7 @@ impl Passages {
     /// Adds the vector whose scale is in this column, and its components in the next.
     fn push_vector(&mut self, row: &Row<'_>, model: i64, column: usize) -> Result<()> {
         self.bytes
-            .extend_from_slice(row.get_ref(column + 1)?.as_blob().map_err(|_| damaged())?);
+            .extend_from_slice(row.get_ref(column + 1)?.as_blob()?);
         let scale = row.get::<_, f64>(column)? as f32;
         self.vectors.push(VectorHead {
             model,

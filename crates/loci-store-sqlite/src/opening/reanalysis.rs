@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use loci_index::codec::{decode_owned_terms, encode_attributes, encode_terms};
 
-use crate::failure::{Result, damaged};
+use crate::failure::Result;
 use crate::statements::passages::{PASSAGE_HOLDS, delete_passages, insert_passages, passage_keys};
 use crate::statements::row::{COLUMNS, FURTHER_COLUMNS, WHOLE_TABLES, read_whole};
 use crate::statements::source_files;
@@ -171,7 +171,7 @@ pub(crate) fn fits_memory(connection: &Connection, row: i64, memory: &Memory) ->
     while let Some(passage) = rows.next()? {
         let number = |column| passage.get::<_, i64>(column);
         let bounds = (number(0), number(1), number(2));
-        let terms = passage.get_ref(3)?.as_blob().map_err(|_| damaged())?;
+        let terms = passage.get_ref(3)?.as_blob()?;
         let (Ok(terms), (Ok(key), Ok(first), Ok(end))) = (decode_owned_terms(terms), bounds) else {
             return Ok(false);
         };

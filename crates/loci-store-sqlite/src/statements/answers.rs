@@ -106,14 +106,11 @@ pub(crate) fn nearest(
     let mut statement = snapshot.prepare_cached(LIVE)?;
     let mut rows = statement.query(params![space.as_str(), owner, now.microseconds(), model])?;
     while let Some(row) = rows.next()? {
-        let is_same = row.get_ref(1)?.as_str().map_err(|_| damaged())? == query;
+        let is_same = row.get_ref(1)?.as_str()? == query;
         let cosine = match vector {
             _ if is_same => Some(1.0),
             Some(vector) if row.get::<_, Option<bool>>(6)? == Some(true) => {
-                decode_vector(
-                    row.get_ref(5)?.as_blob().map_err(|_| damaged())?,
-                    &mut values,
-                );
+                decode_vector(row.get_ref(5)?.as_blob()?, &mut values);
                 compared.set(0, row.get::<_, f64>(4)? as f32, &values);
                 // Quantisation may leave a vector a little longer than one.
                 compared
@@ -159,10 +156,7 @@ pub(crate) fn read_entry(row: &Row<'_>) -> Result<CacheEntry> {
     let vector = match row.get::<_, Option<String>>(6)? {
         Some(fingerprint) => {
             let mut values = Vec::new();
-            decode_vector(
-                row.get_ref(8)?.as_blob().map_err(|_| damaged())?,
-                &mut values,
-            );
+            decode_vector(row.get_ref(8)?.as_blob()?, &mut values);
             Some(Vector {
                 model: ModelId::new(fingerprint),
                 scale: row.get::<_, f64>(7)? as f32,

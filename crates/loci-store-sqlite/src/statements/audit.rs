@@ -129,8 +129,7 @@ fn read_records(connection: &Connection, number: i64) -> Result<(Vec<AuditRecord
 /// The record in the columns of [`RECORD_COLUMNS`], and how many more there were after it.
 pub(crate) fn read_record(row: &Row<'_>) -> Result<(AuditRecord, u64)> {
     verify_checksum(row, 5, "record of the audit entry", 0)?;
-    let verb = RecordVerb::from_name(row.get_ref(1)?.as_str().map_err(|_| damaged())?)
-        .ok_or_else(damaged)?;
+    let verb = RecordVerb::from_name(row.get_ref(1)?.as_str()?).ok_or_else(damaged)?;
     Ok((
         AuditRecord {
             verb,

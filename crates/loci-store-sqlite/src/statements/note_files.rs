@@ -176,7 +176,7 @@ pub(crate) fn read_folder(row: &Row<'_>) -> Result<String> {
 
 pub(crate) fn read_file(row: &Row<'_>) -> Result<NoteFile> {
     verify_checksum(row, 11, "note file", 0)?;
-    let problem = match row.get_ref(8)?.as_str_or_null().map_err(|_| damaged())? {
+    let problem = match row.get_ref(8)?.as_str_or_null()? {
         Some(kind) => {
             let kind = FileProblemKind::from_name(kind).ok_or_else(damaged)?;
             Some(FileProblem {
@@ -196,7 +196,7 @@ pub(crate) fn read_file(row: &Row<'_>) -> Result<NoteFile> {
         hash: ContentHash(row.get(4)?),
         memory: read_id(row, 5)?,
         says_id: row.get(6)?,
-        links: decode_names(row.get_ref(10)?.as_str().map_err(|_| damaged())?)?,
+        links: decode_names(row.get_ref(10)?.as_str()?)?,
         problem,
         missing_since: read_moment(row, 7)?,
     })

@@ -380,10 +380,7 @@ pub(crate) fn vectors(
             return Ok(Vec::new());
         };
         let mut values = Vec::new();
-        decode_vector(
-            row.get_ref(1)?.as_blob().map_err(|_| damaged())?,
-            &mut values,
-        );
+        decode_vector(row.get_ref(1)?.as_blob()?, &mut values);
         vectors.push(Vector {
             model: model.clone(),
             scale: scale as f32,

@@ -127,9 +127,7 @@ pub(crate) const STORED_ROW: usize = Stored::Row as usize;
 pub(crate) fn read_stored<'a>(row: &'a Row<'_>) -> Result<StoredMemory<'a>> {
     let name = |column: Stored| text(row, column as usize);
     let optional = |column: Stored| -> Result<Option<&str>> {
-        row.get_ref(column as usize)?
-            .as_str_or_null()
-            .map_err(|_| damaged().into())
+        Ok(row.get_ref(column as usize)?.as_str_or_null()?)
     };
     let position: Option<i64> = row.get(Stored::Position as usize)?;
     Ok(StoredMemory {
@@ -157,7 +155,7 @@ pub(crate) fn read_stored<'a>(row: &'a Row<'_>) -> Result<StoredMemory<'a>> {
 }
 
 fn text<'a>(row: &'a Row<'_>, column: usize) -> Result<&'a str> {
-    row.get_ref(column)?.as_str().map_err(|_| damaged().into())
+    Ok(row.get_ref(column)?.as_str()?)
 }
 
 /// The fields of the record in the row that have a column of [`COLUMNS`].

@@ -443,6 +443,7 @@ impl<'a> LineImporter<'a> {
                 }
             };
             let bytes = line.as_ref().map_or(0, Vec::len);
+            let line = line.map_err(|problem| problem.to_string());
             let memory = line.and_then(|line| {
                 let (memory, repairs) = loci_json::from_slice(&line).map_err(no_memory)?;
                 self.repairs += repairs;
