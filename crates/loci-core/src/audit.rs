@@ -1,6 +1,7 @@
 //! The audit log: which caller called which tool, and with what outcome. It never holds the text of
 //! a memory.
 
+use crate::names::names;
 use crate::{ErrorCode, Result, Space, Timestamp};
 
 /// The [client](AuditEntry::client) of the calls that the command line makes.
@@ -76,36 +77,22 @@ pub enum RecordVerb {
     Deleted,
 }
 
-impl RecordVerb {
+names! {
     /// Every verb, weakest first.
-    pub const ALL: [RecordVerb; 5] = [
-        RecordVerb::Returned,
-        RecordVerb::Read,
-        RecordVerb::Changed,
-        RecordVerb::Stored,
-        RecordVerb::Deleted,
-    ];
-
-    /// Returns the name of the verb in stores and messages.
-    pub const fn name(self) -> &'static str {
-        match self {
-            RecordVerb::Returned => "returned",
-            RecordVerb::Read => "read",
-            RecordVerb::Changed => "changed",
-            RecordVerb::Stored => "stored",
-            RecordVerb::Deleted => "deleted",
-        }
+    RecordVerb, "in stores and messages" {
+        Returned = "returned",
+        Read = "read",
+        Changed = "changed",
+        Stored = "stored",
+        Deleted = "deleted",
     }
+}
 
+impl RecordVerb {
     /// Returns true if the call did something to the record. Only such records stay in the log
     /// after a wipe.
     pub const fn is_change(self) -> bool {
         !matches!(self, RecordVerb::Returned | RecordVerb::Read)
-    }
-
-    /// Returns the verb with that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        RecordVerb::ALL.into_iter().find(|verb| verb.name() == name)
     }
 }
 

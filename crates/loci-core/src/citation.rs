@@ -1,5 +1,7 @@
 //! Citations: the sources that a memory is based on.
 
+use crate::names::names;
+
 /// A source that can be looked up again: a file, a commit, a page or a repository.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Citation {
@@ -29,29 +31,12 @@ pub enum CitationKind {
     Repository,
 }
 
-impl CitationKind {
+names! {
     /// Every kind.
-    pub const ALL: [CitationKind; 4] = [
-        CitationKind::File,
-        CitationKind::Commit,
-        CitationKind::Url,
-        CitationKind::Repository,
-    ];
-
-    /// Returns the name of the kind in arguments, replies and stores.
-    pub const fn name(self) -> &'static str {
-        match self {
-            CitationKind::File => "file",
-            CitationKind::Commit => "commit",
-            CitationKind::Url => "url",
-            CitationKind::Repository => "repo",
-        }
-    }
-
-    /// Returns the kind with that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        CitationKind::ALL
-            .into_iter()
-            .find(|kind| kind.name() == name)
+    CitationKind, "in arguments, replies and stores" {
+        File = "file",
+        Commit = "commit",
+        Url = "url",
+        Repository = "repo",
     }
 }

@@ -38,6 +38,7 @@ mod job;
 pub mod limits;
 mod maintenance;
 mod memory;
+mod names;
 mod note;
 mod passage;
 mod principal;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::names::names;
 use crate::{
     Caller, Citation, Error, FRONTMATTER, MemoryId, Principal, Result, SOURCE_MACHINE, SOURCE_PATH,
     Scope, Space, Timestamp, limits,
@@ -310,25 +311,18 @@ pub enum Tier {
     Unlisted,
 }
 
-impl Tier {
+names! {
     /// Every tier.
-    pub const ALL: [Tier; 3] = [Tier::LongTerm, Tier::ShortTerm, Tier::Unlisted];
+    Tier, "in stores" {
+        LongTerm = "long_term",
+        ShortTerm = "short_term",
+        Unlisted = "apart",
+    }
+}
+
+impl Tier {
     /// The tiers of messages and of memories made from them.
     pub const OF_CONVERSATIONS: [Tier; 2] = [Tier::LongTerm, Tier::ShortTerm];
-
-    /// Returns the name of the tier in stores.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Tier::LongTerm => "long_term",
-            Tier::ShortTerm => "short_term",
-            Tier::Unlisted => "apart",
-        }
-    }
-
-    /// Returns the tier with that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Tier::ALL.into_iter().find(|tier| tier.name() == name)
-    }
 }
 
 /// A position in a conversation or file.
@@ -352,28 +346,12 @@ pub enum EnrichmentStatus {
     Failed,
 }
 
-impl EnrichmentStatus {
+names! {
     /// Every status.
-    pub const ALL: [EnrichmentStatus; 3] = [
-        EnrichmentStatus::Pending,
-        EnrichmentStatus::Completed,
-        EnrichmentStatus::Failed,
-    ];
-
-    /// Returns the name of the status in replies and stores.
-    pub const fn name(self) -> &'static str {
-        match self {
-            EnrichmentStatus::Pending => "pending",
-            EnrichmentStatus::Completed => "completed",
-            EnrichmentStatus::Failed => "failed",
-        }
-    }
-
-    /// Returns the status with that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        EnrichmentStatus::ALL
-            .into_iter()
-            .find(|status| status.name() == name)
+    EnrichmentStatus, "in replies and stores" {
+        Pending = "pending",
+        Completed = "completed",
+        Failed = "failed",
     }
 }
 
@@ -399,24 +377,12 @@ pub enum Relation {
     LinksTo,
 }
 
-impl Relation {
+names! {
     /// Every relation.
-    pub const ALL: [Relation; 3] = [Relation::Reinforces, Relation::RelatedTo, Relation::LinksTo];
-
-    /// Returns the name of the relation in replies and stores.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Relation::Reinforces => "reinforces",
-            Relation::RelatedTo => "related_to",
-            Relation::LinksTo => "links_to",
-        }
-    }
-
-    /// Returns the relation with that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Relation::ALL
-            .into_iter()
-            .find(|relation| relation.name() == name)
+    Relation, "in replies and stores" {
+        Reinforces = "reinforces",
+        RelatedTo = "related_to",
+        LinksTo = "links_to",
     }
 }
 
@@ -450,20 +416,11 @@ pub enum Delivery {
     Bootstrap,
 }
 
-impl Delivery {
-    /// Returns the name of the delivery in arguments and stores.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Delivery::OnDemand => "on_demand",
-            Delivery::Bootstrap => "bootstrap",
-        }
-    }
-
-    /// Returns the delivery with that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Delivery::OnDemand, Delivery::Bootstrap]
-            .into_iter()
-            .find(|delivery| delivery.name() == name)
+names! {
+    /// Every delivery.
+    Delivery, "in arguments and stores" {
+        OnDemand = "on_demand",
+        Bootstrap = "bootstrap",
     }
 }
 
@@ -478,21 +435,12 @@ pub enum Visibility {
     Common,
 }
 
-impl Visibility {
-    /// Returns the name of the visibility in arguments and stores.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Visibility::Private => "private",
-            Visibility::Shared => "shared",
-            Visibility::Common => "common",
-        }
-    }
-
-    /// Returns the visibility with that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Visibility::Private, Visibility::Shared, Visibility::Common]
-            .into_iter()
-            .find(|visibility| visibility.name() == name)
+names! {
+    /// Every visibility, the narrowest first.
+    Visibility, "in arguments and stores" {
+        Private = "private",
+        Shared = "shared",
+        Common = "common",
     }
 }
 

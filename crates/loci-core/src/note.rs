@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use crate::names::names;
 use crate::{Batch, Filter, MemoryId, Result, Space, Timestamp};
 
 /// The attribute of the memory of a note that holds [`NoteContent::values`], each with a line end.
@@ -80,52 +81,30 @@ pub enum FileProblemKind {
     AmbiguousAlias,
 }
 
-impl FileProblemKind {
+names! {
     /// Every kind.
-    pub const ALL: [FileProblemKind; 11] = [
-        FileProblemKind::TooLarge,
-        FileProblemKind::NotText,
-        FileProblemKind::NotAFile,
-        FileProblemKind::Unreadable,
-        FileProblemKind::BrokenFrontmatter,
-        FileProblemKind::DuplicateUid,
-        FileProblemKind::ConflictCopy,
-        FileProblemKind::PossibleConflict,
-        FileProblemKind::ConflictMarks,
-        FileProblemKind::Emptied,
-        FileProblemKind::AmbiguousAlias,
-    ];
+    FileProblemKind, "in reports and stores" {
+        TooLarge = "too_large",
+        NotText = "not_text",
+        NotAFile = "not_a_file",
+        Unreadable = "unreadable",
+        BrokenFrontmatter = "broken_frontmatter",
+        DuplicateUid = "duplicate_uid",
+        ConflictCopy = "conflict_copy",
+        PossibleConflict = "possible_conflict",
+        ConflictMarks = "conflict_marks",
+        Emptied = "emptied",
+        AmbiguousAlias = "ambiguous_alias",
+    }
+}
 
+impl FileProblemKind {
     /// Returns true if a file with such a problem is indexed by the part that could be read.
     pub const fn leaves_text(self) -> bool {
         matches!(
             self,
             FileProblemKind::BrokenFrontmatter | FileProblemKind::ConflictMarks
         )
-    }
-
-    /// Returns the name of the kind in reports and stores.
-    pub const fn name(self) -> &'static str {
-        match self {
-            FileProblemKind::TooLarge => "too_large",
-            FileProblemKind::NotText => "not_text",
-            FileProblemKind::NotAFile => "not_a_file",
-            FileProblemKind::Unreadable => "unreadable",
-            FileProblemKind::BrokenFrontmatter => "broken_frontmatter",
-            FileProblemKind::DuplicateUid => "duplicate_uid",
-            FileProblemKind::ConflictCopy => "conflict_copy",
-            FileProblemKind::PossibleConflict => "possible_conflict",
-            FileProblemKind::ConflictMarks => "conflict_marks",
-            FileProblemKind::Emptied => "emptied",
-            FileProblemKind::AmbiguousAlias => "ambiguous_alias",
-        }
-    }
-
-    /// Returns the kind with that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        FileProblemKind::ALL
-            .into_iter()
-            .find(|kind| kind.name() == name)
     }
 }
 

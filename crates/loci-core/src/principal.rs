@@ -1,5 +1,6 @@
 //! Callers, their scopes and the access rules.
 
+use crate::names::names;
 use crate::{ANONYMOUS, COMMAND_LINE, Error, ErrorCode, Memory, Result, Space, Visibility};
 
 /// A permission of a caller. `admin` includes the two others.
@@ -13,22 +14,12 @@ pub enum Scope {
     Admin,
 }
 
-impl Scope {
+names! {
     /// Every scope, weakest first.
-    pub const ALL: [Scope; 3] = [Scope::Read, Scope::Write, Scope::Admin];
-
-    /// Returns the name of the scope in tokens and messages.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Scope::Read => "read",
-            Scope::Write => "write",
-            Scope::Admin => "admin",
-        }
-    }
-
-    /// Returns the scope with that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Scope::ALL.into_iter().find(|scope| scope.name() == name)
+    Scope, "in tokens and messages" {
+        Read = "read",
+        Write = "write",
+        Admin = "admin",
     }
 }
 
