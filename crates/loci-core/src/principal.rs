@@ -132,6 +132,9 @@ pub struct Caller {
     pub origin: &'static str,
     /// The strictness of ownership in that tool set.
     pub ownership: Ownership,
+    /// True if the local user wants to see what others keep private, which is a deliberate step. Its
+    /// scope `admin` does not suffice, because its agents send what they read to a model.
+    pub all_users: bool,
     /// True if the subject is an unverified claim of an anonymous caller, which a server without
     /// authentication trusts. It owns only records that came in through the same tool set.
     pub is_claimed: bool,
@@ -151,14 +154,25 @@ impl Caller {
             principal,
             origin: "loci",
             ownership: Ownership::Usual,
+            all_users: false,
             is_claimed: false,
             session: None,
             client: None,
         }
     }
 
-    /// Returns the local user in the default space.
+    /// Returns the local user in the default space, who sees what all users keep private: for work
+    /// on the whole store.
     pub fn local() -> Self {
+        Caller {
+            all_users: true,
+            ..Caller::local_person()
+        }
+    }
+
+    /// Returns the local user in the default space, who sees what any user would see: for agents,
+    /// hooks and commands.
+    pub fn local_person() -> Self {
         Caller::new(Space::default(), Principal::local())
     }
 
@@ -166,7 +180,7 @@ impl Caller {
     pub fn command_line() -> Self {
         Caller {
             client: Some(COMMAND_LINE.to_owned()),
-            ..Caller::local()
+            ..Caller::local_person()
         }
     }
 
@@ -182,7 +196,8 @@ impl Caller {
         } = &self.principal;
         Reader {
             subject: subject.clone(),
-            everything: scopes.allow(Scope::Admin),
+            everything: scopes.allow(Scope::Admin)
+                && (self.all_users || subject.as_deref() != Some(LOCAL)),
             shared: subject.is_some() || self.ownership == Ownership::Usual,
             own_origin: self.is_claimed.then(|| self.origin.to_owned()),
         }
@@ -261,7 +276,7 @@ impl Caller {
 pub struct Reader {
     /// The subject of the query; `None` for an anonymous caller.
     pub subject: Option<String>,
-    /// True if all records match (`admin`).
+    /// True if all records match (`admin`, but of the local user only if it asks for that).
     pub everything: bool,
     /// True if records that others share match.
     pub shared: bool,

@@ -225,7 +225,7 @@ const DIALECT: &str = "hook";
 
 /// Returns the local user, as a caller of the dialect that drawers belong to.
 pub fn caller() -> Caller {
-    mempalace::DIALECT.caller(&Caller::local())
+    mempalace::DIALECT.caller(&Caller::local_person())
 }
 
 /// Returns the path of a folder or file as its memories name it: absolute, without links.

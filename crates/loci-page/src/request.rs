@@ -282,6 +282,7 @@ impl AuthenticatedRequest {
         let visitor = Visitor {
             subject,
             caller: Caller {
+                all_users: session.as_ref().is_some_and(|session| session.all_users()),
                 origin: ORIGIN_NAME,
                 client: Some(CLIENT.to_owned()),
                 ..caller

@@ -97,6 +97,7 @@ struct State {
     outcome: Option<Outcome>,
     undos: Vec<(u64, Undo)>,
     last_undo: u64,
+    all_users: bool,
 }
 
 impl BrowserSession {
@@ -118,6 +119,16 @@ impl BrowserSession {
     /// Returns true if a change carries the secret of this session.
     pub(crate) fn is_csrf(&self, sent: &str) -> bool {
         is_same(&self.csrf, sent)
+    }
+
+    /// Returns true if this session shows the owner what others keep private.
+    pub(crate) fn all_users(&self) -> bool {
+        lock(&self.state).all_users
+    }
+
+    /// Sets whether this session shows the owner what others keep private.
+    pub(crate) fn set_all_users(&self, all_users: bool) {
+        lock(&self.state).all_users = all_users;
     }
 
     /// Keeps what a change did, to show it on the next page.

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use askama::Template;
-use loci_core::Error;
+use loci_core::{Error, LOCAL};
 use serde::Serialize;
 
 use crate::assets::path_of;
@@ -140,6 +140,8 @@ pub(crate) struct Ui {
     outcome: Option<Outcome>,
     user: String,
     has_session: bool,
+    /// True if the owner chose to see what others keep private; `None` for all other visitors.
+    all_users: Option<bool>,
     /// The path of this page, with its query.
     path: String,
 }
@@ -156,6 +158,9 @@ impl Ui {
             outcome: session.and_then(|session| session.take_outcome()),
             user: principal.subject.clone().unwrap_or_default(),
             has_session: session.is_some_and(|session| session.credential().header.is_some()),
+            all_users: session
+                .filter(|_| principal.subject.as_deref() == Some(LOCAL))
+                .map(|session| session.all_users()),
             path,
         }
     }
@@ -169,6 +174,7 @@ impl Ui {
             outcome: None,
             user: String::new(),
             has_session: false,
+            all_users: None,
             path: "/".to_owned(),
         }
     }
@@ -215,6 +221,11 @@ impl Ui {
 
     pub(crate) fn user(&self) -> &str {
         &self.user
+    }
+
+    /// Returns true if the owner sees what others keep private, and `None` for all other visitors.
+    pub(crate) fn all_users(&self) -> Option<bool> {
+        self.all_users
     }
 
     /// Returns true if there is a session that can be ended.

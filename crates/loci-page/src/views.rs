@@ -71,6 +71,7 @@ pub(crate) fn routes() -> Router<Arc<Page>> {
         .route("/keep/import", upload_route(admin::admit, admin::import))
         .route("/keep/import/run", command_route(admin::import_run))
         .route("/keep/import/discard", action_route(admin::import_discard))
+        .route("/keep/all-users", action_route(admin::show_all_users))
         .route("/keep/restore", command_route(admin::restore))
         .route(
             "/keep/export",

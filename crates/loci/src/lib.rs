@@ -146,7 +146,10 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     } else {
         LevelFilter::WARN
     };
-    let settings = Settings::resolve(&cli.flags(), &variables()?)?;
+    let settings = Settings {
+        all_users: cli.common.all_users,
+        ..Settings::resolve(&cli.flags(), &variables()?)?
+    };
     let traces = traces(&cli.command, &settings)?;
     start_log(&settings, usual, traces.as_ref());
     let outcome = execute(&cli.command, &settings, output);

@@ -272,6 +272,9 @@ pub struct LanguageModel {
 pub struct Settings {
     /// The configuration file that was read, or that would be read if it existed.
     pub config_file: ResolvedValue,
+    /// True if commands show what other users keep private (`--all-users`, no setting, because it
+    /// is a deliberate step of one call).
+    pub all_users: bool,
     /// [`DATA`].
     pub data: PathBuf,
     /// [`VAULT`], if it is set.
@@ -334,10 +337,8 @@ impl Settings {
     /// cannot be parsed.
     pub fn resolve(flags: &Flags, variables: &Variables) -> Result<Self, Failure> {
         let environment = |variable: &str| {
-            variables
-                .get(variable)
-                .filter(|value| !value.is_empty())
-                .cloned()
+            let value = variables.get(variable);
+            value.filter(|value| !value.is_empty()).cloned()
         };
         // A relative home would make another folder below each current one.
         let folders = ProjectDirs::from("", "", "loci").filter(|it| it.data_dir().is_absolute());
@@ -446,6 +447,7 @@ impl Values {
             config_file,
             data,
             vault: path(&VAULT)?,
+            all_users: false,
             vault_file_mode: u32::from_str_radix(&mode, 8)
                 .map_err(|_| self.wrong(&VAULT_FILE_MODE, "is no octal number"))?,
             log: self.text(&LOG).and_then(|level| level.parse().ok()),

@@ -127,6 +127,8 @@ pub struct Parts {
     pub vault: Vault,
     /// The figures for monitoring, if a setting asks for them.
     pub metrics: Option<Arc<Metrics>>,
+    /// True if commands show what other users keep private.
+    all_users: bool,
 }
 
 /// The folder of notes, with the lock files of the processes that use it.
@@ -314,6 +316,7 @@ impl Parts {
             engine: Arc::new(engine),
             vault,
             metrics,
+            all_users: settings.all_users,
         })
     }
 
@@ -363,12 +366,24 @@ impl Parts {
         (command, operation, effect): CommandInfo,
         run: impl FnOnce(&Call<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        logged(
-            &self.engine,
-            Caller::command_line(),
-            (command, operation, effect),
-            run,
-        )
+        let info = (command, operation, effect);
+        logged(&self.engine, self.caller(), info, run)
+    }
+
+    /// Runs a command in the same way that works on the whole store, with the records of all users.
+    ///
+    /// # Errors
+    /// The failure of the command.
+    pub fn logged_in_all<T>(
+        &self,
+        info: CommandInfo,
+        run: impl FnOnce(&Call<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let caller = Caller {
+            all_users: true,
+            ..self.caller()
+        };
+        logged(&self.engine, caller, info, run)
     }
 
     /// Runs a command about the files of projects and transcripts as a call, in the same way.
@@ -380,17 +395,35 @@ impl Parts {
         info: CommandInfo,
         run: impl FnOnce(&Call<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
+        let Caller {
+            client, all_users, ..
+        } = self.caller();
         let caller = Caller {
-            client: Caller::command_line().client,
+            client,
+            all_users,
             ..loci_filing::caller()
         };
         logged(&self.engine, caller, info, run)
     }
 
-    /// Returns the parts of the engine for what the local user only looks at, and for the notes,
-    /// which belong to nobody.
+    /// Returns the local user as the caller of a command, who sees what others keep private with
+    /// `--all-users`.
+    pub fn caller(&self) -> Caller {
+        Caller {
+            all_users: self.all_users,
+            ..Caller::command_line()
+        }
+    }
+
+    /// Returns the parts of the engine for what the local user only looks at.
+    pub fn looking(&self) -> System<'_> {
+        self.engine.system(&self.caller())
+    }
+
+    /// Returns the parts of the engine for work on the whole store, and for the notes, which have no
+    /// owner.
     pub fn system(&self) -> System<'_> {
-        self.engine.system(&Caller::command_line())
+        self.engine.system(&Caller::local())
     }
 
     /// Calls a tool of that dialect as the local user.
@@ -403,7 +436,7 @@ impl Parts {
         tool: &str,
         arguments: Map<String, Value>,
     ) -> Result<Reply, Failure> {
-        let caller = Caller::command_line();
+        let caller = self.caller();
         let tool = dialect.tool(tool).ok_or_else(|| {
             Failure::new(
                 Exit::Failure,

@@ -85,6 +85,53 @@ pub(crate) fn view(context: &RequestContext<'_>, query: AdminQuery) -> Result<Ad
     })
 }
 
+/// A choice of the owner to see what others keep private.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct AllUsersRequest {
+    /// True to see it, in this session.
+    #[serde(default)]
+    on: bool,
+}
+
+/// Sets whether a session of the owner shows what others keep private. It is in the audit log.
+///
+/// # Errors
+/// `forbidden` for anybody but the owner; `invalid_argument` without a session.
+#[utoipa::path(post, tag = "keep", path = "/keep/all-users", operation_id = "keep_all_users", request_body = AllUsersRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn show_all_users(
+    context: &RequestContext<'_>,
+    request: AllUsersRequest,
+) -> Result<Change> {
+    admit(context.caller())?;
+    if context.caller().principal.subject.as_deref() != Some(LOCAL) {
+        let message =
+            "this is for the owner of the installation; an administrator sees all records";
+        return Err(Error::new(ErrorCode::Forbidden, message));
+    }
+    let Some(session) = &context.visitor.session else {
+        let problem = "needs the session of a browser; commands take `--all-users`";
+        return Err(Error::invalid("on", problem));
+    };
+    let action = if request.on {
+        "show_all_users"
+    } else {
+        "hide_all_users"
+    };
+    context.logged((action, "memory:write", Effect::Write), None, |_| Ok(()))?;
+    session.set_all_users(request.on);
+    Ok(Change {
+        message: if request.on {
+            "done-all-users"
+        } else {
+            "done-own-view"
+        },
+        changed: 1,
+        refused: Vec::new(),
+        undo: None,
+        next: "/keep".to_owned(),
+    })
+}
+
 /// Requires one who may change the installation.
 pub(crate) fn admit(caller: &Caller) -> Result<()> {
     require_owner(caller)?;

@@ -52,6 +52,7 @@ use super::{
         admin::import,
         admin::import_run,
         admin::import_discard,
+        admin::show_all_users,
         admin::restore,
         admin::export,
     )

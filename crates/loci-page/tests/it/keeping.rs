@@ -191,3 +191,37 @@ async fn a_backup_is_restored_into_a_new_folder() {
     let refused = ann.post("/keep/restore", &fields).await;
     assert_eq!(refused.status, StatusCode::FORBIDDEN);
 }
+
+#[tokio::test]
+async fn the_owner_sees_what_others_keep_private_only_by_choice() {
+    let installation = TestPage::new();
+    let id = installation.remember("ann", "The walrus sleeps.");
+    let path = format!("/memory/{id}");
+    let mut owner = installation.browser("local").await;
+    for on in ["false", "true", "false"] {
+        let changed = owner.post("/keep/all-users", &[("on", on)]).await;
+        assert_eq!(changed.location(), "/keep");
+        let (status, is_shown) = match on {
+            "true" => (StatusCode::OK, true),
+            _ => (StatusCode::NOT_FOUND, false),
+        };
+        assert_eq!(owner.get(&path).await.status, status, "{on}");
+        let found = owner.get("/search?query=walrus").await;
+        assert_eq!(found.text.contains("walrus sleeps"), is_shown, "{on}");
+    }
+    // The choice is of one session.
+    let mut other = installation.browser("local").await;
+    owner.post("/keep/all-users", &[("on", "true")]).await;
+    assert_eq!(other.get(&path).await.status, StatusCode::NOT_FOUND);
+    let log = installation.engine.audit().entries(&AuditQuery {
+        space: Space::default(),
+        limit: 100,
+        ..AuditQuery::default()
+    });
+    let choices = log.unwrap().into_iter();
+    let choices = choices.filter(|(_, entry)| entry.tool == "show_all_users");
+    assert_eq!(choices.count(), 2);
+    let mut ann = installation.browser("ann").await;
+    let refused = ann.post("/keep/all-users", &[("on", "true")]).await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN);
+}

@@ -92,7 +92,7 @@ impl Authenticator for NamesAsTokens {
             Some("revoked") | None => Err(Error::new(ErrorCode::Unauthorized, "no valid token")),
             Some(name) => {
                 let scopes = match name {
-                    "admin" | "other admin" => Scopes::of(&[Scope::Admin]),
+                    "admin" | "other admin" | "local" => Scopes::of(&[Scope::Admin]),
                     "reader" => Scopes::of(&[Scope::Read]),
                     _ => Scopes::of(&[Scope::Read, Scope::Write]),
                 };

@@ -32,6 +32,11 @@ pub struct Common {
     /// escaped.
     #[arg(long, global = true)]
     pub raw: bool,
+    /// Also read and change what other users keep private in this store
+    ///
+    /// Without it, the local user sees what any user would see. The calls are in the audit log.
+    #[arg(long, global = true)]
+    pub all_users: bool,
 }
 
 impl Common {

@@ -17,7 +17,7 @@ pub fn run(settings: &Settings, arguments: &cli::Forget, output: Output) -> Resu
     let Some(id) = &arguments.id else {
         return run_many(&parts, &arguments.many, Direction::Forget, output);
     };
-    let id = named_memory(&parts.system(), id)?;
+    let id = named_memory(&parts.looking(), id)?;
     // Calls the tool, so that the audit log has an entry.
     parts.call(
         "forget",

@@ -202,7 +202,7 @@ fn import_list(
     output: Output,
 ) -> Result<(), Failure> {
     let parts = Parts::open(settings)?;
-    let (imported, refused, repairs) = parts.logged(IMPORT, |call| {
+    let (imported, refused, repairs) = parts.logged_in_all(IMPORT, |call| {
         let mut importer = LineImporter::new(call);
         importer.is_dry_run = arguments.dry_run;
         importer.again = arguments.again;
@@ -283,7 +283,7 @@ fn bring_back(
         Some("has notes, and no folder of notes is named here: name one with --vault".to_owned())
     };
     let notes = parts.vault.notes();
-    let (mut value, text, verdict) = parts.logged(IMPORT, |call| {
+    let (mut value, text, verdict) = parts.logged_in_all(IMPORT, |call| {
         let notice = |message: &str| status_line(OneLine(message));
         let mut bringing = Importer::new(call, &notes, away, !arguments.no_wait, &notice);
         if arguments.dry_run {
@@ -435,20 +435,19 @@ impl<'a> LineImporter<'a> {
                 Ok(Some(line)) => line,
                 Err(error) => {
                     self.store()?;
-                    let place = format!("line {}", lines.number());
-                    return Err(usage(format!(
-                        "cannot be read at {place}: {error}; {}",
-                        self.done()
-                    )));
+                    let (number, done) = (lines.number(), self.done());
+                    let message = format!("cannot be read at line {number}: {error}; {done}");
+                    return Err(usage(message));
                 }
             };
             let bytes = line.as_ref().map_or(0, Vec::len);
-            let line = line.map_err(|problem| problem.to_string());
-            let memory = line.and_then(|line| {
-                let (memory, repairs) = loci_json::from_slice(&line).map_err(no_memory)?;
-                self.repairs += repairs;
-                Ok(memory)
-            });
+            let memory = line
+                .map_err(|problem| problem.to_string())
+                .and_then(|line| {
+                    let (memory, repairs) = loci_json::from_slice(&line).map_err(no_memory)?;
+                    self.repairs += repairs;
+                    Ok(memory)
+                });
             self.add(format!("line {}", lines.number()), bytes, memory)?;
         }
     }

@@ -36,7 +36,7 @@ pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result
         offset: arguments.offset as usize,
         limit,
     };
-    let memories = parts.system().listings().list(request)?;
+    let memories = parts.looking().listings().list(request)?;
     let access = memories
         .iter()
         .map(|memory| (memory.visibility, memory.owner.clone()));

@@ -40,7 +40,7 @@ pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
     );
     let caller = Caller {
         session: Some(session),
-        ..Caller::local()
+        ..Caller::local_person()
     };
     let served = runtime.block_on(async {
         #[cfg(unix)]

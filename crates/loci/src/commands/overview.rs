@@ -60,7 +60,7 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
 /// Counts what the local user can list.
 fn held(settings: &Settings) -> Result<StoreTotals, Failure> {
     let parts = Parts::open_to_read(settings)?;
-    let system = parts.system();
+    let system = parts.looking();
     let listings = system.listings();
     Ok(StoreTotals {
         memories: listings.count()?,

@@ -39,7 +39,7 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
         tags: arguments.only.tags.clone(),
         ..Recall::new(&arguments.query, limit, &mememory::score)
     };
-    let recalled = parts.system().search().recall(&request).map_err(|error| {
+    let recalled = parts.looking().search().recall(&request).map_err(|error| {
         let needs_model = settings.search == SearchMode::Vector && error.is_unavailable();
         let is_the_models = needs_model && parts.embedder.embed(&[&arguments.query]).is_err();
         if is_the_models {

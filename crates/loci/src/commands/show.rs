@@ -12,8 +12,8 @@ use crate::wiring::Parts;
 
 pub fn run(settings: &Settings, id: &str, output: Output) -> Result<(), Failure> {
     let (parts, caller) = (Parts::open_current(settings)?, Caller::local());
-    let id = named_memory(&parts.system(), id)?;
-    let record = Record::of(&caller, parts.system().memories().show(&id)?);
+    let id = named_memory(&parts.looking(), id)?;
+    let record = Record::of(&caller, parts.looking().memories().show(&id)?);
     Ok(output.either(&json!(record), memory_text(&record))?)
 }
 

@@ -30,7 +30,7 @@ pub fn run(settings: &Settings, arguments: &cli::Unforget, output: Output) -> Re
             output,
         );
     };
-    let id = named_memory(&parts.system(), id)?;
+    let id = named_memory(&parts.looking(), id)?;
     let outcome = parts.logged(("unforget", "memory:write", Effect::Write), |call| {
         let outcome = match call.memories().unforget(&id) {
             Err(error) if error.code == ErrorCode::NotFound => call

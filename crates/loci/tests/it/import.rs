@@ -97,7 +97,7 @@ fn what_a_list_prints_comes_back_in_another_store() {
     assert_eq!(there.json(&["list"]), listed);
 }
 
-/// A list for the local user shows the memories of others, too.
+/// A list with `--all-users` shows the memories that others keep private, too.
 #[test]
 fn what_is_not_everyones_stays_so_in_another_store() {
     let (here, there) = (Place::new(), Place::new());
@@ -109,7 +109,7 @@ fn what_is_not_everyones_stays_so_in_another_store() {
     ];
     let file = here.write("lines.jsonl", lines.map(|line| line.to_string()).join("\n"));
     assert_eq!(here.json(&["import", file.to_str().unwrap()])["stored"], 4);
-    let listed = here.json(&["list"]);
+    let listed = here.json(&["list", "--all-users"]);
     let access = |id: &str| {
         let record = listed
             .as_array()
@@ -134,7 +134,7 @@ fn what_is_not_everyones_stays_so_in_another_store() {
     assert_eq!(access("d"), (None, Some(json!("ann"))));
     let file = there.write("list.json", listed.to_string());
     assert_eq!(there.json(&["import", file.to_str().unwrap()])["stored"], 4);
-    assert_eq!(there.json(&["list"]), listed);
+    assert_eq!(there.json(&["list", "--all-users"]), listed);
 }
 
 /// A failure of the model does not fail an import that is stored.

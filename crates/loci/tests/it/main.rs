@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
 
 mod acknowledged;
+mod all_users;
 mod archive;
 mod audit;
 mod backup;

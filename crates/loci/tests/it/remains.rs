@@ -51,10 +51,11 @@ fn deleted_text_leaves_the_files_with_the_next_round() {
     let place = Place::new().with("LOCI_MAINTENANCE_SECONDS", "1");
     // The server holds the files open all the while, so that no end of a process empties the log.
     let server = Server::start(&place, &[]);
-    let call =
-        |set: &str, tool: &str, arguments: Value| server.call_in(set, &place, tool, &arguments);
-    let run = |words: &[&str]| place.run(words).succeeded();
     let secret = fs::read_to_string(place.data().join("token")).unwrap();
+    let call = |set: &str, tool: &str, arguments: Value| {
+        server.call_in(set, secret.trim(), tool, &arguments)
+    };
+    let run = |words: &[&str]| place.run(words).succeeded();
 
     let ibex = call(
         "mememory",

@@ -54,10 +54,9 @@ impl Server {
         }
     }
 
-    /// Calls a tool of a set with the owner's token; returns the result.
-    pub fn call_in(&self, set: &str, place: &Place, tool: &str, arguments: &Value) -> Value {
-        let secret = fs::read_to_string(place.data().join("token")).unwrap();
-        let (head, body) = self.request(Some(secret.trim()), tool, arguments);
+    /// Calls a tool of a set; returns the result.
+    pub fn call_in(&self, set: &str, token: &str, tool: &str, arguments: &Value) -> Value {
+        let (head, body) = self.request(Some(token), tool, arguments);
         let head = head.replacen("/mcp/mememory", &format!("/mcp/{set}"), 1);
         let (status, reply) = self.sent(&head, &body);
         let json = reply.split("\r\n\r\n").nth(1).unwrap_or_default();

@@ -33,10 +33,8 @@ pub fn run(
         .count();
     let is_wanted = redacts && redactable > 0 && (is_sure || is_confirmed(redactable as u64)?);
     let redacted = if is_wanted {
-        parts.logged(
-            ("doctor secrets", "memory:write", Effect::Destroy),
-            |call| redact(call, &found),
-        )?
+        let info = ("doctor secrets", "memory:write", Effect::Destroy);
+        parts.logged_in_all(info, |call| redact(call, &found))?
     } else {
         0
     };

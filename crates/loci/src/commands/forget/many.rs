@@ -56,7 +56,7 @@ pub fn run_many(
 ) -> Result<(), Failure> {
     let which = conditions(parts, arguments, direction)?;
     if !arguments.yes {
-        let system = parts.system();
+        let system = parts.looking();
         let memories = system.memories();
         let matching = match direction {
             Direction::Forget => memories.matching(&which, SHOWN_MAX)?,
@@ -112,7 +112,7 @@ fn conditions(
     }
     match direction {
         Direction::Forget => {
-            let named = parts.system().listings().named(
+            let named = parts.looking().listings().named(
                 NOUNS,
                 &[Tier::LongTerm],
                 which.collections.take().unwrap_or(CollectionFilter::Any),
