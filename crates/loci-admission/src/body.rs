@@ -13,7 +13,7 @@ use crate::subject::Subject;
 const SILENCE_MAX: Duration = Duration::from_secs(10);
 /// Bytes of a body that need no share of the pool. Many senders may have sent as much at a time, so
 /// it is small.
-const FREE_BYTES_MAX: usize = 16 << 10;
+const FREE_BYTES_MAX: usize = 8 << 10;
 
 /// Limits of a body.
 pub struct BodyLimit<'a> {

@@ -22,22 +22,21 @@ pub(crate) fn stranger(extensions: &Extensions) -> Subject {
     stranger.unwrap_or_else(|| Subject::network(None))
 }
 
-/// Charges a request to the rate limit of its sender, or returns the answer that refuses it.
-pub(crate) fn charge(
+/// Charges a request to the rate limit of its sender; beyond it, returns the answer that refuses the
+/// request.
+pub(crate) fn rate_refusal(
     page: &Page,
     subject: &Subject,
     form: Form,
     language: Language,
-) -> Result<(), Response> {
-    let Err(wait) = page.authenticator().charge(subject) else {
-        return Ok(());
-    };
+) -> Option<Response> {
+    let wait = page.authenticator().charge(subject).err()?;
     let seconds = wait.as_millis().div_ceil(1_000).max(1) as u64;
     let message = format!("too many requests; try again in {seconds} s");
     let mut refused = failure(&Error::new(ErrorCode::RateLimited, message), form, language);
     let headers = refused.headers_mut();
     headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
-    Err(refused)
+    Some(refused)
 }
 
 /// Reads the body of a request of somebody who is known, within a share of the memory for bodies.

@@ -16,7 +16,7 @@ use http::header::AUTHORIZATION;
 use loci_admission::{Permit, Subject};
 use loci_core::Space;
 
-use crate::admission::{charge, run_blocking, stranger};
+use crate::admission::{rate_refusal, run_blocking, stranger};
 use crate::failure::failure;
 use crate::form::Form;
 use crate::guard::BaseUrl;
@@ -65,7 +65,8 @@ async fn listen(
     };
     let headers = headers_of(&credential);
     let subject = Subject::of(&caller, stranger);
-    if let Err(refused) = charge(&page, &subject, Form::Json, language_of(request.headers())) {
+    if let Some(refused) = rate_refusal(&page, &subject, Form::Json, language_of(request.headers()))
+    {
         return refused;
     }
     let Some(place) = page.listeners().try_acquire(&subject, 1) else {

@@ -12,7 +12,7 @@ use loci_core::{Caller, Error, ErrorCode, Result, Scope, SignInGrant};
 use loci_engine::{Call, CallInfo, Effect, Engine};
 use serde::de::DeserializeOwned;
 
-use crate::admission::{ask_provider, charge, read_body, run_blocking, stranger};
+use crate::admission::{ask_provider, rate_refusal, read_body, run_blocking, stranger};
 use crate::change::{Change, Outcome};
 use crate::encoding::encoded;
 use crate::failure::failure;
@@ -278,7 +278,9 @@ impl AuthenticatedRequest {
             }
         })?;
         let subject = Subject::of(&caller, stranger);
-        charge(page, &subject, form, language)?;
+        if let Some(refused) = rate_refusal(page, &subject, form, language) {
+            return Err(refused);
+        }
         let visitor = Visitor {
             subject,
             caller: Caller {

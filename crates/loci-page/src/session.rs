@@ -238,10 +238,10 @@ impl BrowserSessions {
 
     /// Returns the credential of a code, which stays good; `None` if the code is unknown, used or too
     /// old.
-    pub(crate) fn credential_of_code(&self, code: &str) -> Option<Option<HeaderValue>> {
+    pub(crate) fn credential_of_code(&self, code: &str) -> Option<Credential> {
         let codes = lock(&self.codes);
         let kept = codes.get(&hash(code))?;
-        (kept.used_at.elapsed() <= CODE_LIFETIME).then(|| kept.value.clone())
+        (kept.used_at.elapsed() <= CODE_LIFETIME).then(|| kept.value.clone().into())
     }
 
     /// Starts the session of a code, and returns the secret of its cookie; `None` if the code is

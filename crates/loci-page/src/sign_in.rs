@@ -15,7 +15,7 @@ use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::admission::{ask_provider, charge, read_body_of_stranger, stranger};
+use crate::admission::{ask_provider, rate_refusal, read_body_of_stranger, stranger};
 use crate::change::own_path;
 use crate::encoding::encoded;
 use crate::failure::failure;
@@ -153,7 +153,7 @@ async fn open_code(
     let headers = request.headers();
     let language = language_of(headers);
     let stranger = stranger(request.extensions());
-    if let Err(refused) = charge(&page, &stranger, Form::Html, language) {
+    if let Some(refused) = rate_refusal(&page, &stranger, Form::Html, language) {
         return refused;
     }
     let session = session_of(&page, headers, &base_url);
@@ -165,10 +165,10 @@ async fn open_code(
         return used_code(&page, headers, &sign_in.next);
     };
     // Who is signed in so already goes on, and keeps the session.
-    if session.is_some_and(|session| session.credential().header == credential) {
+    if session.is_some_and(|session| session.credential() == credential) {
         return see_other(own_path(&sign_in.next, "/"));
     }
-    let code_headers = headers_of(&credential.into());
+    let code_headers = headers_of(&credential);
     let caller = page.authenticator().caller(&code_headers, &base_url, "/");
     match caller.await {
         Ok(caller) => {
@@ -194,7 +194,7 @@ async fn sign_in_with_code(
     let (parts, body) = request.into_parts();
     let language = language_of(&parts.headers);
     let refuse = |error: &Error| failure(error, Form::Html, language);
-    if let Err(refused) = charge(&page, &stranger(&parts.extensions), Form::Html, language) {
+    if let Some(refused) = rate_refusal(&page, &stranger(&parts.extensions), Form::Html, language) {
         return refused;
     }
     if !is_from_here(&parts.headers, &base_url) {
@@ -246,7 +246,7 @@ async fn sign_in(
     let stranger = stranger(&parts.extensions);
     let headers = parts.headers;
     let language = language_of(&headers);
-    if let Err(refused) = charge(&page, &stranger, Form::Html, language) {
+    if let Some(refused) = rate_refusal(&page, &stranger, Form::Html, language) {
         return refused;
     }
     // Otherwise a page of another origin could sign a visitor in as another user.
@@ -329,7 +329,9 @@ async fn sign_in_at_provider(
 ) -> Response {
     let next = query_of(&request).next;
     let stranger = stranger(request.extensions());
-    if let Err(refused) = charge(&page, &stranger, Form::Html, language_of(request.headers())) {
+    if let Some(refused) =
+        rate_refusal(&page, &stranger, Form::Html, language_of(request.headers()))
+    {
         return refused;
     }
     let begun = async {
@@ -378,7 +380,7 @@ async fn signed_in(
     let reply: ProviderReply = serde_html_form::from_str(query).unwrap_or_default();
     let ended = attempt_cookie(&base_url, "", 0).ok();
     let stranger = stranger(request.extensions());
-    if let Err(refused) = charge(&page, &stranger, Form::Html, language) {
+    if let Some(refused) = rate_refusal(&page, &stranger, Form::Html, language) {
         return refused;
     }
     let response = match redeem(&page, &base_url, stranger, secrets, reply, language).await {
@@ -486,7 +488,7 @@ async fn make_code(
         Ok(subject) => subject,
         Err(error) => return failure(&error, Form::Json, language),
     };
-    if let Err(refused) = charge(&page, &subject, Form::Json, language) {
+    if let Some(refused) = rate_refusal(&page, &subject, Form::Json, language) {
         return refused;
     }
     match page.sign_in_path(subject, headers.get(AUTHORIZATION).cloned()) {

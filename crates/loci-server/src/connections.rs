@@ -54,7 +54,7 @@ const FIRST_HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// until then.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(90);
 /// The maximum bytes that are read or written at a time.
-const BUFFER_BYTES: usize = 64 << 10;
+const BUFFER_BYTES: usize = REQUEST_HEAD_BYTES_MAX;
 /// The time that requests under way have to finish after shutdown starts. Together with the
 /// timeouts below, the process ends within two seconds.
 pub(crate) const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1_200);
