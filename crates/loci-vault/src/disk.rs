@@ -7,9 +7,13 @@ mod portable;
 mod unix;
 
 #[cfg(not(unix))]
-pub(crate) use portable::{Folder, make_folder_at, wait_for_writers};
+pub(crate) use portable::make_folder_at;
+#[cfg(not(unix))]
+pub use portable::{Folder, wait_for_writers};
 #[cfg(unix)]
-pub(crate) use unix::{Folder, make_folder_at, wait_for_writers};
+pub(crate) use unix::make_folder_at;
+#[cfg(unix)]
+pub use unix::{Folder, wait_for_writers};
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -83,6 +87,38 @@ fn changed(metadata: &Metadata) -> Option<(i64, i64)> {
 #[cfg(not(unix))]
 const fn changed(_: &Metadata) -> Option<(i64, i64)> {
     None
+}
+
+/// What tells a file, and one state of its content, from others, as far as the system does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileState {
+    /// The device and the inode; 0 where the system has none.
+    pub inode: (u64, u64),
+    bytes: u64,
+    /// The seconds and nanoseconds since 1970 of the last write.
+    modified: (i64, i64),
+}
+
+impl From<&Metadata> for FileState {
+    fn from(metadata: &Metadata) -> Self {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            FileState {
+                inode: (metadata.dev(), metadata.ino()),
+                bytes: metadata.len(),
+                modified: (metadata.mtime(), metadata.mtime_nsec()),
+            }
+        }
+        #[cfg(not(unix))]
+        {
+            FileState {
+                inode: (0, 0),
+                bytes: metadata.len(),
+                modified: (0, written_stamp(metadata).modified_nanoseconds),
+            }
+        }
+    }
 }
 
 /// Returns an identifier of a folder: its device and inode where available, and its creation time,

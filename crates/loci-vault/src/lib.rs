@@ -2,7 +2,9 @@
 //! them without losing text of other writers.
 //!
 //! A note's identity and state are in its frontmatter, its name is made from its title, and it is
-//! put in place by exchanging a temporary file with it. Nothing else is stored in the folder.
+//! put in place by exchanging a temporary file with it. Nothing else is stored in the folder. The
+//! operations on open folders ([`disk::Folder`]) serve others, too, who change files of other
+//! programs.
 //!
 //! ```
 //! use loci_vault::slug;
@@ -13,7 +15,7 @@
 mod conflict;
 mod copy;
 mod create;
-mod disk;
+pub mod disk;
 mod displaced_file;
 mod folder;
 mod frontmatter;
@@ -29,5 +31,7 @@ mod write;
 
 pub use copy::{FileCopy, RestoredFile};
 pub use folder::VaultFolder;
+pub use lock::random_token;
+pub use read::short_hash;
 pub use slug::slug;
 pub use watch::{FolderWatch, WatchEvent, is_watched};

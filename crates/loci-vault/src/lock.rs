@@ -205,8 +205,9 @@ fn seek(file: &mut File) -> io::Result<()> {
     file.seek(SeekFrom::Start(NOBODY.len() as u64)).map(drop)
 }
 
-/// Returns a random token for a lock, which is practically never repeated.
-pub(crate) fn random_token() -> String {
+/// Returns a random token of 16 hexadecimal digits for a lock or a temporary file, which is
+/// practically never repeated.
+pub fn random_token() -> String {
     // The keys of the hasher are random in each process and thread, and differ each time.
     format!("{:016x}", RandomState::new().hash_one(process::id()))
 }

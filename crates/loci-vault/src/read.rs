@@ -318,6 +318,11 @@ pub(crate) fn reason(error: &io::Error) -> String {
     }
 }
 
+/// Returns 16 hexadecimal digits of the hash of these bytes, for a name of a temporary file.
+pub fn short_hash(bytes: &[u8]) -> String {
+    short(&hash(bytes))
+}
+
 /// Returns the part of a hash that is used in names.
 pub(crate) fn short(hash: &ContentHash) -> String {
     HEXLOWER.encode(&hash.0[..NAMED_BYTES])

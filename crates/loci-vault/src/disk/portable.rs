@@ -1,12 +1,19 @@
 //! Implements the operations with paths, for systems without descriptors of folders.
 
+#![expect(
+    clippy::missing_errors_doc,
+    reason = "each operation fails where the system does"
+)]
+
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use super::FileState;
+
 /// A folder that existed when it was opened.
 #[derive(Debug)]
-pub(crate) struct Folder(PathBuf);
+pub struct Folder(PathBuf);
 
 /// Creates a folder.
 pub(crate) fn make_folder_at(path: &Path, _file_mode: u32) -> io::Result<()> {
@@ -38,8 +45,55 @@ impl Folder {
         fs::create_dir(self.0.join(name))
     }
 
+    /// Returns its metadata.
     pub fn metadata(&self) -> io::Result<Metadata> {
         fs::metadata(&self.0)
+    }
+
+    /// Returns the target of a symbolic link; `None` if the name is something else.
+    pub fn link(&self, name: &str) -> io::Result<Option<PathBuf>> {
+        let path = self.0.join(name);
+        if fs::symlink_metadata(&path)?.is_symlink() {
+            fs::read_link(path).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// Fails if this user may not write the file of that name, which a rename would ignore.
+    pub fn check_writable(&self, name: &str) -> io::Result<()> {
+        let file = OpenOptions::new().append(true).open(self.0.join(name))?;
+        if file.metadata()?.permissions().readonly() {
+            return Err(ErrorKind::PermissionDenied.into());
+        }
+        Ok(())
+    }
+
+    /// Gives a new file in it to the owner of the folder: here, files have the owner that the
+    /// system gives them.
+    #[expect(
+        clippy::unnecessary_wraps,
+        clippy::unused_self,
+        reason = "elsewhere they are needed"
+    )]
+    pub fn give(&self, _file: &File) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Gives a new folder to the owner of the folder that it is in, as [`give`](Self::give).
+    #[expect(
+        clippy::unnecessary_wraps,
+        clippy::unused_self,
+        reason = "elsewhere they are needed"
+    )]
+    pub fn give_folder(&self, _made: &Folder) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Takes the lock of the folder: here, folders have none.
+    #[expect(clippy::unused_self, reason = "elsewhere it is needed")]
+    pub fn try_lock(&self) -> io::Result<bool> {
+        Err(ErrorKind::Unsupported.into())
     }
 
     /// Opens the regular file of that name for reading.
@@ -68,6 +122,15 @@ impl Folder {
     pub fn is_file(&self, name: &str) -> io::Result<bool> {
         Ok(fs::symlink_metadata(self.0.join(name))?.is_file())
     }
+
+    /// Returns the state of the file of that name.
+    pub fn state(&self, name: &str) -> io::Result<FileState> {
+        Ok(FileState::from(&fs::symlink_metadata(self.0.join(name))?))
+    }
+
+    /// Waits for programs that are changing names in the folder, if the system supports it.
+    #[expect(clippy::unused_self, reason = "elsewhere it is needed")]
+    pub const fn wait_for_names(&self, _name: &str) {}
 
     /// Renames, unless the new name exists.
     pub fn rename_to_free(&self, from: &str, to: &str) -> io::Result<()> {
@@ -119,6 +182,6 @@ impl Folder {
 /// Waits until processes that are emptying or writing the file have finished, if the system
 /// supports it.
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere it is needed")]
-pub(crate) fn wait_for_writers(_file: &File) -> io::Result<()> {
+pub fn wait_for_writers(_file: &File) -> io::Result<()> {
     Ok(())
 }

@@ -1,20 +1,27 @@
 //! Implements the operations with descriptors.
 
-use std::fs::{File, Metadata};
+#![expect(
+    clippy::missing_errors_doc,
+    reason = "each operation fails where the system does"
+)]
+
+use std::ffi::OsString;
+use std::fs::{File, Metadata, TryLockError};
 use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, RawMode};
-use rustix::fs::{fchmod, fchown, linkat, mkdirat, openat, renameat, statat, unlinkat};
+use rustix::fs::{fchmod, fchown, linkat, mkdirat, openat, readlinkat, renameat, statat, unlinkat};
 use rustix::io::Errno;
 use rustix::process::{Gid, Uid};
 
-use super::flush;
+use super::{FileState, flush};
 
 /// An open folder.
 #[derive(Debug)]
-pub(crate) struct Folder(File);
+pub struct Folder(File);
 
 impl Folder {
     /// Opens the folder at that path, which may be a symbolic link.
@@ -39,8 +46,59 @@ impl Folder {
         self.flush()
     }
 
+    /// Returns its metadata.
     pub fn metadata(&self) -> io::Result<Metadata> {
         self.0.metadata()
+    }
+
+    /// Returns the target of a symbolic link; `None` if the name is something else.
+    pub fn link(&self, name: &str) -> io::Result<Option<PathBuf>> {
+        match readlinkat(&self.0, name, Vec::new()) {
+            Ok(target) => Ok(Some(OsString::from_vec(target.into_bytes()).into())),
+            Err(Errno::INVAL) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Fails if this user may not write the file of that name, which a rename would ignore.
+    pub fn check_writable(&self, name: &str) -> io::Result<()> {
+        let flags = OFlags::WRONLY
+            | OFlags::APPEND
+            | OFlags::NOFOLLOW
+            | OFlags::NONBLOCK
+            | OFlags::NOCTTY
+            | OFlags::CLOEXEC;
+        let file = File::from(openat(&self.0, name, flags, Mode::empty())?);
+        // A privileged user may open a read-only file, too.
+        if file.metadata()?.permissions().readonly() {
+            return Err(ErrorKind::PermissionDenied.into());
+        }
+        Ok(())
+    }
+
+    /// Gives a new file in it, or a new folder, to the owner of the folder, which only root may do.
+    pub fn give(&self, file: &File) -> io::Result<()> {
+        let (own, made) = (self.metadata()?, file.metadata()?);
+        if own.uid() != made.uid() && rustix::process::geteuid().is_root() {
+            let (owner, group) = (Uid::from_raw(own.uid()), Gid::from_raw(own.gid()));
+            fchown(file, Some(owner), Some(group))?;
+        }
+        Ok(())
+    }
+
+    /// Gives a new folder to the owner of the folder that it is in.
+    pub fn give_folder(&self, made: &Folder) -> io::Result<()> {
+        self.give(&made.0)
+    }
+
+    /// Takes the lock of the folder until it is dropped; false if another holds it. The lock binds
+    /// only programs that take it.
+    pub fn try_lock(&self) -> io::Result<bool> {
+        match self.0.try_lock() {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
     }
 
     /// Opens that name for reading without blocking. It must not be a symbolic link, but may be
@@ -81,6 +139,27 @@ impl Folder {
     pub fn is_file(&self, name: &str) -> io::Result<bool> {
         let state = statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(FileType::from_raw_mode(state.st_mode) == FileType::RegularFile)
+    }
+
+    /// Returns the state of the file of that name in one call of the system.
+    #[allow(
+        clippy::unnecessary_cast,
+        clippy::cast_lossless,
+        reason = "the types of the fields differ between systems"
+    )]
+    pub fn state(&self, name: &str) -> io::Result<FileState> {
+        let state = statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(FileState {
+            inode: (state.st_dev as u64, state.st_ino as u64),
+            bytes: state.st_size as u64,
+            modified: (state.st_mtime as i64, state.st_mtime_nsec as i64),
+        })
+    }
+
+    /// Waits for programs that are changing names in the folder: giving a file the name that it has
+    /// makes the system queue behind them, and changes nothing.
+    pub fn wait_for_names(&self, name: &str) {
+        let _ = linkat(&self.0, name, &self.0, name, AtFlags::empty());
     }
 
     /// Renames, unless the new name exists.
@@ -192,7 +271,7 @@ fn mode_of(bits: u32) -> Mode {
 
 /// Waits until processes that are emptying or writing the file have finished: setting the mode that
 /// the file already has makes the system queue behind them.
-pub(crate) fn wait_for_writers(file: &File) -> io::Result<()> {
+pub fn wait_for_writers(file: &File) -> io::Result<()> {
     let mode = mode_of(file.metadata()?.mode() & 0o7777);
     // Only the owner may do that; a failure changes nothing.
     let _ = fchmod(file, mode);
