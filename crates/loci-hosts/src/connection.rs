@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::change::{Addition, Both, Change};
+use crate::edit::{EditError, refused};
 use crate::entry::{OwnEntry, Target, merged};
 use crate::form::Slot;
 use crate::hooks::Hooks;
 use crate::host::{Host, Http, Scope, TOKEN_VARIABLE};
 use crate::instructions::{AnyBlock, InstructionBlock};
 use crate::machine::Machine;
-use crate::settings_file::{self, EditError, refused};
+use crate::place::{Reach, work_tree};
+use crate::settings_file;
 
 /// The connection of one host.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +44,7 @@ pub enum ConnectError {
     Edit(#[from] EditError),
 }
 
-impl Connection<'_> {
+impl<'a> Connection<'a> {
     /// Returns the file with the MCP servers.
     ///
     /// # Errors
@@ -59,7 +61,8 @@ impl Connection<'_> {
     /// The file cannot be read, or does not have its form.
     pub fn entry(&self) -> Result<Option<Value>, ConnectError> {
         let file = self.file()?;
-        let text = settings_file::read(&file)?.1.unwrap_or_default();
+        let tree = self.tree();
+        let text = settings_file::read(&file, reach(tree.as_ref()))?.unwrap_or_default();
         Ok(self.slot().get(&text).map_err(refused(&file))?)
     }
 
@@ -79,7 +82,7 @@ impl Connection<'_> {
     /// [`ConnectError::Unsupported`] if the host has no file in this scope, or would have to keep a
     /// token in it. [`ConnectError::Edit`] if the file cannot be read or changed, or has an entry
     /// of this name that is not of loci.
-    pub fn connect(&self, target: &Target) -> Result<Change, ConnectError> {
+    pub fn connect(&self, target: &Target) -> Result<Change<'a>, ConnectError> {
         let file = self.file()?;
         if let (Target::Http { .. }, Http::Written(_)) = (target, self.host.servers.http) {
             return Err(ConnectError::Unsupported(format!(
@@ -89,12 +92,13 @@ impl Connection<'_> {
             )));
         }
         let new = self.new_entry(target)?;
-        let slot = self.slot();
-        let change = Change::plan(&file, |text| {
+        let (connection, tree) = (*self, self.tree());
+        let change = Change::plan(&file, reach(tree.as_ref()), move |text| {
+            let slot = connection.slot();
             let entry = match slot.get(text)? {
-                Some(old) if self.own.dialect_of(&old).is_some() => merged(&old, &new),
-                Some(_) => return Err(self.taken()),
-                None => new,
+                Some(old) if connection.own.dialect_of(&old).is_some() => merged(&old, &new),
+                Some(_) => return Err(connection.taken()),
+                None => new.clone(),
             };
             slot.put(text, &entry)
         })?;
@@ -106,18 +110,33 @@ impl Connection<'_> {
     ///
     /// # Errors
     /// As of [`connect`](Self::connect).
-    pub fn disconnect(&self) -> Result<Change, ConnectError> {
-        let addition = OwnServer(*self);
-        Ok(Change::plan_undo(&self.file()?, &addition, self.root())?)
+    pub fn disconnect(&self) -> Result<Change<'a>, ConnectError> {
+        self.undo(&self.file()?, OwnServer(*self))
     }
 
     /// Plans the removal of the entry and of the hooks from the file that has both.
     ///
     /// # Errors
     /// As of [`connect`](Self::connect).
-    pub fn disconnect_with(&self, hooks: &Hooks<'_>) -> Result<Change, ConnectError> {
-        let addition = Both(&OwnServer(*self), hooks);
-        Ok(Change::plan_undo(&self.file()?, &addition, self.root())?)
+    pub fn disconnect_with<'b>(&self, hooks: &Hooks<'b>) -> Result<Change<'b>, ConnectError>
+    where
+        'a: 'b,
+    {
+        self.undo(&self.file()?, Both(OwnServer(*self), *hooks))
+    }
+
+    fn undo<'b>(
+        &self,
+        file: &Path,
+        addition: impl Addition + 'b,
+    ) -> Result<Change<'b>, ConnectError> {
+        let tree = self.tree();
+        Ok(Change::plan_undo(
+            file,
+            reach(tree.as_ref()),
+            addition,
+            self.root(),
+        )?)
     }
 
     /// Plans the instructions of loci in the file that the agents of the host read.
@@ -125,9 +144,12 @@ impl Connection<'_> {
     /// # Errors
     /// [`ConnectError::Unsupported`] if the host has no such file in this scope.
     /// [`ConnectError::Edit`] if the file cannot be read or has marks of loci without a pair.
-    pub fn instruct(&self, block: &InstructionBlock<'_>) -> Result<Change, ConnectError> {
+    pub fn instruct<'b>(&self, block: &InstructionBlock<'b>) -> Result<Change<'b>, ConnectError> {
+        let (block, tree) = (*block, self.tree());
         let file = self.instructions_file()?;
-        Ok(Change::plan(&file, |text| block.put(text))?)
+        Ok(Change::plan(&file, reach(tree.as_ref()), move |text| {
+            block.put(text)
+        })?)
     }
 
     /// Plans the removal of the instructions, as [`disconnect`](Self::disconnect) does for the
@@ -135,9 +157,8 @@ impl Connection<'_> {
     ///
     /// # Errors
     /// As of [`instruct`](Self::instruct).
-    pub fn uninstruct(&self) -> Result<Change, ConnectError> {
-        let file = self.instructions_file()?;
-        Ok(Change::plan_undo(&file, &AnyBlock, self.root())?)
+    pub fn uninstruct(&self) -> Result<Change<'static>, ConnectError> {
+        self.undo(&self.instructions_file()?, AnyBlock)
     }
 
     /// Returns the entry of that server as it stands in a file of its own. Where the host keeps a
@@ -202,7 +223,7 @@ impl Connection<'_> {
         )
     }
 
-    fn slot(&self) -> Slot<'_> {
+    fn slot(&self) -> Slot<'a> {
         Slot {
             form: self.host.servers.form,
             key: self.host.servers.key,
@@ -210,13 +231,26 @@ impl Connection<'_> {
         }
     }
 
+    /// Returns the folder that links on the way to a file of a project must not lead out of; `None`
+    /// for the user's own files.
+    fn tree(&self) -> Option<PathBuf> {
+        match self.scope {
+            Scope::User => None,
+            Scope::Project => Some(work_tree(self.project, &self.machine.home)),
+        }
+    }
+
     /// Returns the folder below which empty folders may go.
-    fn root(&self) -> &Path {
+    fn root(&self) -> &'a Path {
         match self.scope {
             Scope::User => &self.machine.home,
             Scope::Project => self.project,
         }
     }
+}
+
+fn reach(tree: Option<&PathBuf>) -> Reach<'_> {
+    tree.map_or(Reach::Everywhere, |tree| Reach::Within(tree))
 }
 
 /// Returns the advice for a user who connected over HTTP.

@@ -8,11 +8,13 @@ use serde_json::{Value, json};
 
 use crate::change::{Addition, Change};
 use crate::command::{self, Program};
+use crate::edit::{EditError, EditResult, refused};
 use crate::form::json_input;
 use crate::handler;
 use crate::host::{Event, HookForm, Host};
 use crate::module;
-use crate::settings_file::{self, EditError, EditResult, edited, parsed};
+use crate::place::Reach;
+use crate::settings_file::{self, edited, parsed};
 
 /// The key of the hooks, in the settings and in each group.
 const HOOKS: &str = "hooks";
@@ -26,6 +28,8 @@ pub struct Hooks<'a> {
     pub host: &'a Host,
     /// The file with its hooks.
     pub file: &'a Path,
+    /// The reach of links on the way to the file.
+    pub reach: Reach<'a>,
     /// The program that tells its own commands from others.
     pub program: Program<'a>,
 }
@@ -46,13 +50,13 @@ pub struct HookOptions<'a> {
     pub is_verbatim: bool,
 }
 
-impl Hooks<'_> {
+impl<'a> Hooks<'a> {
     /// Adds a command of loci for each event, or replaces the one that is there. The commands of
     /// others stay.
     ///
     /// # Errors
     /// The file cannot be changed.
-    pub fn install(&self, options: &HookOptions<'_>) -> Result<EditResult, EditError> {
+    pub fn install(&self, options: &HookOptions<'a>) -> Result<EditResult, EditError> {
         self.plan_install(options)?.apply()
     }
 
@@ -66,7 +70,7 @@ impl Hooks<'_> {
         if self.module().is_some() || undo.restores_copy() {
             return undo.apply();
         }
-        Change::plan(self.file, |text| Addition::remove(self, text))?.apply()
+        Change::plan(self.file, self.reach, |text| Addition::remove(self, text))?.apply()
     }
 
     /// Returns true if the file has a command of loci for that host.
@@ -74,17 +78,20 @@ impl Hooks<'_> {
     /// # Errors
     /// The file cannot be read, or has not the form of hooks.
     pub fn is_installed(&self) -> Result<bool, EditError> {
-        let (_, text) = settings_file::read(self.file)?;
+        let text = settings_file::read(self.file, self.reach)?;
         self.is_in(&text.unwrap_or_default())
-            .map_err(settings_file::refused(self.file))
+            .map_err(refused(self.file))
     }
 
     /// Plans the hooks as [`install`](Self::install) adds them.
     ///
     /// # Errors
     /// The file cannot be read, or has no place for hooks.
-    pub fn plan_install(&self, options: &HookOptions<'_>) -> Result<Change, EditError> {
-        Change::plan(self.file, |text| self.installed_in(text, options))
+    pub fn plan_install(&self, options: &HookOptions<'a>) -> Result<Change<'a>, EditError> {
+        let (hooks, options) = (*self, *options);
+        Change::plan(self.file, self.reach, move |text| {
+            hooks.installed_in(text, &options)
+        })
     }
 
     /// Plans the hooks, too, in a file that another change is planned for.
@@ -93,10 +100,11 @@ impl Hooks<'_> {
     /// As of [`plan_install`](Self::plan_install).
     pub fn join_install(
         &self,
-        change: Change,
-        options: &HookOptions<'_>,
-    ) -> Result<Change, EditError> {
-        change.and(|text| self.installed_in(text, options))
+        change: Change<'a>,
+        options: &HookOptions<'a>,
+    ) -> Result<Change<'a>, EditError> {
+        let (hooks, options) = (*self, *options);
+        change.and(move |text| hooks.installed_in(text, &options))
     }
 
     /// Returns the text with the hooks.
@@ -135,8 +143,8 @@ impl Hooks<'_> {
     ///
     /// # Errors
     /// As of [`plan_install`](Self::plan_install).
-    pub fn plan_uninstall(&self, root: &Path) -> Result<Change, EditError> {
-        Change::plan_undo(self.file, self, root)
+    pub fn plan_uninstall(&self, root: &Path) -> Result<Change<'a>, EditError> {
+        Change::plan_undo(self.file, self.reach, *self, root)
     }
 
     /// Returns the entry for each event, with the host's own name of the event.

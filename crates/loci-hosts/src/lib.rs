@@ -8,13 +8,14 @@
 //! or reads the settings of loci.
 //!
 //! ```
-//! use loci_hosts::{CODEX, HookOptions, Hooks, Program};
+//! use loci_hosts::{CODEX, HookOptions, Hooks, Program, Reach};
 //!
 //! let folder = tempfile::tempdir()?;
 //! let file = folder.path().join("hooks.json");
 //! let hooks = Hooks {
 //!     host: &CODEX,
 //!     file: &file,
+//!     reach: Reach::Everywhere,
 //!     program: Program { file_name: None, parse: |_| None },
 //! };
 //! let edited = hooks.install(&HookOptions {
@@ -34,6 +35,7 @@ mod change;
 mod check;
 mod command;
 mod connection;
+mod edit;
 mod entry;
 mod exchange;
 mod form;
@@ -45,6 +47,7 @@ mod known;
 mod machine;
 mod module;
 mod own_plugin;
+mod place;
 #[cfg(test)]
 mod plugins;
 mod settings_file;
@@ -53,6 +56,7 @@ mod shell;
 pub use change::Change;
 pub use command::{HookRun, Program, build_folder, program_words};
 pub use connection::{ConnectError, Connection, token_advice};
+pub use edit::{EditError, EditResult};
 pub use entry::{OwnEntry, Target};
 pub use exchange::{Input, Reply};
 pub use form::{Form, Slot};
@@ -67,7 +71,8 @@ pub use known::{
     WINDSURF, ZED,
 };
 pub use machine::{Base, Folder, Machine, System};
-pub use settings_file::{EditError, EditResult, replace_file};
+pub use place::{Leftover, Reach, leftovers, sweep, work_tree};
+pub use settings_file::replace_file;
 pub use shell::quoted;
 
 /// Every host that loci knows, in the order of the documentation.

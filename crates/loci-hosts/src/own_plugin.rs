@@ -2,6 +2,7 @@
 
 use crate::host::{Host, PluginMark};
 use crate::machine::{Machine, joined};
+use crate::place::Reach;
 use crate::settings_file;
 
 impl Host {
@@ -15,9 +16,9 @@ impl Host {
         match plugin.mark {
             PluginMark::Folder(path) => joined(&folder, path).is_dir(),
             PluginMark::Entry { file, slot } => {
-                let text = settings_file::read(&joined(&folder, file)).ok();
+                let text = settings_file::read(&joined(&folder, file), Reach::Everywhere).ok();
                 let entry = text
-                    .and_then(|(_, text)| slot.get(&text?).ok())
+                    .and_then(|text| slot.get(&text?).ok())
                     .flatten()
                     .unwrap_or_default();
                 let is_on = entry.get("enabled").unwrap_or(&entry);

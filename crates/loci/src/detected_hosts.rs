@@ -2,7 +2,9 @@
 
 use loci_core::Timestamp;
 use loci_dialects::DIALECTS;
-use loci_hosts::{Connection, HOSTS, Hooks, Host, Machine, OwnEntry, Program, Scope, Target};
+use loci_hosts::{
+    Connection, HOSTS, Hooks, Host, Machine, OwnEntry, Program, Reach, Scope, Target,
+};
 
 use crate::cli;
 use crate::client_calls::{LastCall, last_calls};
@@ -125,6 +127,7 @@ fn has_hooks(host: &Host, file_name: Option<&str>) -> bool {
         let hooks = Hooks {
             host,
             file: &file,
+            reach: Reach::Everywhere,
             program,
         };
         hooks.is_installed().unwrap_or(false)

@@ -50,23 +50,23 @@ fn an_undone_change_leaves_the_file_as_it_was() {
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(&file, text).unwrap();
         }
-        let change = Change::plan(&file, put).unwrap();
+        let change = Change::plan(&file, Reach::Everywhere, put).unwrap();
         assert!(change.has_changed());
-        assert_eq!(change.makes_file(), before.is_none());
         assert!(
             change.difference().contains("+line"),
             "{}",
             change.difference()
         );
         let edited = change.apply().unwrap();
+        assert_eq!(edited.is_made, before.is_none());
         assert_eq!(edited.backup.is_some(), before.is_some());
-        let again = Change::plan(&file, put).unwrap();
+        let again = Change::plan(&file, Reach::Everywhere, put).unwrap();
         assert!(!again.has_changed());
         assert_eq!(again.difference(), "");
         assert!(!again.apply().unwrap().has_changed);
-        let undo = Change::plan_undo(&file, &Line, folder.path()).unwrap();
-        assert_eq!(undo.removes_file(), before.is_none());
-        undo.apply().unwrap();
+        let undo = Change::plan_undo(&file, Reach::Everywhere, Line, folder.path()).unwrap();
+        let undone = undo.apply().unwrap();
+        assert_eq!(undone.is_removed, before.is_none());
         match before {
             Some(text) => {
                 assert_eq!(fs::read_to_string(&file).unwrap(), text);
@@ -74,7 +74,7 @@ fn an_undone_change_leaves_the_file_as_it_was() {
             }
             None => assert!(names(folder.path()).is_empty()),
         }
-        let nothing = Change::plan_undo(&file, &Line, folder.path()).unwrap();
+        let nothing = Change::plan_undo(&file, Reach::Everywhere, Line, folder.path()).unwrap();
         assert!(!nothing.has_changed());
     }
 }
@@ -84,25 +84,30 @@ fn what_others_changed_in_the_meantime_stays() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "a").unwrap();
-    Change::plan(&file, put).unwrap().apply().unwrap();
+    Change::plan(&file, Reach::Everywhere, put)
+        .unwrap()
+        .apply()
+        .unwrap();
     fs::write(&file, "a\nline\nb\n").unwrap();
-    let undo = Change::plan_undo(&file, &Line, folder.path()).unwrap();
+    let undo = Change::plan_undo(&file, Reach::Everywhere, Line, folder.path()).unwrap();
     undo.apply().unwrap();
     assert_eq!(fs::read_to_string(&file).unwrap(), "a\nb\n");
     assert_eq!(names(folder.path()), ["file", "file.loci-backup-1"]);
 }
 
 #[test]
-fn a_file_that_changes_after_the_plan_is_not_written() {
+fn a_change_is_made_in_what_another_program_wrote_after_the_plan() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "a\n").unwrap();
-    let change = Change::plan(&file, put).unwrap();
+    let change = Change::plan(&file, Reach::Everywhere, put).unwrap();
     fs::write(&file, "b\n").unwrap();
-    let refused = change.apply().unwrap_err().to_string();
-    assert!(refused.contains("another program changed it"), "{refused}");
-    assert_eq!(fs::read_to_string(&file).unwrap(), "b\n");
-    assert_eq!(names(folder.path()), ["file"]);
+    change.apply().unwrap();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "b\nline\n");
+    let undo = Change::plan_undo(&file, Reach::Everywhere, Line, folder.path()).unwrap();
+    fs::write(&file, "c\nline\n").unwrap();
+    undo.apply().unwrap();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "c\n");
 }
 
 #[test]
@@ -113,7 +118,9 @@ fn files_that_are_no_text_are_refused() {
     let large = folder.path().join("large");
     fs::File::create(&large).unwrap().set_len(9 << 20).unwrap();
     for file in [&file, &large, &folder.path().to_owned()] {
-        let problem = Change::plan(file, put).unwrap_err().to_string();
+        let problem = Change::plan(file, Reach::Everywhere, put)
+            .unwrap_err()
+            .to_string();
         let expected = ["not text", "more than", "not a plain file"];
         assert!(
             expected.iter().any(|words| problem.contains(words)),
@@ -129,9 +136,12 @@ fn a_link_is_undone_behind_it() {
     let (file, target) = (folder.path().join("file"), folder.path().join("target"));
     fs::write(&target, "").unwrap();
     std::os::unix::fs::symlink(&target, &file).unwrap();
-    Change::plan(&file, put).unwrap().apply().unwrap();
+    Change::plan(&file, Reach::Everywhere, put)
+        .unwrap()
+        .apply()
+        .unwrap();
     fs::remove_file(folder.path().join("target.loci-backup-1")).unwrap();
-    let undo = Change::plan_undo(&file, &Line, folder.path()).unwrap();
+    let undo = Change::plan_undo(&file, Reach::Everywhere, Line, folder.path()).unwrap();
     undo.apply().unwrap();
     assert_eq!(fs::read_to_string(&target).unwrap(), "");
     assert!(fs::symlink_metadata(&file).unwrap().is_symlink());

@@ -435,6 +435,7 @@ fn a_server_and_hooks_in_one_file_are_undone_to_the_byte() {
             let hooks = Hooks {
                 host: &GEMINI_CLI,
                 file: &file,
+                reach: Reach::Everywhere,
                 program: PROGRAM,
             };
             let connect = || connection.connect(&stdio("mememory")).unwrap();

@@ -14,6 +14,7 @@ fn hooks<'a>(host: &str, file: &'a Path) -> Hooks<'a> {
     Hooks {
         host: crate::host(host).unwrap(),
         file,
+        reach: Reach::Everywhere,
         program: PROGRAM,
     }
 }

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use loci_dialects::{DIALECTS, Dialect, mememory};
 use loci_hosts::{
     Change, ConnectError, Connection, HOSTS, HookOptions, Hooks, Host, InstructionBlock, Machine,
-    OwnEntry, Program, Scope, Target, program_words,
+    OwnEntry, Program, Reach, Scope, Target, program_words, sweep,
 };
 
 use self::endpoint::Endpoint;
+pub use self::report::kept_sentence;
 use self::report::{Outcome, Part, Report};
 use crate::cli::Connect;
 use crate::commands::hook;
@@ -113,6 +114,11 @@ impl Work<'_> {
     /// Connects or disconnects each host, or shows what that would change.
     fn change(&self, hosts: &[&'static Host], output: Output) -> Result<(), Failure> {
         let mut report = Report::new(self.arguments, output);
+        if !self.arguments.dry_run {
+            for file in sweep(&self.machine, &self.project) {
+                status_line(kept_sentence(&file));
+            }
+        }
         for host in hosts {
             let connection = self.connection(host);
             let outcome = if self.arguments.undo {
@@ -164,9 +170,8 @@ impl Work<'_> {
             match connection.instruct(&block) {
                 Err(ConnectError::Unsupported(reason)) => report.note(reason),
                 change => {
-                    let change = change?;
-                    outcome = outcome.and(change.has_changed());
-                    report.make(Part::Instructions, &change)?;
+                    let has_changed = report.make(Part::Instructions, &change?)?;
+                    outcome = outcome.and(has_changed);
                 }
             }
         }
@@ -183,16 +188,16 @@ impl Work<'_> {
     fn make(
         &self,
         host: &'static Host,
-        change: Change,
+        change: Change<'_>,
         dialect: &Dialect,
         report: &mut Report,
     ) -> Result<Outcome, ConnectError> {
         let Some(file) = self.hooks_file(host).filter(|_| self.arguments.hooks) else {
-            report.make(Part::Server, &change)?;
+            let has_changed = report.make(Part::Server, &change)?;
             if self.arguments.hooks {
                 report.note(format!("loci installs no hooks for {}", host.title));
             }
-            return Ok(Outcome::of(change.has_changed()));
+            return Ok(Outcome::of(has_changed));
         };
         let (hooks, words) = (self.hooks(host, &file), self.words());
         let options = HookOptions {
@@ -205,18 +210,15 @@ impl Work<'_> {
         // Gemini CLI keeps both in one file.
         if file == change.file {
             let both = hooks.join_install(change, &options)?;
-            report.make(Part::ServerAndHooks, &both)?;
-            return Ok(Outcome::of(both.has_changed()));
+            return Ok(Outcome::of(report.make(Part::ServerAndHooks, &both)?));
         }
-        let outcome = Outcome::of(change.has_changed());
-        report.make(Part::Server, &change)?;
-        let change = hooks.plan_install(&options)?;
-        report.make(Part::Hooks, &change)?;
+        let outcome = Outcome::of(report.make(Part::Server, &change)?);
+        let has_changed = report.make(Part::Hooks, &hooks.plan_install(&options)?)?;
         let advice = host.hooks.and_then(|hooks| hooks.advice);
-        if let Some(advice) = advice.filter(|_| change.has_changed()) {
+        if let Some(advice) = advice.filter(|_| has_changed) {
             report.note(advice.to_owned());
         }
-        Ok(outcome.and(change.has_changed()))
+        Ok(outcome.and(has_changed))
     }
 
     fn disconnect(
@@ -226,13 +228,13 @@ impl Work<'_> {
     ) -> Result<Outcome, ConnectError> {
         let host = connection.host;
         let mut has_changed = false;
-        let mut undo = |part, change: Result<Change, ConnectError>| match change {
+        let mut undo = |part, change: Result<Change<'_>, ConnectError>| match change {
             // There is no file that could have anything.
             Err(ConnectError::Unsupported(_)) => Ok(()),
             Err(error) => Err(error),
             Ok(change) => {
-                has_changed |= change.has_changed();
-                report.make(part, &change)
+                has_changed |= report.make(part, &change)?;
+                Ok(())
             }
         };
         let hooks_file = self.hooks_file(host);
@@ -375,6 +377,7 @@ impl Work<'_> {
         Hooks {
             host,
             file,
+            reach: Reach::Everywhere,
             program: Program {
                 file_name: self.file_name.as_deref(),
                 parse: hook::parse,

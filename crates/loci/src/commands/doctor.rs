@@ -61,7 +61,9 @@ pub fn run(settings: &Settings, arguments: &cli::Doctor, output: Output) -> Resu
         return server::run(settings, url, output);
     }
     let mut findings = if arguments.fix {
-        fix::run(settings)
+        let mut findings = fix::run(settings);
+        findings.extend(outside::sweep());
+        findings
     } else {
         Vec::new()
     };
@@ -122,6 +124,7 @@ fn look(settings: &Settings) -> Vec<Finding> {
     findings.push(outside::clock());
     let hosts = detected_hosts(settings);
     findings.extend(silent_hosts(&hosts));
+    findings.extend(outside::leftovers());
     let doubled = hosts.iter().filter(|host| host.is_doubled());
     findings.extend(doubled.map(|host| ("hosts", Verdict::Warn, double_advice(host.host))));
     findings

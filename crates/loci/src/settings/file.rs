@@ -54,13 +54,14 @@ pub fn set(path: &Path, setting: &Setting, value: &str) -> Result<(), Failure> {
         let message = format!("the configuration file {} {problem}", path.display());
         Failure::new(Exit::Usage, message)
     };
-    let text = match fs::read_to_string(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        text => text.map_err(|error| wrong(&format_args!("cannot be read: {error}")))?,
+    let there = match fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        text => Some(text.map_err(|error| wrong(&format_args!("cannot be read: {error}")))?),
     };
+    let text = there.as_deref().unwrap_or_default();
     let (mark, text) = match text.strip_prefix(BYTE_ORDER_MARK) {
         Some(text) => (BYTE_ORDER_MARK, text),
-        None => ("", text.as_str()),
+        None => ("", text),
     };
     let table = DeTable::parse(text)
         .map_err(|error| wrong(&format_args!("is not TOML: {}", error.message())))?;
@@ -83,8 +84,7 @@ pub fn set(path: &Path, setting: &Setting, value: &str) -> Result<(), Failure> {
         return Err(wrong(&advice));
     }
     // A link to the file stays a link.
-    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    loci_hosts::replace_file(&real, &format!("{mark}{edited}"))
+    loci_hosts::replace_file(path, there.as_deref(), &format!("{mark}{edited}"))
         .map_err(|error| wrong(&format_args!("cannot be written: {error}")))
 }
 

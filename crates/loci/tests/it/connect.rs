@@ -432,3 +432,82 @@ fn a_check_asks_the_server_or_the_host() {
     let failed = listing("Failed to connect").failed(1, "not connected: claude-code");
     assert!(failed.stdout.contains("Failed to connect"), "{failed:?}");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_of_a_checkout_does_not_reach_the_users_files() {
+    let place = place();
+    place.write(".profile", "export TEA=green\n");
+    place.write(".claude.json", "{\"a\": 1}\n");
+    place.write(".claude/settings.json", "{}\n");
+    place.write("checkout/.git/HEAD", "ref: refs/heads/main\n");
+    let checkout = place.path("checkout");
+    for (link, target, arguments) in [
+        (
+            "AGENTS.md",
+            "../.profile",
+            &["connect", "codex", "--scope", "project", "--instructions"][..],
+        ),
+        (
+            ".mcp.json",
+            "../.claude.json",
+            &["connect", "claude-code", "--scope", "project"],
+        ),
+        (
+            ".claude",
+            "../.claude",
+            &[
+                "hook",
+                "install",
+                "--host",
+                "claude-code",
+                "--file",
+                ".claude/settings.json",
+            ],
+        ),
+    ] {
+        let path = checkout.join(link);
+        std::os::unix::fs::symlink(target, &path).unwrap();
+        let outside = [".profile", ".claude.json", ".claude/settings.json"];
+        let texts = || outside.map(|name| fs::read_to_string(place.path(name)).unwrap());
+        let before = texts();
+        let mut command = place.command(arguments);
+        let refused = ended(command.current_dir(&checkout).spawn().unwrap());
+        let said = format!("{}{}", refused.stdout, refused.stderr);
+        assert!(
+            said.contains(link) && said.contains(target) && said.contains("out of"),
+            "{refused:?}"
+        );
+        assert_eq!(texts(), before);
+        fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
+fn what_a_killed_command_left_is_named_and_cleared() {
+    let place = place();
+    place.write(".cursor/mcp.json", "{}\n");
+    let token = "0123456789abcdef";
+    let draft = place.write(&format!(".cursor/.mcp.json.loci-{token}.new"), "{\"hal");
+    let copy = place.write(".cursor/mcp.json.loci-backup-2", "{}\n");
+    let kept = place.write(".cursor/mcp.json.loci-recovered-1", "{\"theirs\": 1}\n");
+    let former = place.write(".cursor/mcp.json.loci-backup-1", "{\"a\": 1}\n");
+    let named = place.run(&["doctor"]);
+    assert!(
+        !named.stdout.contains(former.to_str().unwrap()),
+        "{named:?}"
+    );
+    for file in [&draft, &copy, &kept] {
+        assert!(named.stdout.contains(file.to_str().unwrap()), "{named:?}");
+    }
+    assert!(draft.exists(), "looking changes nothing");
+    let fixed = place.run(&["doctor", "--fix"]);
+    assert!(fixed.stdout.contains("cleared"), "{fixed:?}");
+    assert!(!draft.exists() && !copy.exists() && kept.exists() && former.exists());
+    place.write(&format!(".cursor/.mcp.json.loci-{token}.new"), "{\"hal");
+    place.run(&["connect", "zed"]).succeeded();
+    assert!(
+        !draft.exists(),
+        "a connection of another host clears it, too"
+    );
+}

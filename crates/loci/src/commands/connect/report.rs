@@ -1,7 +1,7 @@
 //! The report of `loci connect`: a line for each host and each file, or JSON.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use loci_hosts::{Change, ConnectError, Host};
 use serde_json::{Value, json};
@@ -99,6 +99,14 @@ pub struct Report<'a> {
     has_undone: bool,
 }
 
+/// Returns the sentence about a file with text that another program wrote at the same time.
+pub fn kept_sentence(file: &Path) -> String {
+    format!(
+        "another program wrote at the same time, and what it wrote is in {}; compare the two, and delete it",
+        file.display()
+    )
+}
+
 impl<'a> Report<'a> {
     pub fn new(arguments: &'a Connect, output: Output) -> Self {
         Report {
@@ -125,8 +133,8 @@ impl<'a> Report<'a> {
         self.notes.push(sentence);
     }
 
-    /// Makes a change, or shows it if nothing is to be changed.
-    pub fn make(&mut self, part: Part, change: &Change) -> Result<(), ConnectError> {
+    /// Makes a change, or shows it if nothing is to be changed. Returns whether it changes the file.
+    pub fn make(&mut self, part: Part, change: &Change<'_>) -> Result<bool, ConnectError> {
         let shown = change.file.display();
         if self.arguments.dry_run {
             let difference = change.difference();
@@ -139,7 +147,7 @@ impl<'a> Report<'a> {
                 "changed": false,
                 "difference": difference,
             }));
-            return Ok(());
+            return Ok(change.has_changed());
         }
         let edited = change.apply()?;
         let backup = edited.backup.as_ref().map(|copy| copy.to_string_lossy());
@@ -151,12 +159,12 @@ impl<'a> Report<'a> {
         }));
         if edited.has_changed {
             self.lines
-                .push(match (self.arguments.undo, change.removes_file()) {
+                .push(match (self.arguments.undo, edited.is_removed) {
                     (true, true) => {
                         format!("  {}: removed {shown}, which loci had made", part.name())
                     }
                     (true, false) => format!("  {}: out of {shown}", part.name()),
-                    (false, _) if change.makes_file() => {
+                    (false, _) if edited.is_made => {
                         format!("  {}: in {shown}, a new file", part.name())
                     }
                     (false, _) => format!("  {}: in {shown}", part.name()),
@@ -169,7 +177,9 @@ impl<'a> Report<'a> {
             self.notes
                 .push(format!("a copy of the file as it was is {copy}"));
         }
-        Ok(())
+        self.notes
+            .extend(edited.kept.iter().map(|file| kept_sentence(file)));
+        Ok(edited.has_changed)
     }
 
     /// Ends a host.

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use loci_core::{Clock, Timestamp, TokenVerifier};
 use loci_engine::SearchMode;
+use loci_hosts::Machine;
 use loci_oidc::{KeyStatus, OidcSignIn, OidcVerifier};
 use loci_server::{MonotonicTime, Tls};
 
@@ -69,6 +70,35 @@ pub fn certificate(settings: &Settings) -> Option<Finding> {
             Err(error) => (WHAT, Verdict::Fail(Exit::Usage), error.message),
         },
     )
+}
+
+/// Names what killed commands, or others at the same time, left beside the files of hosts.
+pub fn leftovers() -> Vec<Finding> {
+    let (Some(machine), Ok(project)) = (Machine::here(), std::env::current_dir()) else {
+        return Vec::new();
+    };
+    let found = loci_hosts::leftovers(&machine, &project).into_iter();
+    found
+        .map(|leftover| ("hosts", Verdict::Warn, leftover.to_string()))
+        .collect()
+}
+
+/// Clears what killed commands left beside the files of hosts.
+pub fn sweep() -> Vec<Finding> {
+    let (Some(machine), Ok(project)) = (Machine::here(), std::env::current_dir()) else {
+        return Vec::new();
+    };
+    let found = loci_hosts::leftovers(&machine, &project);
+    loci_hosts::sweep(&machine, &project);
+    let cleared = found
+        .into_iter()
+        .filter(|leftover| !leftover.is_of_others && !leftover.file.exists());
+    cleared
+        .map(|leftover| {
+            let why = format!("cleared {}", leftover.file.display());
+            ("hosts", Verdict::Done, why)
+        })
+        .collect()
 }
 
 pub fn model(settings: &Settings) -> Finding {

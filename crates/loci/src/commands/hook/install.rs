@@ -7,10 +7,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use loci_dialects::mememory;
-use loci_hosts::{EditError, EditResult, HookOptions, HookRun, Hooks, Program};
+use loci_hosts::{
+    EditError, EditResult, HookOptions, HookRun, Hooks, Machine, Program, Reach, work_tree,
+};
 use serde_json::json;
 
 use crate::cli::{Cli, Command, Hook, HookInstall, HookSettings};
+use crate::commands::connect::kept_sentence;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, status_line};
 use crate::own_program::{self, OwnProgram};
@@ -90,9 +93,11 @@ fn edit(
         file_name: file_name.as_deref(),
         parse,
     };
+    let tree = arguments.file.as_deref().and_then(tree_of);
     let hooks = Hooks {
         host: arguments.host,
         file,
+        reach: tree.as_deref().map_or(Reach::Everywhere, Reach::Within),
         program,
     };
     change(hooks).map_err(|error| match error {
@@ -102,6 +107,17 @@ fn edit(
         }
         EditError::Failed { .. } => Failure::new(Exit::Failure, error.to_string()),
     })
+}
+
+/// Returns the folder of the project that the user is in, if a file that is named is in it: its links
+/// come with the project.
+fn tree_of(file: &Path) -> Option<PathBuf> {
+    let (file, folder) = (
+        std::path::absolute(file).ok()?,
+        std::env::current_dir().ok()?,
+    );
+    let tree = work_tree(&folder, &Machine::here()?.home);
+    file.starts_with(&tree).then_some(tree)
 }
 
 /// Parses the words of `loci hook run` in the settings of a host.
@@ -138,6 +154,9 @@ fn report(
     output.either(&value, format_args!("{sentence}\n"))?;
     if let Some(backup) = backup {
         status_line(format_args!("a copy of the file as it was is {backup}"));
+    }
+    for kept in &edited.kept {
+        status_line(kept_sentence(kept));
     }
     Ok(())
 }
