@@ -42,8 +42,8 @@ pub enum BodyError {
     BrokeOff,
     /// The sender was silent, or did not send all or find room beside others, for too long.
     Late,
-    /// The server shuts down.
-    Closed,
+    /// Too many large bodies of the same sender wait already.
+    Crowded,
 }
 
 impl BodyError {
@@ -56,7 +56,10 @@ impl BodyError {
                 "the request did not arrive, or found no room beside others: it has to come within {CALL_SECONDS_MAX} s, and no pause in it may be longer than {} s",
                 SILENCE_MAX.as_secs()
             ),
-            BodyError::Closed => "loci is shutting down; try again when it is back".to_owned(),
+            BodyError::Crowded => {
+                "too many large requests of yours wait already; try again when some are answered"
+                    .to_owned()
+            }
         }
     }
 }
@@ -99,8 +102,8 @@ where
             && kept.len() + data.len() > FREE_BYTES_MAX
         {
             let weight = (limit.weight)(expected);
-            let share = pool.acquire(subject, weight).await;
-            permit = Some(share.ok_or(BodyError::Closed)?);
+            let share = pool.acquire_in_queue(subject, weight).await;
+            permit = Some(share.ok_or(BodyError::Crowded)?);
             // As many as are announced, so that the memory is not that of a doubled vector.
             kept.reserve_exact(expected.saturating_sub(kept.len()).max(data.len()));
         }

@@ -7,6 +7,8 @@ use crate::subject::Subject;
 
 /// Subjects that are known before the ones without a permit are forgotten.
 const KNOWN_MAX: usize = 1_024;
+/// The requests of one subject that wait where each holds memory while it waits.
+const WAITING_MAX: usize = 16;
 
 /// Permits that subjects share.
 ///
@@ -18,7 +20,15 @@ pub struct Pool {
     all: Arc<Semaphore>,
     /// The permits that one subject may hold.
     each: usize,
-    parts: Mutex<HashMap<Subject, Arc<Semaphore>>>,
+    parts: Mutex<HashMap<Subject, Part>>,
+}
+
+/// The part of a subject.
+#[derive(Debug, Clone)]
+struct Part {
+    permits: Arc<Semaphore>,
+    /// Places of requests that wait, as [`Pool::acquire_in_queue`] does.
+    queue: Arc<Semaphore>,
 }
 
 /// Permits that a subject holds until this is dropped.
@@ -43,15 +53,24 @@ impl Pool {
     /// that. `None` once the pool is closed.
     pub async fn acquire(&self, subject: &Subject, permits: usize) -> Option<Permit> {
         let count = self.count(permits);
-        let part = self.part(subject).acquire_many_owned(count).await.ok()?;
+        let part = self.part(subject).permits;
+        let part = part.acquire_many_owned(count).await.ok()?;
         let all = Arc::clone(&self.all).acquire_many_owned(count).await.ok()?;
         Some(Permit { part, all })
+    }
+
+    /// Does the same for a request that holds memory while it waits, of which one subject can have
+    /// 16 that wait. `None` beyond that as well.
+    pub async fn acquire_in_queue(&self, subject: &Subject, permits: usize) -> Option<Permit> {
+        let _place = self.part(subject).queue.try_acquire_owned().ok()?;
+        self.acquire(subject, permits).await
     }
 
     /// Takes permits if they are free now.
     pub fn try_acquire(&self, subject: &Subject, permits: usize) -> Option<Permit> {
         let count = self.count(permits);
-        let part = self.part(subject).try_acquire_many_owned(count).ok()?;
+        let part = self.part(subject).permits;
+        let part = part.try_acquire_many_owned(count).ok()?;
         let all = Arc::clone(&self.all).try_acquire_many_owned(count).ok()?;
         Some(Permit { part, all })
     }
@@ -65,16 +84,19 @@ impl Pool {
         u32::try_from(permits.min(self.each)).unwrap_or(u32::MAX)
     }
 
-    fn part(&self, subject: &Subject) -> Arc<Semaphore> {
+    fn part(&self, subject: &Subject) -> Part {
         let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
         if parts.len() >= KNOWN_MAX {
             // The others are referred to by a permit, or by a request that waits for one.
-            parts.retain(|_, part| Arc::strong_count(part) > 1);
+            parts.retain(|_, part| {
+                Arc::strong_count(&part.permits) > 1 || Arc::strong_count(&part.queue) > 1
+            });
         }
-        let part = parts
-            .entry(subject.clone())
-            .or_insert_with(|| Arc::new(Semaphore::new(self.each)));
-        Arc::clone(part)
+        let new = || Part {
+            permits: Arc::new(Semaphore::new(self.each)),
+            queue: Arc::new(Semaphore::new(WAITING_MAX)),
+        };
+        parts.entry(subject.clone()).or_insert_with(new).clone()
     }
 }
 
@@ -111,6 +133,25 @@ mod tests {
         tokio::task::yield_now().await;
         let other = pool.acquire(&user("other"), 1).await;
         assert!(other.is_some() && pool.try_acquire(&user("third"), 1).is_none());
+        for task in waiting {
+            task.abort();
+        }
+    }
+
+    #[tokio::test]
+    async fn few_requests_of_a_subject_wait_with_memory() {
+        let pool = Arc::new(Pool::new(4, 3));
+        let greedy = user("greedy");
+        let _held = pool.acquire(&greedy, 3).await;
+        let waiting: Vec<_> = (0..WAITING_MAX)
+            .map(|_| {
+                let (pool, greedy) = (Arc::clone(&pool), greedy.clone());
+                tokio::spawn(async move { pool.acquire_in_queue(&greedy, 1).await })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        assert!(pool.acquire_in_queue(&greedy, 1).await.is_none());
+        assert!(pool.acquire_in_queue(&user("other"), 1).await.is_some());
         for task in waiting {
             task.abort();
         }

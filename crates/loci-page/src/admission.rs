@@ -86,7 +86,7 @@ fn refusal_of(error: &BodyError, bytes_max: usize) -> Error {
     match error {
         BodyError::TooLong(_) => Error::new(ErrorCode::TooLarge, message),
         BodyError::BrokeOff | BodyError::Late => Error::new(ErrorCode::InvalidArgument, message),
-        BodyError::Closed => Error::unavailable(message),
+        BodyError::Crowded => Error::new(ErrorCode::RateLimited, message),
     }
 }
 

@@ -47,10 +47,6 @@ pub(crate) async fn read(
         budget: Some((budget.large(), &subject_of(&parts.extensions))),
         weight: weight_at_most,
     };
-    let refused = |error: &BodyError, status, code| {
-        let message = error.message(REQUEST_BYTES_MAX);
-        (status, Refusal::new(None, code, message))
-    };
     let (bytes, permit) = match collect(&mut body, &limit).await {
         Ok(collected) => collected,
         Err(BodyError::TooLong(kept)) => {
@@ -62,21 +58,20 @@ pub(crate) async fn read(
         Err(error) => {
             let (status, code) = match error {
                 BodyError::Late => (StatusCode::REQUEST_TIMEOUT, ErrorCode::INVALID_REQUEST),
-                BodyError::Closed => (StatusCode::SERVICE_UNAVAILABLE, ErrorCode::INTERNAL_ERROR),
+                BodyError::Crowded => (StatusCode::TOO_MANY_REQUESTS, ErrorCode::INVALID_REQUEST),
                 BodyError::TooLong(_) | BodyError::BrokeOff => {
                     (StatusCode::BAD_REQUEST, ErrorCode::INVALID_REQUEST)
                 }
             };
-            return Err(refused(&error, status, code));
+            let message = error.message(REQUEST_BYTES_MAX);
+            return Err((status, Refusal::new(None, code, message)));
         }
     };
     let text = Text::of(Bytes::from(bytes));
     let share = budget.hold(&text, permit).await.ok_or_else(|| {
-        refused(
-            &BodyError::Closed,
-            StatusCode::SERVICE_UNAVAILABLE,
-            ErrorCode::INTERNAL_ERROR,
-        )
+        let message = "loci is shutting down; try again when it is back";
+        let refusal = Refusal::new(None, ErrorCode::INTERNAL_ERROR, message);
+        (StatusCode::SERVICE_UNAVAILABLE, refusal)
     })?;
     Ok((text, share))
 }

@@ -12,8 +12,8 @@ use axum::response::Response;
 use axum::routing::{any, get};
 use http::{StatusCode, Uri};
 use ipnet::IpNet;
-use loci_core::Error;
 use loci_core::limits::{CONNECTIONS_MAX, REQUEST_BYTES_MAX};
+use loci_core::{Error, ErrorCode};
 use loci_dialects::Dialect;
 use loci_engine::Engine;
 use rmcp::ServerHandler;
@@ -30,7 +30,7 @@ use crate::endpoint::{Endpoint, RefusedNames};
 use crate::error_reply::failure;
 use crate::handler::DialectHandler;
 use crate::host::{self, Host};
-use crate::proxy::{OriginResolver, PublicUrl, set_request_origin};
+use crate::proxy::{OriginResolver, PublicUrl, base_url, set_request_origin};
 use crate::rate_limit::{CallLimit, limit_calls};
 use crate::tls::Tls;
 
@@ -199,7 +199,7 @@ impl HttpServer {
     }
 
     /// Adds routes for browsers, which no page of another origin may read. They check by themselves
-    /// who sends a request, and find where it came from by [`base_url`](crate::base_url).
+    /// who sends a request, and find where it came from by [`base_url`].
     #[must_use]
     pub fn with_pages(mut self, pages: Router) -> Self {
         self.pages = self.pages.merge(pages);
@@ -244,19 +244,6 @@ impl HttpServer {
                 until_cut_off,
             ));
         let host = Arc::clone(&self.host);
-        let HttpConfig {
-            public_url,
-            allowed_hosts,
-            trusted_proxies,
-            ..
-        } = &self.config;
-        let local_hosts = self.config.local_hosts();
-        let entrance = OriginResolver::new(
-            public_url.as_ref(),
-            &local_hosts,
-            allowed_hosts,
-            trusted_proxies,
-        );
         let origins = Arc::new(AllowedOrigins::of(&self.config.origins()));
         let router = Router::new()
             .route("/healthz", get(|| async { "ok\n" }))
@@ -271,9 +258,36 @@ impl HttpServer {
         router
             .fallback(move |request| elsewhere(known.clone(), request))
             .layer(middleware::from_fn_with_state(
-                Arc::new(entrance),
+                self.origin_resolver(),
                 set_request_origin,
             ))
+    }
+
+    /// Returns a router for these routes only, which refuses requests that name a host which is not
+    /// served: otherwise a page of another site could read an answer through a name that leads here
+    /// (DNS rebinding).
+    pub fn router_of(&self, routes: Router) -> Router {
+        routes
+            .layer(middleware::from_fn(refuse_other_hosts))
+            .layer(middleware::from_fn_with_state(
+                self.origin_resolver(),
+                set_request_origin,
+            ))
+    }
+
+    fn origin_resolver(&self) -> Arc<OriginResolver> {
+        let HttpConfig {
+            public_url,
+            allowed_hosts,
+            trusted_proxies,
+            ..
+        } = &self.config;
+        Arc::new(OriginResolver::new(
+            public_url.as_ref(),
+            &self.config.local_hosts(),
+            allowed_hosts,
+            trusted_proxies,
+        ))
     }
 
     /// Serves until `shutdown` completes; then ends subscriptions, lets requests under way finish
@@ -328,6 +342,15 @@ async fn ready(host: Arc<Host>) -> (StatusCode, &'static str) {
         return (StatusCode::SERVICE_UNAVAILABLE, "not ready\n");
     }
     (StatusCode::OK, "ok\n")
+}
+
+async fn refuse_other_hosts(request: Request, next: Next) -> Response {
+    if base_url(request.extensions()).is_some() {
+        return next.run(request).await;
+    }
+    drain(request).await;
+    let message = "this server is not known under that name; see the settings `public_url` and `allowed_hosts`";
+    failure(&Error::new(ErrorCode::Forbidden, message))
 }
 
 async fn method_not_allowed(request: Request) -> StatusCode {

@@ -53,7 +53,7 @@ pub enum WatchEvent {
 /// ```
 /// use std::sync::mpsc::channel;
 ///
-/// use loci_vault::{FolderWatch, Watched};
+/// use loci_vault::{FolderWatch, WatchEvent};
 ///
 /// # fn main() -> std::io::Result<()> {
 /// let (notes, data) = (tempfile::tempdir()?, tempfile::tempdir()?);
@@ -64,10 +64,10 @@ pub enum WatchEvent {
 /// };
 /// let watch = FolderWatch::start(notes.path().into(), data.path().join("lock"), report)?;
 /// // The first report is for changes before the watch.
-/// assert_eq!(reports.recv(), Ok(Watched::Changed));
+/// assert_eq!(reports.recv(), Ok(WatchEvent::Changed));
 ///
 /// std::fs::write(notes.path().join("tea.md"), "At four.")?;
-/// assert_eq!(reports.recv(), Ok(Watched::Changed));
+/// assert_eq!(reports.recv(), Ok(WatchEvent::Changed));
 /// drop(watch); // Stops watching, and lets another process do so.
 /// # Ok(())
 /// # }

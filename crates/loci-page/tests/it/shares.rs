@@ -71,7 +71,9 @@ async fn bodies_of_one_subject_leave_room_for_others() {
     assert!(reply.text.contains("subject"), "{}", reply.text);
     assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
     for task in greedy {
-        assert_eq!(task.await.unwrap(), StatusCode::BAD_REQUEST);
+        let status = task.await.unwrap();
+        let refused = [StatusCode::BAD_REQUEST, StatusCode::TOO_MANY_REQUESTS];
+        assert!(refused.contains(&status), "{status}");
     }
 }
 

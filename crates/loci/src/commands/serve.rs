@@ -520,7 +520,7 @@ async fn serve(
         .with_pages(page.router());
     let monitoring = metrics
         .zip(parts.metrics.as_ref())
-        .map(|(listener, metrics)| serve_metrics(listener, metrics, &parts.engine));
+        .map(|(listener, metrics)| serve_metrics(listener, metrics, &parts.engine, settings));
     let shutdown = async {
         signal.await;
         page.close();
@@ -537,13 +537,21 @@ fn serve_metrics(
     listener: TcpListener,
     metrics: &Arc<Metrics>,
     engine: &Arc<Engine>,
+    settings: &Settings,
 ) -> JoinHandle<()> {
     let config = HttpConfig {
         connections_max: METRICS_CONNECTIONS_MAX,
+        allowed_hosts: settings.allowed_hosts.clone(),
+        public_url: settings.network.public_url.clone(),
+        trusted_proxies: settings.network.trusted_proxies.clone(),
         ..HttpConfig::new(Authentication::Anonymous)
     };
+    let config = match listener.local_addr() {
+        Ok(address) => config.with_bound_address(address.ip()),
+        Err(_) => config,
+    };
     let server = HttpServer::new(config, Host::new(Arc::clone(engine)));
-    let router = metrics.router(engine);
+    let router = server.router_of(metrics.router(engine));
     tokio::spawn(async move {
         server
             .serve_router(listener, router, std::future::pending())

@@ -656,3 +656,29 @@ fn the_authority_of_a_company_is_trusted_once_it_is_named() {
         );
     }
 }
+
+#[test]
+fn figures_are_told_only_under_names_of_this_server() {
+    let port = {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        free.local_addr().unwrap().port()
+    };
+    let address = format!("127.0.0.1:{port}");
+    let place = Place::new()
+        .with("LOCI_METRICS_BIND", &address)
+        .with("LOCI_ALLOWED_HOSTS", "figures.example");
+    let _server = Server::start(&place, &[]);
+    for (host, status) in [
+        (address.as_str(), "200"),
+        ("localhost", "200"),
+        ("figures.example", "200"),
+        ("rebound.example", "403"),
+    ] {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        let head = format!("GET /metrics HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).unwrap();
+        assert_eq!(reply.split(' ').nth(1), Some(status), "{host}: {reply}");
+    }
+}

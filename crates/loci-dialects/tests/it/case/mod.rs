@@ -240,7 +240,7 @@ impl World {
             Ok((format!("as {name}: "), caller(who)?))
         };
         match who {
-            None => Ok(vec![(String::new(), Caller::local())]),
+            None => Ok(vec![(String::new(), Caller::local_person())]),
             Some(As::Who(who)) => Ok(vec![(String::new(), caller(who)?)]),
             Some(As::Named(name)) => Ok(vec![named(name)?]),
             Some(As::Each(names)) => names.iter().map(named).collect(),
