@@ -670,7 +670,7 @@ fn figures_are_told_only_under_names_of_this_server() {
     let _server = Server::start(&place, &[]);
     for (host, status) in [
         (address.as_str(), "200"),
-        ("localhost", "200"),
+        (&format!("localhost:{port}"), "200"),
         ("figures.example", "200"),
         ("rebound.example", "403"),
     ] {
