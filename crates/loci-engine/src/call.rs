@@ -19,8 +19,8 @@ use std::ops::Deref;
 use std::time::Instant;
 
 use loci_core::{
-    AuditEntry, AuditFailure, Caller, Error, ErrorCode, Ownership, RecordVerb, Redactions, Result,
-    Scope,
+    AuditEntry, AuditFailure, Caller, Error, ErrorCode, LOCAL, Ownership, RecordVerb, Redactions,
+    Result, Scope,
 };
 
 use crate::access::Access;
@@ -364,7 +364,7 @@ impl Engine {
         run: impl FnOnce(&Call<'_>) -> Result<T>,
     ) -> Result<T> {
         traces::operation(info.operation, || {
-            let call = Call::start(self, caller, info);
+            let call = Call::start(self, self.with_view(caller), info);
             let outcome = if call.info.is_allowed(call.caller()) {
                 run(&call)
             } else {
@@ -379,6 +379,23 @@ impl Engine {
     /// of people and agents go through [`Engine::call`].
     pub fn system(&self, caller: &Caller) -> System<'_> {
         System(Parts::new(self, caller.clone()))
+    }
+
+    /// Returns the parts for a look of a person, of which nothing is logged: with what the person
+    /// sees in a call.
+    pub fn look(&self, caller: Caller) -> System<'_> {
+        System(Parts::new(self, self.with_view(caller)))
+    }
+
+    /// Returns the caller with a view of all records, if it is the local user of a store without
+    /// other users.
+    fn with_view(&self, caller: Caller) -> Caller {
+        let is_alone = caller.principal.subject.as_deref() == Some(LOCAL)
+            && self.has_other_users.as_ref().is_some_and(|has| !has());
+        Caller {
+            all_users: caller.all_users || is_alone,
+            ..caller
+        }
     }
 }
 

@@ -72,6 +72,8 @@ pub struct Engine {
     pub(crate) to_embed: Arc<Wakeup>,
     pub(crate) buffers: Buffers,
     pub(crate) observer: Option<Arc<dyn Observer>>,
+    /// Tells if the store has users besides the local one.
+    pub(crate) has_other_users: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
     pub(crate) rounds: Rounds,
 }
 
@@ -109,6 +111,7 @@ impl Engine {
             to_embed: Arc::default(),
             buffers: Buffers::default(),
             observer: None,
+            has_other_users: None,
             rounds: Rounds::default(),
         }
     }
@@ -128,6 +131,17 @@ impl Engine {
             former_models,
             redaction: self.redaction.observed_by(Arc::clone(&observer)),
             observer: Some(observer),
+            ..self
+        }
+    }
+
+    /// Returns the engine with a function that tells if the store has users besides the local one.
+    /// While it has none, the local user sees every record: names such as the `user_id` of a tool
+    /// are then only names that its own agents chose. Without the function, others are assumed.
+    #[must_use]
+    pub fn with_other_users(self, has_other_users: Arc<dyn Fn() -> bool + Send + Sync>) -> Self {
+        Engine {
+            has_other_users: Some(has_other_users),
             ..self
         }
     }

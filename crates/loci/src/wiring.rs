@@ -1,11 +1,12 @@
 //! Builds the engine from the parts that the settings choose.
 
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 use loci_core::{
-    Caller, Clock, Embedder, OpenError, OpenFault, OpenStore, Result, Store, Timestamp,
+    Caller, Clock, Embedder, LOCAL, OpenError, OpenFault, OpenStore, Result, Store, Timestamp,
+    Token,
 };
 use loci_dialects::{Context, Dialect, Reply};
 use loci_embed::NoModel;
@@ -290,6 +291,7 @@ impl Parts {
             let keeper = format!("{}:{}", machine::name(), vault.folder.display());
             engine = engine.with_note_keeper(&keeper, &id).with_machine(id);
         }
+        engine = engine.with_other_users(other_users(&store, settings));
         if let Some(wait) = search_wait {
             engine = engine.with_search_wait(wait);
         }
@@ -417,7 +419,7 @@ impl Parts {
 
     /// Returns the parts of the engine for what the local user only looks at.
     pub fn looking(&self) -> System<'_> {
-        self.engine.system(&self.caller())
+        self.engine.look(self.caller())
     }
 
     /// Returns the parts of the engine for work on the whole store, and for the notes, which have no
@@ -454,6 +456,33 @@ impl Parts {
         }
         Ok(reply)
     }
+}
+
+/// Returns a function that tells if a store has users besides the local one: a token was made for
+/// one at some time, or people sign in at a provider. It looks once a second at most.
+fn other_users(
+    store: &Arc<dyn OpenStore>,
+    settings: &Settings,
+) -> Arc<dyn Fn() -> bool + Send + Sync> {
+    const LOOK_PAUSE: Duration = Duration::from_secs(1);
+    let (store, has_provider) = (Arc::clone(store), settings.network.oidc.is_some());
+    let last: Mutex<Option<(Instant, bool)>> = Mutex::default();
+    Arc::new(move || {
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        match *last {
+            // A user that was there once stays one.
+            Some((_, true)) => true,
+            Some((looked_at, false)) if looked_at.elapsed() < LOOK_PAUSE => false,
+            _ => {
+                let is_other = |token: &Token| token.subject != LOCAL;
+                // If the tokens cannot be read, there may be some.
+                let tokens = store.tokens();
+                let has = has_provider || tokens.map_or(true, |all| all.iter().any(is_other));
+                *last = Some((Instant::now(), has));
+                has
+            }
+        }
+    })
 }
 
 /// A command as the audit log names it: its words, the kind of its operation, and its effect.

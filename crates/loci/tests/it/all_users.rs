@@ -23,6 +23,22 @@ fn private_of_ann(place: &Place) -> String {
 }
 
 #[test]
+fn names_in_a_store_without_other_users_hide_nothing() {
+    let place = Place::new();
+    let line = json!({"content": "the walrus sleeps", "visibility": "private", "owner": "ann"});
+    let file = place.write("lines.jsonl", line.to_string());
+    place.json(&["import", file.to_str().unwrap()]);
+    let shown = |words: &[&str]| place.run(words).stdout.contains("walrus");
+    assert!(shown(&["list"]));
+    // A token makes a user, and a revoked one was one.
+    let token = place.json(&["token", "create", "--subject", "ann"]);
+    assert!(!shown(&["list"]) && shown(&["list", "--all-users"]));
+    let id = token["id"].as_str().unwrap();
+    place.run(&["token", "revoke", id]).succeeded();
+    assert!(!shown(&["list"]));
+}
+
+#[test]
 fn the_local_user_sees_what_others_keep_private_only_by_a_deliberate_step() {
     let place = Place::new();
     let id = private_of_ann(&place);
