@@ -437,4 +437,4 @@ fn remove_empty_folders(file: &Path, root: &Path) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

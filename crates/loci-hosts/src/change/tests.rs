@@ -3,7 +3,7 @@
 use super::*;
 
 /// A line that is added at the end.
-struct Line;
+pub(crate) struct Line;
 
 impl Addition for Line {
     fn is_in(&self, text: &str) -> Result<bool, String> {
@@ -20,7 +20,7 @@ impl Addition for Line {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the form of an edit")]
-fn put(text: &str) -> Result<String, String> {
+pub(crate) fn put(text: &str) -> Result<String, String> {
     if text.contains("line\n") {
         return Ok(text.to_owned());
     }

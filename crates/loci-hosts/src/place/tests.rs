@@ -14,7 +14,8 @@ use std::rc::Rc;
 
 use super::replacement::ReplacementStep;
 use super::*;
-use crate::change::{Addition, Change};
+use crate::change::Change;
+use crate::change::tests::{Line, put};
 
 type Hook = Rc<dyn Fn(ReplacementStep)>;
 
@@ -52,32 +53,6 @@ const MOMENTS: [ReplacementStep; 5] = [
     ReplacementStep::Flushed,
 ];
 
-/// A line that is added at the end.
-struct Line;
-
-impl Addition for Line {
-    fn is_in(&self, text: &str) -> Result<bool, String> {
-        Ok(text.contains("loci\n"))
-    }
-
-    fn put_as_in(&self, text: &str, _: &str) -> Result<String, String> {
-        put(text)
-    }
-
-    fn remove(&self, text: &str) -> Result<String, String> {
-        Ok(text.replace("loci\n", ""))
-    }
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "the form of an edit")]
-fn put(text: &str) -> Result<String, String> {
-    Ok(if text.contains("loci\n") {
-        text.to_owned()
-    } else {
-        format!("{text}loci\n")
-    })
-}
-
 /// A change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Work {
@@ -95,8 +70,8 @@ impl Work {
     fn before(self) -> &'static str {
         match self {
             Work::Add => "mine\n",
-            Work::Undo => "mine\nloci\n",
-            Work::Remove => "loci\n",
+            Work::Undo => "mine\nline\n",
+            Work::Remove => "line\n",
         }
     }
 
@@ -184,11 +159,11 @@ fn write_at_each_step(is_plain: bool) {
                 let file = folder.path().join("file");
                 fs::write(&file, work.before()).unwrap();
                 let change = work.plan(&file);
-                interfere(&[moment], writer(&file, way, "theirs, and more\nloci\n"));
+                interfere(&[moment], writer(&file, way, "theirs, and more\nline\n"));
                 let edited = change.apply().unwrap();
                 HOOK.set(None);
                 let expected = match work {
-                    Work::Add => "theirs, and more\nloci\n",
+                    Work::Add => "theirs, and more\nline\n",
                     Work::Undo | Work::Remove => "theirs, and more\n",
                 };
                 let shown = format!("{work:?} {way:?} {moment:?} {edited:?}");
@@ -200,7 +175,7 @@ fn write_at_each_step(is_plain: bool) {
                 let text = fs::read_to_string(&file).unwrap();
                 if is_over {
                     // It came after the change, and over it.
-                    assert_eq!(text, "theirs, and more\nloci\n", "{shown}");
+                    assert_eq!(text, "theirs, and more\nline\n", "{shown}");
                 } else {
                     assert_eq!(text, expected, "{shown}");
                 }
@@ -234,7 +209,7 @@ fn the_newest_of_several_writes_has_the_name() {
     });
     let edited = change.apply().unwrap();
     HOOK.set(None);
-    assert_eq!(fs::read_to_string(&file).unwrap(), "write 3\nloci\n");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "write 3\nline\n");
     // A text that was written over before its reader could see it is kept.
     for kept in &edited.kept {
         let text = fs::read_to_string(kept).unwrap();
@@ -278,7 +253,7 @@ fn a_killed_command_leaves_nothing_once_it_is_repeated() {
                 let folder = tempfile::tempdir().unwrap();
                 let file = folder.path().join("file");
                 if work == Work::Remove {
-                    fs::write(&file, "loci\n").unwrap();
+                    fs::write(&file, "line\n").unwrap();
                 } else {
                     fs::write(&file, "mine\n").unwrap();
                 }
@@ -296,7 +271,7 @@ fn a_killed_command_leaves_nothing_once_it_is_repeated() {
                 // The file is whole at each moment.
                 let text = fs::read_to_string(&file).unwrap_or_default();
                 assert!(
-                    ["mine\n", "mine\nloci\n", "loci\n", ""].contains(&&*text),
+                    ["mine\n", "mine\nline\n", "line\n", ""].contains(&&*text),
                     "{shown}"
                 );
                 if !is_undone {
