@@ -93,6 +93,7 @@ impl Change {
             Change::PutSetting { owner, name, value } => {
                 check_setting(owner.as_deref(), name, value)
             }
+            Change::DeleteSetting { owner, name } => check_setting(owner.as_deref(), name, ""),
             Change::PutSourceFile { file, .. } => file.check(),
             Change::Import {
                 record, passages, ..

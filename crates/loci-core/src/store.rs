@@ -85,6 +85,16 @@ pub enum Condition {
         /// The memory.
         id: MemoryId,
     },
+    /// A setting still has the value that was read, because one that is read, changed and stored
+    /// whole must not lose a change of another writer.
+    SettingIs {
+        /// Its owner; `None` for a setting without an owner.
+        owner: Option<String>,
+        /// Its name.
+        name: String,
+        /// The value that was read; `None` if the setting did not exist.
+        value: Option<String>,
+    },
 }
 
 /// One change.
@@ -203,6 +213,13 @@ pub enum Change {
         name: String,
         /// The value.
         value: String,
+    },
+    /// Removes a setting, if it exists.
+    DeleteSetting {
+        /// The owner; `None` for a setting without an owner.
+        owner: Option<String>,
+        /// The name.
+        name: String,
     },
     /// Stores the state of a source file and replaces the state of that machine in that collection,
     /// which must equal `expect`, so that no concurrent change is lost.

@@ -138,7 +138,7 @@ pub use search::recall::{Hit, Recall, RecallResults};
 pub use search::signals::Signals;
 pub use secrets::Secrets;
 pub use secrets::{HeldSecrets, SecretHolder, StoredSecret};
-pub use settings::Settings;
+pub use settings::{Settings, SettingsDraft};
 pub use sources::Sources;
 pub use sources::file_source::{ReadSource, SOURCE_FILE, SourceCounts, SourceId, SourcePart};
 pub use sources::stale::{StaleMemory, Staleness};

@@ -1,17 +1,21 @@
 //! Settings of callers: small values that outlast a session, and the authors that they trust.
 
+use std::collections::BTreeMap;
+
 use loci_core::limits::CONTENT_BYTES_MAX;
-use loci_core::{Batch, Change, Result, Store};
+use loci_core::{Batch, Change, Condition, Result, Store};
 
 use crate::actor::Actor;
 use crate::authors::{TRUSTED_AUTHORS, Trust};
 use crate::engine::Engine;
+use crate::locks::Locks;
 
 /// The settings of callers, which outlast a session, and the authors whose directives they take.
 #[derive(Clone, Copy)]
 pub struct Settings<'a> {
     caller: Actor<'a>,
     store: &'a dyn Store,
+    locks: &'a Locks,
     trusted_authors: &'a [String],
 }
 
@@ -21,6 +25,7 @@ impl Engine {
         Settings {
             caller,
             store: &*self.store,
+            locks: &self.locks,
             trusted_authors: &self.trusted_authors,
         }
     }
@@ -45,29 +50,53 @@ impl<'a> Settings<'a> {
     /// `invalid_argument` or `too_large` for a name or a value beyond the limits of an archive;
     /// `unavailable` if the store cannot be written.
     pub fn put(&self, name: &str, value: String) -> Result<()> {
-        self.put_all([(name, value)])
+        self.change(|draft| draft.put(name, value.clone()))
     }
 
-    /// Stores the caller's values under those names, all or none. Durable when it returns.
+    /// Changes settings that depend on each other, or on what they were, all or none: `change` reads
+    /// and writes a draft, and is repeated if another writer changed a setting that it read, so that
+    /// no change is lost. A draft without writes stores nothing. Durable when it returns.
     ///
     /// # Errors
-    /// `invalid_argument` or `too_large` for a name or a value beyond the limits of an archive;
-    /// `unavailable` if the store cannot be written.
-    pub fn put_all<'v>(&self, values: impl IntoIterator<Item = (&'v str, String)>) -> Result<()> {
+    /// Those of `change`; `invalid_argument` or `too_large` for a name or a value beyond the limits
+    /// of an archive; `conflict` if other writers were faster each time; `unavailable` if the store
+    /// cannot be used.
+    pub fn change<T>(
+        &self,
+        mut change: impl FnMut(&mut SettingsDraft<'_>) -> Result<T>,
+    ) -> Result<T> {
         let owner = &self.caller.principal.subject;
-        let values: Vec<(&str, String)> = values.into_iter().collect();
-        for (name, value) in &values {
-            crate::check::name("name", name)?;
-            crate::check::bounded("value", value, CONTENT_BYTES_MAX)?;
-        }
-        let put = |(name, value): (&str, _)| Change::PutSetting {
-            owner: owner.clone(),
-            name: name.to_owned(),
-            value,
-        };
-        let changes = values.into_iter().map(put).collect();
-        self.store
-            .commit(Batch::new(self.caller.space.clone(), changes))
+        let key = ("settings", &self.caller.space, owner);
+        self.locks.change(&key, || {
+            let mut draft = SettingsDraft {
+                settings: self,
+                read: BTreeMap::new(),
+                written: BTreeMap::new(),
+            };
+            let done = change(&mut draft)?;
+            let SettingsDraft { read, written, .. } = draft;
+            if written.is_empty() {
+                return Ok(done);
+            }
+            let is_as_read = |(name, value)| Condition::SettingIs {
+                owner: owner.clone(),
+                name,
+                value,
+            };
+            let to_change = |(name, value)| {
+                let owner = owner.clone();
+                match value {
+                    Some(value) => Change::PutSetting { owner, name, value },
+                    None => Change::DeleteSetting { owner, name },
+                }
+            };
+            self.store.commit(Batch {
+                space: self.caller.space.clone(),
+                conditions: read.into_iter().map(is_as_read).collect(),
+                changes: written.into_iter().map(to_change).collect(),
+            })?;
+            Ok(done)
+        })
     }
 
     /// Returns the authors whose directives this reader takes.
@@ -96,14 +125,55 @@ impl<'a> Settings<'a> {
     /// `invalid_argument` for an invalid author; `unavailable` if the store cannot be written.
     pub fn set_trusted(&self, author: &str, is_trusted: bool) -> Result<bool> {
         crate::check::name("author", author)?;
-        let mut authors = self.trusted_authors()?;
-        let place = authors.binary_search_by(|other| other.as_str().cmp(author));
-        match (place, is_trusted) {
-            (Err(place), true) => authors.insert(place, author.to_owned()),
-            (Ok(place), false) => drop(authors.remove(place)),
-            _ => return Ok(false),
+        self.change(|draft| {
+            let names = draft.get(TRUSTED_AUTHORS)?.unwrap_or_default();
+            let mut authors: Vec<&str> = names.lines().collect();
+            match (authors.binary_search(&author), is_trusted) {
+                (Err(place), true) => authors.insert(place, author),
+                (Ok(place), false) => drop(authors.remove(place)),
+                _ => return Ok(false),
+            }
+            draft.put(TRUSTED_AUTHORS, authors.join("\n"))?;
+            Ok(true)
+        })
+    }
+}
+
+/// Settings of a caller, as [`Settings::change`] is about to store them.
+pub struct SettingsDraft<'a> {
+    settings: &'a Settings<'a>,
+    /// The values that were read from the store.
+    read: BTreeMap<String, Option<String>>,
+    written: BTreeMap<String, Option<String>>,
+}
+
+impl SettingsDraft<'_> {
+    /// Returns the value under that name as this draft leaves it; `None` if there is none.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn get(&mut self, name: &str) -> Result<Option<String>> {
+        if let Some(value) = self.written.get(name).or_else(|| self.read.get(name)) {
+            return Ok(value.clone());
         }
-        self.put(TRUSTED_AUTHORS, authors.join("\n"))?;
-        Ok(true)
+        let value = self.settings.get(name)?;
+        self.read.insert(name.to_owned(), value.clone());
+        Ok(value)
+    }
+
+    /// Puts a value under that name.
+    ///
+    /// # Errors
+    /// `invalid_argument` or `too_large` for a name or a value beyond the limits of an archive.
+    pub fn put(&mut self, name: &str, value: String) -> Result<()> {
+        crate::check::name("name", name)?;
+        crate::check::bounded("value", &value, CONTENT_BYTES_MAX)?;
+        self.written.insert(name.to_owned(), Some(value));
+        Ok(())
+    }
+
+    /// Removes the value under that name, if there is one.
+    pub fn remove(&mut self, name: &str) {
+        self.written.insert(name.to_owned(), None);
     }
 }

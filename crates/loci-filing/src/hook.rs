@@ -116,7 +116,7 @@ impl HookSession<'_> {
                 };
                 if let Some(shown) = prompt::surfaced(self.engine, &prompt)? {
                     answer(Reply::Context(event, shown.text.clone()));
-                    prompt::note_shown(self.engine, &prompt, shown, notice);
+                    prompt::log_shown(self.engine, &prompt, shown, notice);
                 }
                 return Ok(());
             }
@@ -342,27 +342,29 @@ fn await_answer(transcript: &Path, from: u64, answer: &str, timeout: Duration) -
 /// messages.
 fn ask(parts: &Parts<'_>, path: &str, said: u64) -> Result<Option<Reply>, Error> {
     let setting = crate::setting_of_machine(parts, ASKED);
-    let mut asked: Vec<SaveRequest> = parts
-        .settings()
-        .get(&setting)?
-        .and_then(|text| serde_json::from_str(&text).ok())
-        .unwrap_or_default();
-    let known = asked
-        .iter()
-        .position(|one| one.transcript == path)
-        .map_or(0, |at| asked.remove(at).messages);
-    // A transcript that was rewritten shorter is counted from its beginning.
-    let begun = if known <= said { known } else { 0 };
-    let is_due = said >= begun + MESSAGES_UNASKED_MAX;
-    let messages = if is_due { said } else { begun };
-    if messages != known {
-        asked.push(SaveRequest {
-            transcript: path.to_owned(),
-            messages,
-        });
-        let last = &asked[asked.len().saturating_sub(ASKED_TRANSCRIPTS_MAX)..];
-        parts.settings().put(&setting, json!(last).to_string())?;
-    }
+    let is_due = parts.settings().change(|draft| {
+        let text = draft.get(&setting)?;
+        let mut asked: Vec<SaveRequest> = text
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or_default();
+        let known = asked
+            .iter()
+            .position(|one| one.transcript == path)
+            .map_or(0, |at| asked.remove(at).messages);
+        // A transcript that was rewritten shorter is counted from its beginning.
+        let begun = if known <= said { known } else { 0 };
+        let is_due = said >= begun + MESSAGES_UNASKED_MAX;
+        let messages = if is_due { said } else { begun };
+        if messages != known {
+            asked.push(SaveRequest {
+                transcript: path.to_owned(),
+                messages,
+            });
+            let last = &asked[asked.len().saturating_sub(ASKED_TRANSCRIPTS_MAX)..];
+            draft.put(&setting, json!(last).to_string())?;
+        }
+        Ok(is_due)
+    })?;
     if !is_due {
         return Ok(None);
     }

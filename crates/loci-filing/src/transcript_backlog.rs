@@ -20,10 +20,7 @@ const TRANSCRIPTS_MAX: usize = 256;
 /// `unavailable` if the store cannot be read.
 pub fn named_by(parts: &Parts<'_>, setting: &str) -> Result<Vec<String>> {
     let setting = setting_of_machine(parts, setting);
-    let text = parts.settings().get(&setting)?;
-    Ok(text
-        .and_then(|text| serde_json::from_str(&text).ok())
-        .unwrap_or_default())
+    Ok(paths(parts.settings().get(&setting)?))
 }
 
 /// Adds a transcript to a setting, or removes it.
@@ -31,13 +28,21 @@ pub fn named_by(parts: &Parts<'_>, setting: &str) -> Result<Vec<String>> {
 /// # Errors
 /// `unavailable` if the store cannot be used.
 pub fn name(parts: &Parts<'_>, setting: &str, path: &str, is_named: bool) -> Result<()> {
-    let mut paths = named_by(parts, setting)?;
-    if paths.iter().any(|known| known == path) == is_named {
-        return Ok(());
-    }
-    paths.retain(|known| known != path);
-    paths.extend(is_named.then(|| path.to_owned()));
-    paths.drain(..paths.len().saturating_sub(TRANSCRIPTS_MAX));
     let setting = setting_of_machine(parts, setting);
-    parts.settings().put(&setting, json!(paths).to_string())
+    parts.settings().change(|draft| {
+        let mut paths = paths(draft.get(&setting)?);
+        if paths.iter().any(|known| known == path) == is_named {
+            return Ok(());
+        }
+        paths.retain(|known| known != path);
+        paths.extend(is_named.then(|| path.to_owned()));
+        paths.drain(..paths.len().saturating_sub(TRANSCRIPTS_MAX));
+        draft.put(&setting, json!(paths).to_string())
+    })
+}
+
+/// Returns the paths in a setting. One that cannot be read counts as empty.
+fn paths(text: Option<String>) -> Vec<String> {
+    text.and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default()
 }

@@ -22,8 +22,6 @@ use crate::{Notice, parse_plan};
 /// The file in the data folder that holds the plans which the user agreed to.
 const FILE_NAME: &str = "trusted-plans.json";
 const FILE_BYTES_MAX: u64 = 8 << 20;
-/// The file beside it that is locked while a project gets a wing.
-const LOCK_FILE_NAME: &str = "projects.lock";
 
 /// A plan that the user agreed to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,21 +76,7 @@ impl Trust {
     /// been written by another user.
     pub fn read(data: &Path, notice: Notice) -> Result<Self, Error> {
         let file = data.join(FILE_NAME);
-        let unusable = |problem: String| {
-            let message = format!(
-                "the list of trusted plans {} cannot be used: {problem}; remove it, and agree to your plans again with \
-                 `loci palace trust`",
-                file.display()
-            );
-            Error::new(ErrorCode::Unavailable, message)
-        };
-        let plans = match plain_file::read_own(&file, FILE_BYTES_MAX) {
-            Ok(bytes) => {
-                serde_json::from_slice(&bytes).map_err(|error| unusable(error.to_string()))?
-            }
-            Err(error) if is_gone(&error) => Vec::new(),
-            Err(error) => return Err(unusable(error.to_string())),
-        };
+        let plans = read_plans(&file)?;
         Ok(Trust {
             file,
             plans,
@@ -130,28 +114,58 @@ impl Trust {
     /// folder.
     ///
     /// # Errors
-    /// `unavailable` if the list cannot be written.
+    /// `unavailable` if the list cannot be read or written.
     pub fn add(&mut self, folder: &str, text: &str) -> Result<(), Error> {
-        self.plans.retain(|plan| plan.folder != folder);
-        self.plans.push(TrustedPlan::new(folder, text));
-        self.write()
+        self.change(|plans| {
+            plans.retain(|plan| plan.folder != folder);
+            plans.push(TrustedPlan::new(folder, text));
+        })
     }
 
     /// Removes the user's agreement to a plan in that folder. Returns false if there was none.
     ///
     /// # Errors
-    /// `unavailable` if the list cannot be written.
+    /// `unavailable` if the list cannot be read or written.
     pub fn remove(&mut self, folder: &str) -> Result<bool, Error> {
-        let before = self.plans.len();
-        self.plans.retain(|plan| plan.folder != folder);
-        if self.plans.len() == before {
-            return Ok(false);
-        }
-        self.write().map(|()| true)
+        let mut is_removed = false;
+        self.change(|plans| {
+            let before = plans.len();
+            plans.retain(|plan| plan.folder != folder);
+            is_removed = plans.len() < before;
+        })?;
+        Ok(is_removed)
     }
 
-    fn write(&self) -> Result<(), Error> {
-        let list = serde_json::to_vec_pretty(&self.plans).map_err(io::Error::from);
+    /// Changes the list as it is in the file now, so that what another process adds at the same
+    /// time is kept.
+    fn change(&mut self, change: impl FnOnce(&mut Vec<TrustedPlan>)) -> Result<(), Error> {
+        // Where no file can be locked, the process that writes last has its way.
+        let _lock = self.lock();
+        let mut plans = read_plans(&self.file)?;
+        let before = plans.clone();
+        change(&mut plans);
+        if plans != before {
+            self.write(&plans)?;
+        }
+        self.plans = plans;
+        Ok(())
+    }
+
+    fn lock(&self) -> io::Result<File> {
+        let path = self.file.with_extension("lock");
+        path.parent().map_or(Ok(()), create_private_folder)?;
+        let mut options = File::options();
+        let file = options
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(path)?;
+        file.lock()?;
+        Ok(file)
+    }
+
+    fn write(&self, plans: &[TrustedPlan]) -> Result<(), Error> {
+        let list = serde_json::to_vec_pretty(plans).map_err(io::Error::from);
         let made = self.file.parent().map_or(Ok(()), create_private_folder);
         made.and(list)
             .and_then(|list| write_privately(&self.file, &list))
@@ -215,21 +229,6 @@ impl Trust {
         }
     }
 
-    /// Locks the wings of projects for other processes with the same data folder, until the lock is
-    /// dropped.
-    pub(crate) fn lock_projects(&self) -> io::Result<File> {
-        let path = self.file.with_file_name(LOCK_FILE_NAME);
-        path.parent().map_or(Ok(()), create_private_folder)?;
-        let mut options = File::options();
-        let file = options
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(path)?;
-        file.lock()?;
-        Ok(file)
-    }
-
     /// Notes that a plan names a wing to which the user has not agreed, unless that wing is used
     /// anyway.
     pub fn warn_untrusted(&self, folder: &Path, named: &str, counts: &str) {
@@ -270,4 +269,39 @@ pub fn plan_in(folder: &Path) -> io::Result<Option<(String, Plan)>> {
     let plan = parse_plan(&text)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.message))?;
     Ok(Some((text, plan)))
+}
+/// Returns the plans in a list, which may be missing.
+fn read_plans(file: &Path) -> Result<Vec<TrustedPlan>, Error> {
+    let unusable = |problem: String| {
+        let message = format!(
+            "the list of trusted plans {} cannot be used: {problem}; remove it, and agree to your plans again with \
+                 `loci palace trust`",
+            file.display()
+        );
+        Error::new(ErrorCode::Unavailable, message)
+    };
+    match plain_file::read_own(file, FILE_BYTES_MAX) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| unusable(error.to_string())),
+        Err(error) if is_gone(&error) => Ok(Vec::new()),
+        Err(error) => Err(unusable(error.to_string())),
+    }
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agreements_of_two_processes_at_once_are_both_kept() {
+        let data = tempfile::tempdir().unwrap();
+        let read = || Trust::read(data.path(), |note| panic!("{note}")).unwrap();
+        let (mut one, mut other) = (read(), read());
+        one.add("/one", "wing: a").unwrap();
+        other.add("/other", "wing: b").unwrap();
+        assert!(one.remove("/other").unwrap());
+        one.add("/last", "wing: c").unwrap();
+        assert!(!other.remove("/other").unwrap());
+        let folders: Vec<String> = read().plans.into_iter().map(|plan| plan.folder).collect();
+        assert_eq!(folders, ["/one", "/last"]);
+        assert_eq!(other.plans(), one.plans());
+    }
 }

@@ -312,30 +312,47 @@ impl<'a> Wings<'a> {
         {
             return Ok(entries[at].wing.clone());
         }
-        // Two sessions that start at once must not both take a wing. Where no file can be locked, the
-        // one that writes last has it.
-        let _lock = (!self.is_dry).then(|| self.trust.lock_projects());
-        let mut entries = self.entries()?;
-        let (wing, apart) = kept(self.parts, &mut entries, project)?;
-        if let Some(apart) = apart {
-            self.trust.say(format!("note: {}", apart.sentence()));
-            self.apart.borrow_mut().insert(apart);
-        }
         if self.is_dry {
+            let (wing, apart) = kept(self.parts, &mut entries, project)?;
             *self.drafts.borrow_mut() = Some(entries);
-        } else if let Err(error) = keep(self.parts, entries) {
-            // A store that cannot be written can still be read.
-            self.trust.say(format!(
-                "note: the wing of {} is not kept: {error}",
-                project.place
-            ));
+            self.say_apart(apart);
+            return Ok(wing);
         }
-        Ok(wing)
+        let mut found = None;
+        // Two sessions that start at once must not both take a wing.
+        let stored = self.parts.settings().change(|draft| {
+            let mut entries = parsed(draft.get(PROJECTS)?);
+            found = Some(kept(self.parts, &mut entries, project)?);
+            draft.put(PROJECTS, text_of(entries))
+        });
+        match (found, stored) {
+            (Some((wing, apart)), stored) => {
+                self.say_apart(apart);
+                if let Err(error) = stored {
+                    // A store that cannot be written can still be read.
+                    self.trust.say(format!(
+                        "note: the wing of {} is not kept: {error}",
+                        project.place
+                    ));
+                }
+                Ok(wing)
+            }
+            (None, stored) => Err(stored
+                .err()
+                .unwrap_or_else(|| Error::internal("no wing was chosen"))),
+        }
     }
 
     /// Returns the projects that got another wing than that of their name from these wings.
     pub fn apart(&self) -> BTreeSet<Apart> {
         self.apart.borrow().clone()
+    }
+
+    fn say_apart(&self, apart: Option<Apart>) {
+        if let Some(apart) = apart {
+            self.trust.say(format!("note: {}", apart.sentence()));
+            self.apart.borrow_mut().insert(apart);
+        }
     }
 
     fn entries(&self) -> Result<Vec<Entry>> {
@@ -359,15 +376,14 @@ pub(crate) fn wing_of(parts: &Parts<'_>, source: &WingSource) -> Result<String> 
     }
 }
 
-/// Stores the entries; the oldest ones go if there are too many.
-fn keep(parts: &Parts<'_>, mut entries: Vec<Entry>) -> Result<()> {
-    let text_of = |entries: &[Entry]| json!(entries).to_string();
-    let mut text = text_of(&entries);
+/// Returns the value of the setting with these entries; the oldest ones go if there are too many.
+fn text_of(mut entries: Vec<Entry>) -> String {
+    let mut text = json!(entries).to_string();
     while text.len() > CONTENT_BYTES_MAX && !entries.is_empty() {
         entries.drain(..entries.len().div_ceil(8));
-        text = text_of(&entries);
+        text = json!(entries).to_string();
     }
-    parts.settings().put(PROJECTS, text)
+    text
 }
 
 /// Adds to the entries that a project has its wing. Returns the wing, and what a person should know
@@ -472,8 +488,10 @@ fn beginning(name: &str) -> &str {
 
 /// Returns the projects whose wings are known. A setting that cannot be read counts as empty.
 fn entries(parts: &Parts<'_>) -> Result<Vec<Entry>> {
-    let text = parts.settings().get(PROJECTS)?;
-    Ok(text
-        .and_then(|text| serde_json::from_str(&text).ok())
-        .unwrap_or_default())
+    Ok(parsed(parts.settings().get(PROJECTS)?))
+}
+
+fn parsed(text: Option<String>) -> Vec<Entry> {
+    text.and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default()
 }

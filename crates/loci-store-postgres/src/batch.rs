@@ -22,6 +22,7 @@ pub(crate) fn needs(batch: &Batch, needs: &mut Needs) {
                 needs.memories.push(id.clone());
                 needs.notes.push(id.clone());
             }
+            Condition::SettingIs { .. } => {}
         }
     }
     for change in &batch.changes {
@@ -75,6 +76,9 @@ pub(crate) async fn apply(transaction: &mut Transaction<'_>, batch: &Batch) -> R
                 since,
             } => transaction.not_wiped(owner, Some(origin), *since)?,
             Condition::NotNote { id } => notes::none_of(transaction, id).await?,
+            Condition::SettingIs { owner, name, value } => {
+                settings::expect(transaction, owner.as_deref(), name, value.as_deref()).await?;
+            }
         }
     }
     for change in &batch.changes {
@@ -160,6 +164,9 @@ async fn apply_to_records(
         Change::DeleteTunnel { id } => tunnels::delete(transaction, id).await?,
         Change::PutSetting { owner, name, value } => {
             settings::put(transaction, owner.as_deref(), name, value);
+        }
+        Change::DeleteSetting { owner, name } => {
+            settings::delete(transaction, owner.as_deref(), name);
         }
         Change::PutSourceFile { file, expect } => {
             source_files::put(transaction, file, expect.as_deref()).await?;

@@ -2,7 +2,7 @@
 
 use loci_core::Space;
 
-use crate::failure::Result;
+use crate::failure::{Result, conflict};
 use crate::session::Session;
 use crate::transaction::Transaction;
 use crate::value::{digest, values};
@@ -22,6 +22,33 @@ pub(crate) fn put(transaction: &mut Transaction<'_>, owner: Option<&str>, name: 
         values![transaction.name(), key(owner, name), owner, name, value],
     );
     transaction.record_other_change();
+}
+
+/// Removes a setting, if it exists.
+pub(crate) fn delete(transaction: &mut Transaction<'_>, owner: Option<&str>, name: &str) {
+    transaction.queue(
+        "DELETE FROM @setting WHERE space = $1 AND setting = $2",
+        values![transaction.name(), key(owner, name)],
+    );
+    transaction.record_other_change();
+}
+
+/// Fails with `conflict` unless a setting has this value, or does not exist for `None`.
+pub(crate) async fn expect(
+    transaction: &mut Transaction<'_>,
+    owner: Option<&str>,
+    name: &str,
+    value: Option<&str>,
+) -> Result<()> {
+    let values = values![transaction.name(), key(owner, name)];
+    let row = transaction.query(FIND, values).await?.pop();
+    let known: Option<String> = row.map(|row| row.try_get(0)).transpose()?;
+    if known.as_deref() != value {
+        return Err(conflict(format!(
+            "the setting `{name}` changed meanwhile; read it again and retry"
+        )));
+    }
+    Ok(())
 }
 
 pub(crate) async fn is_known(

@@ -152,6 +152,14 @@ impl State {
                 since,
             } => self.not_wiped(space, owner, Some(origin), *since),
             Condition::NotNote { id } => self.not_note(space, id),
+            Condition::SettingIs { owner, name, value } => {
+                let key = (space.clone(), owner.clone(), name.clone());
+                if self.settings.get(&key) == value.as_ref() {
+                    Ok(())
+                } else {
+                    Err(conflict(format!("the setting `{name}` changed")))
+                }
+            }
         }
     }
 
@@ -213,6 +221,11 @@ impl State {
             Change::PutSetting { owner, name, value } => {
                 self.settings
                     .insert((space.clone(), owner.clone(), name.clone()), value.clone());
+                Ok(())
+            }
+            Change::DeleteSetting { owner, name } => {
+                let key = (space.clone(), owner.clone(), name.clone());
+                self.settings.remove(&key);
                 Ok(())
             }
             Change::PutSourceFile { file, expect } => {

@@ -14,7 +14,7 @@ use std::{fs, process};
 
 use loci_archive::files::create_private_folder;
 use loci_engine::Engine;
-use loci_filing::prompt::{Prompt, PromptMemories, note_shown, surfaced};
+use loci_filing::prompt::{Prompt, PromptMemories, log_shown, surfaced};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixListener;
@@ -29,7 +29,7 @@ use crate::settings::Settings;
 /// The folder of the sockets in the data folder.
 const FOLDER: &str = "run";
 /// The version of the form of questions and answers.
-const FORM: u32 = 2;
+const FORM: u32 = 3;
 /// The most bytes of a question or an answer.
 const BYTES_MAX: u64 = 64 << 10;
 /// The time in which a hook sends its question.
@@ -139,7 +139,7 @@ async fn answer_all(
             // A hook that did not wait for the answer shows the memories by itself.
             if let (Ok(Ok(())), Some((prompt, shown))) = (written, shown) {
                 drop(stream);
-                let noting = move || note_shown(&engine, &prompt, shown, notice);
+                let noting = move || log_shown(&engine, &prompt, shown, notice);
                 let _ = spawn_blocking(noting).await;
             }
             drop(share);

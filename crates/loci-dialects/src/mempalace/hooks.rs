@@ -53,10 +53,13 @@ pub fn put_hook_settings(
     desktop_toast: Option<bool>,
 ) -> Result<()> {
     let given = [(SILENT_SAVE, silent_save), (DESKTOP_TOAST, desktop_toast)];
-    let given = given
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?.to_string())));
-    parts.settings().put_all(given)
+    parts.settings().change(|draft| {
+        let mut given = given.iter();
+        given.try_for_each(|(name, value)| match value {
+            Some(value) => draft.put(name, value.to_string()),
+            None => Ok(()),
+        })
+    })
 }
 
 /// Returns the last save of the caller's hooks; `None` if they never saved.

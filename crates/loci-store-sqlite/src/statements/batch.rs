@@ -27,6 +27,9 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
                 since,
             } => not_wiped(connection, space, owner, Some(origin), *since)?,
             Condition::NotNote { id } => note_files::none_of(connection, space, id)?,
+            Condition::SettingIs { owner, name, value } => {
+                settings::expect(connection, space, owner.as_deref(), name, value.as_deref())?;
+            }
         }
     }
     for change in &batch.changes {
@@ -120,6 +123,9 @@ fn apply_to_records(connection: &Connection, space: &Space, change: &Change) -> 
         Change::DeleteTunnel { id } => tunnels::delete(connection, space, id)?,
         Change::PutSetting { owner, name, value } => {
             settings::put(connection, space, owner.as_deref(), name, value)?;
+        }
+        Change::DeleteSetting { owner, name } => {
+            settings::delete(connection, space, owner.as_deref(), name)?;
         }
         Change::PutSourceFile { file, expect } => {
             source_files::put(connection, space, file, expect.as_deref())?;

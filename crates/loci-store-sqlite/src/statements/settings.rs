@@ -3,7 +3,7 @@
 use loci_core::Space;
 use rusqlite::{Connection, Row, params};
 
-use crate::failure::Result;
+use crate::failure::{Result, conflict};
 use crate::statements::change_feed::record_other_change;
 use crate::statements::row::verify_checksum;
 
@@ -23,6 +23,36 @@ pub(crate) fn put(
         .prepare_cached(sql)?
         .execute(params![space.as_str(), owner, name, value])?;
     record_other_change(connection)
+}
+
+/// Removes a setting, if it exists.
+pub(crate) fn delete(
+    connection: &Connection,
+    space: &Space,
+    owner: Option<&str>,
+    name: &str,
+) -> Result<()> {
+    let sql = "DELETE FROM setting WHERE space = ?1 AND owner = ifnull(?2, 0) AND name = ?3";
+    connection
+        .prepare_cached(sql)?
+        .execute(params![space.as_str(), owner, name])?;
+    record_other_change(connection)
+}
+
+/// Fails with `conflict` unless a setting has this value, or does not exist for `None`.
+pub(crate) fn expect(
+    connection: &Connection,
+    space: &Space,
+    owner: Option<&str>,
+    name: &str,
+    value: Option<&str>,
+) -> Result<()> {
+    if find(connection, space, owner, name)?.as_deref() != value {
+        return Err(conflict(format!(
+            "the setting `{name}` changed meanwhile; read it again and retry"
+        )));
+    }
+    Ok(())
 }
 
 pub(crate) fn find(

@@ -3,13 +3,15 @@
 use std::collections::BTreeSet;
 use std::thread;
 
-use loci_core::{Batch, ErrorCode, IdempotentReply, Memory, Result, SourceFile, Space, Tunnel};
+use loci_core::{
+    Batch, Condition, ErrorCode, IdempotentReply, Memory, Result, SourceFile, Space, Tunnel,
+};
 
 use super::calls::{add, admitted, commit, found, search, version_now};
 use super::examples::{
     NOW, delete, enqueue, fact, filed_in, filter, idempotent_reply, memory, not_wiped, passage,
-    private, put, put_fact, put_reply, put_source_file, put_tunnel, replace, source_file, tally,
-    tunnel,
+    private, put, put_fact, put_reply, put_setting, put_source_file, put_tunnel, replace,
+    source_file, tally, tunnel,
 };
 use super::store::{MakeStore, StoreAndTokens};
 
@@ -185,6 +187,10 @@ pub(super) fn concurrent_changes_of_a_record_lose_nothing(make: MakeStore<'_>) {
             file.expect("the store can be read"),
         )
     };
+    let setting = || {
+        let value = store.setting(&space, None, "log");
+        value.expect("the store can be read")
+    };
     at_once(|_| {
         for _ in 0..ROUNDS {
             loop {
@@ -209,15 +215,29 @@ pub(super) fn concurrent_changes_of_a_record_lose_nothing(make: MakeStore<'_>) {
                     break;
                 }
             }
+            loop {
+                let before = setting();
+                let after = before.clone().unwrap_or_default() + "x";
+                let mut batch = put_setting(None, "log", &after);
+                batch.conditions.push(Condition::SettingIs {
+                    owner: None,
+                    name: "log".to_owned(),
+                    value: before,
+                });
+                if is_done(store.commit(batch)) {
+                    break;
+                }
+            }
         }
     });
     let (tied, file) = read();
     let lengths = (
         tied.map(|tied| tied.label.len()),
         file.map(|file| file.parts as usize),
+        setting().map(|value| value.len()),
     );
     let all = THREADS * ROUNDS;
-    assert_eq!(lengths, (Some(all), Some(all)));
+    assert_eq!(lengths, (Some(all), Some(all), Some(all)));
 }
 
 pub(super) fn no_write_outlives_a_wipe_that_it_overlaps(make: MakeStore<'_>) {

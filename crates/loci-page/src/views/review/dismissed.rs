@@ -1,7 +1,6 @@
 //! The items that a visitor dismissed.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
 
 use data_encoding::HEXLOWER;
 use loci_core::{Error, Result};
@@ -14,9 +13,6 @@ const DISMISSED: &str = "page.dismissed";
 const KEPT_MAX: usize = 2_000;
 /// The digits of a key.
 const KEY_DIGITS: usize = 16;
-
-/// Keeps two changes of one list from losing each other.
-static CHANGING: Mutex<()> = Mutex::new(());
 
 /// Returns the key of an item of a kind that these texts identify.
 pub(super) fn key_of(kind: &str, of: &[&str]) -> String {
@@ -49,15 +45,15 @@ pub(super) fn put(parts: &Parts<'_>, key: &str, is_dismissed: bool) -> Result<()
     if !is_key {
         return Err(Error::invalid("item", "must be the key of an item"));
     }
-    let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
-    let kept = parts.settings().get(DISMISSED)?;
-    let kept = kept.unwrap_or_default();
-    let mut keys: Vec<&str> = kept.lines().filter(|kept| *kept != key).collect();
-    if is_dismissed {
-        keys.push(key);
-    }
-    let first = keys.len().saturating_sub(KEPT_MAX);
-    parts.settings().put(DISMISSED, keys[first..].join("\n"))
+    parts.settings().change(|draft| {
+        let kept = draft.get(DISMISSED)?.unwrap_or_default();
+        let mut keys: Vec<&str> = kept.lines().filter(|kept| *kept != key).collect();
+        if is_dismissed {
+            keys.push(key);
+        }
+        let first = keys.len().saturating_sub(KEPT_MAX);
+        draft.put(DISMISSED, keys[first..].join("\n"))
+    })
 }
 
 #[cfg(test)]

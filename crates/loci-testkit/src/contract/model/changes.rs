@@ -3,7 +3,7 @@
 use loci_core::limits::VERSIONS_MAX;
 use loci_core::{
     Batch, Change, Condition, Expect, Fact, FactQuery, FactStore, Memory, MemoryId, NoteFile,
-    Record, SourceStore, Space, Store, Tier, Timestamp, Tunnel, TunnelStore, Version,
+    Record, SettingStore, SourceStore, Space, Store, Tier, Timestamp, Tunnel, TunnelStore, Version,
 };
 
 use super::comparison::{Comparison, Subject};
@@ -47,6 +47,17 @@ impl Comparison<'_> {
             let id = self.random.id();
             let known = self.known(space, &id).0;
             conditions.extend(known.map(|memory| Condition::NotNote { id: memory.id }));
+        }
+        let settings_percent = if subject == Subject::Graph { 20 } else { 4 };
+        if self.random.chance(settings_percent) {
+            let (owner, name) = self.random.setting();
+            let value = self.model.setting(space, owner.as_deref(), name);
+            let value = value.expect("the naive store can be read");
+            conditions.push(Condition::SettingIs {
+                owner,
+                name: name.to_owned(),
+                value: value.filter(|_| !self.random.chance(20)),
+            });
         }
         conditions
     }
@@ -251,11 +262,12 @@ impl Comparison<'_> {
             7 => self.change_of_tombstones(),
             _ => {
                 let (owner, name) = self.random.setting();
-                Change::PutSetting {
-                    owner,
-                    name: name.to_owned(),
-                    value: format!("value {}", self.random.below(9)),
+                let name = name.to_owned();
+                if self.random.chance(20) {
+                    return Change::DeleteSetting { owner, name };
                 }
+                let value = format!("value {}", self.random.below(9));
+                Change::PutSetting { owner, name, value }
             }
         }
     }
