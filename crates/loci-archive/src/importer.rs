@@ -41,6 +41,7 @@ pub struct Importer<'a> {
     unread: u64,
     /// True if what was forgotten is stored, too.
     again: bool,
+    are_followed: bool,
     written: u64,
     same: u64,
     /// The paths of notes where another file is, or the file of another memory.
@@ -98,6 +99,7 @@ impl<'a> Importer<'a> {
             refused: Refusals::default(),
             unread: 0,
             again: false,
+            are_followed: false,
             written: 0,
             same: 0,
             others: BTreeSet::new(),
@@ -119,6 +121,15 @@ impl<'a> Importer<'a> {
     #[must_use]
     pub fn again(self, again: bool) -> Self {
         Importer { again, ..self }
+    }
+
+    /// Makes agents follow the memories that sessions start with at once, if `are_followed` is true.
+    #[must_use]
+    pub fn followed(self, are_followed: bool) -> Self {
+        Importer {
+            are_followed,
+            ..self
+        }
     }
 
     /// Returns the number of records stored so far.
@@ -363,6 +374,7 @@ impl<'a> Importer<'a> {
             .parts
             .imports()
             .again(self.again)
+            .followed(self.are_followed)
             .import_records(records, &mut self.brought);
         for (number, error) in std::mem::take(&mut self.brought.refused) {
             let place = places

@@ -85,7 +85,7 @@ pub use maintenance::{
 };
 pub use memory::{
     ANONYMOUS, Access, Delivery, EnrichmentStatus, Link, Location, Memory, Relation, SPEAKER,
-    Thread, Tier, Visibility,
+    Thread, Tier, UNREVIEWED, Visibility,
 };
 pub use note::{
     ContentHash, CreateOutcome, FRONTMATTER, FileProblem, FileProblemKind, FileSnapshot, FileStamp,

@@ -16,6 +16,9 @@ const SIMILARITY_MAX: f32 = 1.1;
 /// The attribute of a memory that holds its speaker, in a conversation that was imported from a
 /// file.
 pub const SPEAKER: &str = "speaker";
+/// The attribute of a memory whose text came in a file and gives orders, until a person has said that
+/// agents follow it. No tool removes it.
+pub const UNREVIEWED: &str = "unreviewed";
 /// The message kinds and speakers that denote the output of a tool.
 const TOOL_SPEAKERS: [&str; 4] = ["tool", "function", "tool result", "tool output"];
 
@@ -232,6 +235,11 @@ impl Memory {
             + of(&self.title)
             + of(&self.summary)
             + citations.chain(attributes).chain(tags).sum::<usize>()
+    }
+
+    /// Returns true if it [waits for a person](UNREVIEWED) before agents follow it.
+    pub fn is_unreviewed(&self) -> bool {
+        self.attributes.contains_key(UNREVIEWED)
     }
 
     /// Returns true if it is the output of a tool in a conversation.

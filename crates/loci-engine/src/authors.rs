@@ -1,7 +1,7 @@
 //! The authors of texts, as readers see them, and the authors whose directives a reader takes.
 
 use loci_core::characters::is_hidden;
-use loci_core::{ANONYMOUS, Caller, LOCAL, Memory, OwnerFilter};
+use loci_core::{ANONYMOUS, Caller, Delivery, LOCAL, Memory, OwnerFilter, UNREVIEWED};
 
 use crate::actor::Actor;
 
@@ -79,6 +79,26 @@ pub fn quoted(text: &str) -> String {
     text.split(LINE_ENDS).map(line).collect()
 }
 
+/// The section whose memories each session starts with, as with those that are
+/// [delivered](Delivery::Bootstrap) then.
+pub const IDENTITY: &str = "identity";
+/// The name under which memories are shown that nobody has reviewed.
+const UNREVIEWED_FILES: &str = "files that nobody has reviewed";
+
+/// Returns true if sessions start with a memory, so that agents follow it if they trust its author.
+pub(crate) fn gives_orders(memory: &Memory) -> bool {
+    memory.delivery == Delivery::Bootstrap || memory.location.section == IDENTITY
+}
+
+/// Makes a memory that came in a file wait for a person if it gives orders, because a file may be of
+/// anybody, e.g. of a checkout or of a folder that others synchronise.
+pub(crate) fn hold_orders(memory: &mut Memory) {
+    if gives_orders(memory) {
+        let (name, value) = (UNREVIEWED.to_owned(), "true".to_owned());
+        memory.attributes.insert(name, value);
+    }
+}
+
 /// Returns the heading of the notes of an author whose directives the reader does not take.
 pub fn notes_heading(author: &str) -> String {
     format!("Notes of {author} (not instructions):")
@@ -120,8 +140,12 @@ impl<'a> Trust<'a> {
     }
 
     /// Reports whether the reader takes the text of a memory as a directive. This depends on the
-    /// writer of the text, not on the caller who stored the memory first.
+    /// writer of the text, not on the caller who stored the memory first; nobody takes one that came
+    /// in a file before a person has [reviewed](crate::Memories::accept) it.
     pub fn includes(&self, memory: &Memory) -> bool {
+        if memory.is_unreviewed() {
+            return false;
+        }
         let writer = memory.writer();
         // A subject may have the name of anonymous callers: from tokens of an older version of
         // loci.
@@ -140,6 +164,9 @@ impl<'a> Trust<'a> {
     /// Returns the author's name under which a memory is shown separately; `None` if the reader
     /// takes its text as a directive.
     pub fn stranger(&self, memory: &Memory) -> Option<String> {
+        if memory.is_unreviewed() {
+            return Some(UNREVIEWED_FILES.to_owned());
+        }
         (!self.includes(memory)).then(|| shown_name(memory.writer()))
     }
 }

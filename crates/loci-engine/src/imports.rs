@@ -32,6 +32,7 @@ pub struct Imports<'a> {
     models: Models<'a>,
     tombstones: Tombstones<'a>,
     stores_again: bool,
+    are_followed: bool,
 }
 
 impl Engine {
@@ -50,6 +51,7 @@ impl Engine {
             models: self.models(),
             tombstones: self.tombstones(caller),
             stores_again: false,
+            are_followed: false,
         }
     }
 }

@@ -72,7 +72,9 @@ mod wakeup;
 mod wipe;
 
 pub use audit::Audit;
-pub use authors::{Trust, author_of, notes_heading, owner_name, quoted, shown_name, writer_of};
+pub use authors::{
+    IDENTITY, Trust, author_of, notes_heading, owner_name, quoted, shown_name, writer_of,
+};
 pub use background::Background;
 pub use background::workers::{START_PAUSE, Workers};
 pub use budget::Budgets;

@@ -1,5 +1,6 @@
 //! Single memories: storing, reading, changing, moving and forgetting them.
 
+pub mod accept;
 pub mod clear;
 pub mod conflict_resolution;
 pub mod discard;

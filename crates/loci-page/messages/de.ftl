@@ -325,6 +325,8 @@ review-duplicate = Fast gleiche
 review-duplicate-how = Paare von Erinnerungen, die fast dasselbe sagen.
 review-secret = Geheimnisse
 review-secret-how = Erinnerungen, deren Text wohl ein Geheimnis enthält, mit dessen Art; das Geheimnis wird nicht gezeigt. Was entfernt ist, ist überschrieben und lässt sich nicht zurückholen. Aus einer Notiz müssen Sie es in ihrer Datei entfernen.
+review-arrived = Anweisungen aus Dateien
+review-arrived-how = Erinnerungen, mit denen Sitzungen beginnen und die aus einer Datei kamen: durch einen Import oder als Notiz im Ordner. Eine Datei kann von jedem sein; Agenten sehen sie daher als Zitate, bis Sie sie gelten lassen. Ein geänderter Text wartet erneut.
 review-directive = Anweisungen anderer
 review-directive-how = Regeln, Rückmeldungen und Erinnerungen, mit denen Sitzungen beginnen, von Verfassern, denen Sie nicht vertrauen. Agenten sehen sie als Zitate. Wenn Sie dem Verfasser vertrauen, gelten seine Anweisungen für Agenten wie Ihre.
 review-stale = Verschwundene oder geänderte Dateien
@@ -339,6 +341,11 @@ keep-newer = Die neuere behalten
 keep-older = Die ältere behalten
 keep-both = Beide stimmen
 redact = Geheimnisse entfernen
+accept = Für Agenten gelten lassen
+accept-all = { $count ->
+    [one] Diese für Agenten gelten lassen
+   *[other] Alle { $count } für Agenten gelten lassen
+}
 trust = Dem Verfasser vertrauen
 dismiss = Verwerfen
 file-missing = Die Datei ist nicht mehr da
@@ -358,6 +365,7 @@ file-emptied = Die Datei wurde leer
 done-superseded = Die behaltene Erinnerung ersetzt nun die andere.
 done-kept-one = Eine Erinnerung wurde behalten, die andere vergessen.
 done-redacted = Die Geheimnisse wurden aus der Erinnerung entfernt.
+done-accepted = Agenten folgen diesen Erinnerungen nun.
 done-trusted = Agenten folgen den Anweisungen dieses Verfassers nun wie Ihren.
 done-dismissed = Der Eintrag wurde verworfen.
 former-texts = Frühere Texte

@@ -325,6 +325,8 @@ review-duplicate = Near duplicates
 review-duplicate-how = Pairs of memories that say nearly the same.
 review-secret = Secrets
 review-secret-how = Memories whose texts contain what looks like a secret, with its kind; the secret is not shown. What is removed is overwritten and cannot be brought back. A secret in a note has to be removed from its file.
+review-arrived = Orders from files
+review-arrived-how = Memories that sessions begin with and that came in a file: by an import, or as a note in the folder. A file may be of anybody, so agents see them as quotations until you have them followed. A changed text waits again.
 review-directive = Directives of others
 review-directive-how = Rules, feedback and memories that sessions begin with, by authors whom you do not trust. Agents see them as quotations. If you trust the author, agents take the author’s directives as yours.
 review-stale = Files that are gone or changed
@@ -339,6 +341,11 @@ keep-newer = Keep the newer one
 keep-older = Keep the older one
 keep-both = Both are right
 redact = Remove the secrets
+accept = Have agents follow it
+accept-all = { $count ->
+    [one] Have agents follow this one
+   *[other] Have agents follow all { $count }
+}
 trust = Trust the author
 dismiss = Dismiss
 file-missing = The file is gone
@@ -358,6 +365,7 @@ file-emptied = The file became empty
 done-superseded = The memory that you kept replaces the other one now.
 done-kept-one = One memory was kept, and the other one was forgotten.
 done-redacted = The secrets were removed from the memory.
+done-accepted = Agents follow these memories now.
 done-trusted = Agents take the directives of this author as yours now.
 done-dismissed = The item was dismissed.
 former-texts = Former texts

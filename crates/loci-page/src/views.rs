@@ -54,6 +54,7 @@ pub(crate) fn routes() -> Router<Arc<Page>> {
         .route("/review/keep", action_route(review::keep))
         .route("/review/redact", action_route(review::redact))
         .route("/review/trust", action_route(review::trust))
+        .route("/review/accept", action_route(review::accept))
         .route("/review/dismiss", action_route(review::dismiss))
         .route("/memory/{id}", view_route(memory::view))
         .route("/memory/{id}/edit", action_route(memory::edit))

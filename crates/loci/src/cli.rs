@@ -137,6 +137,9 @@ pub enum Command {
     /// A session begins with the directives of its reader, of administrators and of authors that
     /// the reader trusts; those of others are quoted under their names. Without a name, the authors
     /// are listed. The setting `trusted_authors` holds for all readers.
+    ///
+    /// Memories that came in files, by an import or as notes, and that sessions would begin with are
+    /// quoted until you accept them with `--accept` or `--accept-all`, or in Review on the page.
     Trust(Trust),
     /// File projects and conversations as drawers, and look after them
     #[command(subcommand)]
@@ -240,6 +243,10 @@ pub struct Add {
 }
 
 #[derive(Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub struct Import {
     /// The file, or a zip archive of one file or of an export; `-` reads stdin
     #[arg(value_hint = ValueHint::FilePath)]
@@ -247,6 +254,10 @@ pub struct Import {
     /// Store again what was forgotten or wiped here, too
     #[arg(long)]
     pub again: bool,
+    /// Let agents follow its memories for session starts at once; otherwise these wait until you accept
+    /// them by `loci trust`
+    #[arg(long)]
+    pub follow: bool,
     /// Leave the embedding to the process that serves next
     #[arg(long)]
     pub no_wait: bool,
@@ -478,6 +489,15 @@ pub struct Trust {
     /// Trust them no longer
     #[arg(long, requires = "authors")]
     pub remove: bool,
+    /// List the memories that came in files, and that agents do not follow before you accept them
+    #[arg(long)]
+    pub waiting: bool,
+    /// Accept these memories: agents follow them from now on
+    #[arg(long, value_name = "ID")]
+    pub accept: Vec<String>,
+    /// Accept all memories that wait
+    #[arg(long)]
+    pub accept_all: bool,
     /// Who reads
     #[arg(long, value_name = "NAME", default_value = loci_core::LOCAL)]
     pub reader: String,

@@ -26,7 +26,8 @@ pub struct Arguments {
     project: Option<String>,
     /// Its kind; `fact` if left out. A `rule` says what must or must not be done, `feedback` what a
     /// person said of your work, `decision` what was chosen and why, `context` what is going on;
-    /// `bootstrap` is read at every session start.
+    /// searches find them. `bootstrap` is read at every session start; so is a `rule` only with
+    /// `delivery`.
     r#type: Option<MemoryType>,
     /// Labels, such as `["frontend", "performance"]`.
     tags: Option<Tags>,

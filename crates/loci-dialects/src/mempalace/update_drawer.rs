@@ -1,14 +1,13 @@
 //! The tool `mempalace_update_drawer`: changes the text or place of a drawer.
 
 use loci_core::{ANONYMOUS, Caller, Error, ErrorCode, Memory, Result, Scope};
-use loci_engine::{Call, Refile, RefileResult, check};
+use loci_engine::{Call, IDENTITY, Refile, RefileResult, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::{Faults, NOUNS, collection, given};
 use super::record::{drawer, in_words};
-use super::wake_up::IDENTITY;
 use crate::wire::pending;
 use crate::{Hints, Reply, TypedTool};
 

@@ -12,8 +12,8 @@ use loci_core::{
     Caller, CollectionFilter, LocationCount, Memory, RecordVerb, Result, SPEAKER, Tier,
 };
 use loci_engine::{
-    Browse, Engine, Parts, SOURCE_FILE, START_CHARACTERS, Trust, notes_heading, quoted, short_id,
-    shown_name, start_line, writer_of,
+    Browse, Engine, IDENTITY, Parts, SOURCE_FILE, START_CHARACTERS, Trust, notes_heading, quoted,
+    short_id, shown_name, start_line, writer_of,
 };
 use loci_text::sentences::{CUT, opening};
 
@@ -26,8 +26,6 @@ use super::diary_write::DIARY;
 use super::times::date;
 use crate::Dialect;
 
-/// The room of texts about the person for whom an agent works.
-pub const IDENTITY: &str = "identity";
 /// The maximum numbers of drawers of that room, and of pages of drawers to scan for them.
 const IDENTITIES_MAX: usize = 20;
 const IDENTITY_PAGES_MAX: usize = 20;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use loci_core::{Caller, CollectionFilter, Delivery, Memory, Page, Result, limits};
+use loci_core::{Caller, CollectionFilter, Delivery, Filter, Memory, Page, Result, limits};
 
-use crate::authors::{notes_heading, quoted, writer_of};
+use crate::authors::{IDENTITY, notes_heading, quoted, writer_of};
 use crate::context::Context;
 use crate::notes::NOTE_KIND;
 use crate::tokens::estimated_tokens;
@@ -97,6 +97,40 @@ impl Context<'_> {
         })
     }
 
+    /// Returns the memories that came in files and wait until a person [accepts](crate::Memories::accept)
+    /// them, of all that the caller may read.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn unreviewed(&self) -> Result<Vec<Memory>> {
+        let mut memories = self.bootstrap_memories(CollectionFilter::Any)?;
+        let of_identity = Filter {
+            sections: vec![IDENTITY.to_owned()],
+            ..self.access.filter(CollectionFilter::Any)
+        };
+        memories.extend(self.all_of(&of_identity)?);
+        memories.retain(Memory::is_unreviewed);
+        memories.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
+        memories.dedup_by(|a, b| a.id == b.id);
+        Ok(memories)
+    }
+
+    fn all_of(&self, filter: &Filter) -> Result<Vec<Memory>> {
+        let mut memories = Vec::new();
+        loop {
+            let page = Page {
+                offset: memories.len(),
+                limit: limits::LIST_RESULTS_MAX,
+            };
+            let part = self.store.list(filter, page)?;
+            let is_last = part.len() < page.limit;
+            memories.extend(part);
+            if is_last {
+                return Ok(memories);
+            }
+        }
+    }
+
     /// Returns the bootstrap memories of these collections that are not superseded: rules and
     /// feedback first, then other types; within each by weight, then oldest first, so that a new
     /// memory displaces none.
@@ -104,19 +138,7 @@ impl Context<'_> {
         let mut filter = self.access.filter(collections);
         filter.delivery = Some(Delivery::Bootstrap);
         filter.superseded = loci_core::Superseded::Hide;
-        let mut memories = Vec::new();
-        loop {
-            let page = Page {
-                offset: memories.len(),
-                limit: limits::LIST_RESULTS_MAX,
-            };
-            let part = self.store.list(&filter, page)?;
-            let is_last = part.len() < page.limit;
-            memories.extend(part);
-            if is_last {
-                break;
-            }
-        }
+        let mut memories = self.all_of(&filter)?;
         self.access.hide_references(&mut memories)?;
         memories.sort_by(|a, b| {
             let by_weight = || b.weight.total_cmp(&a.weight);

@@ -19,6 +19,16 @@ impl Imports<'_> {
         }
     }
 
+    /// Returns the same imports; if `are_followed` is true, agents follow the memories that sessions
+    /// start with at once, because the person who imports them said so.
+    #[must_use]
+    pub fn followed(self, are_followed: bool) -> Self {
+        Imports {
+            are_followed,
+            ..self
+        }
+    }
+
     /// Returns the numbers of the records that were forgotten or wiped in this store. If they are to
     /// be stored again, it lifts their tombstones, and returns none.
     pub(super) fn forgotten(

@@ -10,6 +10,7 @@ use loci_core::{
 };
 use loci_text::indexed;
 
+use crate::authors::hold_orders;
 use crate::check;
 use crate::engine::SearchMode;
 use crate::imports::Imports;
@@ -219,6 +220,9 @@ impl Imports<'_> {
         memory.owner = import.owner.clone().or(memory.owner);
         memory.updated_at = import.updated_at.unwrap_or(created_at);
         memory.expires_at = import.expires_at.or(memory.expires_at);
+        if !self.are_followed {
+            hold_orders(&mut memory);
+        }
         memory
     }
 

@@ -10,6 +10,7 @@ use loci_core::{
 };
 use loci_text::indexed;
 
+use crate::authors::{gives_orders, hold_orders};
 use crate::check;
 use crate::engine::SearchMode;
 use crate::imports::Imports;
@@ -83,7 +84,8 @@ impl Imports<'_> {
     /// exceeds the limits or cannot be stored is added to `brought`, and the import continues. A
     /// soft-deleted memory does not count as existing, and is removed permanently if a record has
     /// its id. Source files without a machine become files of the engine's machine. A tunnel to a
-    /// missing memory leads to its location. A record that was forgotten or wiped here is skipped,
+    /// missing memory leads to its location. A memory that sessions start with waits until a person
+    /// [accepts](crate::Memories::accept) it. A record that was forgotten or wiped here is skipped,
     /// except by [`again`](Self::again). The collection `global`, and one with the name of the
     /// memory's conversation, become no collection.
     ///
@@ -158,10 +160,18 @@ impl Imports<'_> {
             } else if forgotten.contains(&number) {
                 brought.forgotten += 1;
             } else {
-                let with_vector = match from {
+                let mut with_vector = match from {
                     Some(from) => from.with_vector(archived)?,
                     None => self.with_vector(archived, brought),
                 };
+                if from.is_none()
+                    && !self.are_followed
+                    && let Record::Memory(memory) = &with_vector.record
+                    && gives_orders(memory)
+                    && let Record::Memory(memory) = &mut with_vector.to_mut().record
+                {
+                    hold_orders(memory);
+                }
                 absent.push((number, with_vector));
             }
         }

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod answers;
+mod arriving;
 mod audit;
 mod authors;
 mod bundles;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use loci_core::{
     Change, Clock, Delivery, FileProblemKind, Forgotten, Link, NoteFile, NoteFolder, NoteStore,
-    Reader, Relation, Space, Store,
+    Reader, Relation, Space, Store, UNREVIEWED,
 };
 use loci_engine::{Discard, ReconciliationReport};
 use loci_testkit::Random;
@@ -183,6 +183,7 @@ fn a_file_becomes_a_memory() {
         origin: "vault".to_owned(),
         visibility: Visibility::Common,
         by_admin: true,
+        attributes: BTreeMap::from([(UNREVIEWED.to_owned(), "true".to_owned())]),
         updated_at: moment(2_000),
         ..Memory::new(
             Space::default(),

@@ -20,7 +20,7 @@ use crate::form::Form;
 use crate::request::RequestContext;
 use crate::view::{Tab, view};
 
-pub(crate) use change::{dismiss, keep, redact, trust};
+pub(crate) use change::{accept, dismiss, keep, redact, trust};
 
 /// The items of a group that are shown at a time.
 const SHOWN: usize = 20;
@@ -39,6 +39,8 @@ pub(crate) enum Kind {
     Order,
     /// A memory that rests on a file which is gone or changed.
     Stale,
+    /// A memory that came in a file, and that agents do not follow before a person accepts it.
+    Arrived,
     /// A directive by an author whose directives the visitor does not take.
     Directive,
     /// A problem of a note file.
@@ -46,12 +48,13 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Kind; 7] = [
+    pub(crate) const ALL: [Kind; 8] = [
         Kind::Contradiction,
         Kind::Duplicate,
         Kind::Secret,
         Kind::Order,
         Kind::Stale,
+        Kind::Arrived,
         Kind::Directive,
         Kind::Note,
     ];
@@ -61,6 +64,7 @@ impl Kind {
             Kind::Contradiction => "contradiction",
             Kind::Duplicate => "duplicate",
             Kind::Secret => "secret",
+            Kind::Arrived => "arrived",
             Kind::Directive => "directive",
             Kind::Order => "order",
             Kind::Stale => "stale",
@@ -84,6 +88,7 @@ impl Kind {
             Kind::Contradiction => "review-contradiction",
             Kind::Duplicate => "review-duplicate",
             Kind::Secret => "review-secret",
+            Kind::Arrived => "review-arrived",
             Kind::Directive => "review-directive",
             Kind::Order => "review-order",
             Kind::Stale => "review-stale",
@@ -117,7 +122,7 @@ const PARTS: [Part; 4] = [
         kinds: &[Kind::Secret, Kind::Order, Kind::Stale],
     },
     Part {
-        kinds: &[Kind::Directive],
+        kinds: &[Kind::Arrived, Kind::Directive],
     },
     Part {
         kinds: &[Kind::Note],
@@ -146,7 +151,7 @@ pub(crate) struct Review {
     pub(crate) parts: &'static [Part],
     /// All kinds.
     #[serde(skip)]
-    pub(crate) kinds: [Kind; 7],
+    pub(crate) kinds: [Kind; 8],
 }
 
 /// The items of a kind.
@@ -186,7 +191,8 @@ pub(crate) struct Item {
     pub(crate) problem: Option<String>,
     /// The author of a directive or of an order, if that is another user.
     pub(crate) author: Option<String>,
-    /// True if the visitor may trust the author.
+    /// True if the visitor may have agents follow it: by trusting the author of a directive, or by
+    /// accepting a memory that came in a file.
     pub(crate) may_trust: bool,
     /// True if the visitor may change the memory; of a pair, the newer one.
     pub(crate) may_write: bool,
@@ -270,8 +276,21 @@ impl Review {
 }
 
 impl Group {
+    pub(crate) fn is_arrived(&self) -> bool {
+        self.kind == Kind::Arrived
+    }
+
     pub(crate) fn is_secret(&self) -> bool {
         self.kind == Kind::Secret
+    }
+
+    /// Returns the ids of its memories that the visitor may have agents follow, if these are several.
+    pub(crate) fn acceptable(&self) -> Vec<&str> {
+        let items = self.items.iter();
+        let items = items.filter(|item| item.kind == Kind::Arrived && item.may_trust);
+        let memories = items.filter_map(|item| item.memory.as_ref());
+        let ids: Vec<&str> = memories.map(|memory| memory.id.as_str()).collect();
+        if ids.len() > 1 { ids } else { Vec::new() }
     }
 
     /// Returns its path.

@@ -7,13 +7,14 @@ use axum::body::Body;
 use http::header::ACCEPT;
 use http::{Request, StatusCode};
 use loci_core::{
-    ContentHash, CreateOutcome, Error, FileProblem, FileProblemKind, FileSnapshot, FolderScan,
-    Note, NoteFolder, NoteLock, RedactedText, Redactor, RemovedSecret, Result, Visibility,
+    ContentHash, CreateOutcome, Delivery, Error, FileProblem, FileProblemKind, FileSnapshot,
+    FolderScan, Note, NoteFolder, NoteLock, RedactedText, Redactor, RemovedSecret, Result,
+    Visibility,
 };
-use loci_engine::{RedactionScope, Remember};
+use loci_engine::{Import, ImportOutcome, RedactionScope, Remember};
 use serde_json::Value;
 
-use crate::support::{Browser, Reply, TestPage};
+use crate::support::{Browser, Reply, TestPage, caller};
 
 /// Finds one secret.
 struct Finder;
@@ -189,6 +190,63 @@ async fn directives_of_strangers_wait_for_trust() {
 }
 
 #[tokio::test]
+async fn what_came_in_a_file_waits_as_a_list() {
+    let installation = TestPage::new();
+    let mut ids = Vec::new();
+    for number in 0..3 {
+        let import = Import {
+            memory: Remember {
+                delivery: Delivery::Bootstrap,
+                visibility: Visibility::Shared,
+                ..Remember::new(format!("Obey the file, line {number}."), "rule")
+            },
+            id: None,
+            owner: None,
+            updated_by: None,
+            created_at: None,
+            updated_at: None,
+            expires_at: None,
+        };
+        let system = installation.engine.system(&caller("ann"));
+        let mut outcome = ImportOutcome::default();
+        system.imports().import(&[import], &mut outcome).unwrap();
+    }
+    let mut browser = installation.browser("ann").await;
+    let found = items(&mut browser, "arrived").await;
+    for item in &found {
+        assert_eq!(item["may_trust"], true, "{item}");
+        ids.push(("id", text(item, "/memory/id")));
+    }
+    assert_eq!(ids.len(), 3);
+    assert_eq!(
+        items(&mut browser, "directive").await.len(),
+        0,
+        "it is listed once"
+    );
+    let page = browser.get("/review?kind=arrived").await.text;
+    assert!(page.contains("Have agents follow all 3"), "{page}");
+    // Others see it, and do not decide.
+    let mut bob = installation.browser("bob").await;
+    assert_eq!(items(&mut bob, "arrived").await[0]["may_trust"], false);
+    let refused = bob.post("/review/accept", &ids[..1]).await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN);
+    let one = changed(&mut browser, "/review/accept", &ids[..1]).await;
+    assert_eq!(items(&mut browser, "arrived").await.len(), 2);
+    browser.undo_of(&one).await;
+    let all = changed(&mut browser, "/review/accept", &ids).await;
+    assert_eq!(items(&mut browser, "arrived").await.len(), 0);
+    assert_eq!(
+        items(&mut bob, "directive").await.len(),
+        3,
+        "ann is no author of his"
+    );
+    browser.undo_of(&all).await;
+    assert_eq!(items(&mut browser, "arrived").await, found);
+    let refused = browser.post("/review/accept", &[]).await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
 async fn people_see_what_concerns_what_they_may_read() {
     let installation = TestPage::new();
     installation.remember("ann", "The API listens on port 8080.");
@@ -315,6 +373,7 @@ async fn the_page_loads_each_part_and_the_interface_has_all_kinds() {
         "secret",
         "order",
         "stale",
+        "arrived",
         "directive",
     ] {
         let title = format!("<section aria-labelledby=\"review-{kind}\">");
@@ -323,7 +382,7 @@ async fn the_page_loads_each_part_and_the_interface_has_all_kinds() {
     assert!(shown.contains("8080"), "{shown}");
     let all = browser.get("/api/v1/review").await.json();
     let groups = all["groups"].as_array().unwrap();
-    assert_eq!(groups.len(), 6, "{all}");
+    assert_eq!(groups.len(), 7, "{all}");
     assert_eq!(groups[0]["items"].as_array().unwrap().len(), 1, "{all}");
 }
 

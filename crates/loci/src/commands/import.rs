@@ -206,6 +206,7 @@ fn import_list(
         let mut importer = LineImporter::new(call);
         importer.is_dry_run = arguments.dry_run;
         importer.again = arguments.again;
+        importer.are_followed = arguments.follow;
         importer.read(&arguments.file, input)?;
         importer.store()?;
         Ok((importer.imported, importer.refused, importer.repairs))
@@ -234,6 +235,7 @@ fn import_list(
         };
     }
     show_progress(&format!("stored {stored}"), true);
+    tell_unreviewed(&parts)?;
     let pending = embed_pending(&parts, settings, !arguments.no_wait)?;
     value["pending_embeddings"] = json!(pending);
     text += &format!(", waiting for the model {pending}\n");
@@ -289,7 +291,7 @@ fn bring_back(
         if arguments.dry_run {
             bringing = bringing.dry();
         }
-        bringing = bringing.again(arguments.again);
+        bringing = bringing.again(arguments.again).followed(arguments.follow);
         while let Some(part) = next()? {
             let before = bringing.stored();
             bringing.take(part)?;
@@ -312,6 +314,7 @@ fn bring_back(
     if parts.vault.is_kept {
         reconciled(parts.system().notes().reconcile());
     }
+    tell_unreviewed(&parts)?;
     let pending = embed_pending(&parts, settings, !arguments.no_wait)?;
     value["pending_embeddings"] = json!(pending);
     output.either(
@@ -319,6 +322,18 @@ fn bring_back(
         format_args!("{text}, waiting for the model {pending}\n"),
     )?;
     verdict
+}
+
+/// Tells the user how many memories came in files and wait.
+fn tell_unreviewed(parts: &Parts) -> Result<(), Failure> {
+    let waiting = parts.system().context().unreviewed()?.len();
+    if waiting > 0 {
+        status_line(format_args!(
+            "note: {waiting} memories that came in files and would give agents orders wait until you accept them: list \
+             them by `loci trust --waiting`, or open Review on the page"
+        ));
+    }
+    Ok(())
 }
 
 /// Returns the outcome of a reconciliation; prints an error and returns an empty one if it failed.
@@ -382,6 +397,7 @@ struct LineImporter<'a> {
     is_dry_run: bool,
     /// True if it stores what was forgotten, too.
     again: bool,
+    are_followed: bool,
 }
 
 impl<'a> LineImporter<'a> {
@@ -394,6 +410,7 @@ impl<'a> LineImporter<'a> {
             repairs: 0,
             is_dry_run: false,
             again: false,
+            are_followed: false,
         }
     }
 
@@ -482,7 +499,11 @@ impl<'a> LineImporter<'a> {
             return Ok(());
         }
         let before = self.imported;
-        let imports_part = self.parts.imports().again(self.again);
+        let imports_part = self
+            .parts
+            .imports()
+            .again(self.again)
+            .followed(self.are_followed);
         if self.is_dry_run {
             imports_part.count_import(&imports, &mut self.imported)?;
             return Ok(());

@@ -25,6 +25,7 @@
 //!   - person: {write: {file: a.md, text: Tea}}   # a person edits the notes; see folder.rs
 //!   - reconcile: true                 # indexes the changes in the folder and embeds them
 //!     gives: {indexed: 1, $more: true}
+//!   - accept: true                    # a person has agents follow what came in files
 //!   - file: a.md                      # the text of a file; `absent: true` if it must not exist
 //!     text: Tea
 //!   - files: [a.md]                   # all files
@@ -160,6 +161,7 @@ struct Step {
     complete: Option<Completion>,
     person: Option<Act>,
     reconcile: bool,
+    accept: bool,
     file: Option<String>,
     files: Option<Vec<String>>,
 }
@@ -354,6 +356,9 @@ fn run_step(world: &mut World, dialect_name: &str, step: &Step) -> Result<(), St
     if step.reconcile {
         return reconcile(world, step);
     }
+    if step.accept {
+        return accept(world);
+    }
     if let Some(file) = &step.file {
         return check_file(world, step, file);
     }
@@ -455,6 +460,22 @@ fn ask(
             has(&world.bindings, &failure.says, &answer.text)
         }
     }
+}
+
+fn accept(world: &World) -> Result<(), String> {
+    let system = world.engine.system(&Caller::local());
+    let waiting = system
+        .context()
+        .unreviewed()
+        .map_err(|error| error.to_string())?;
+    if waiting.is_empty() {
+        return Err("nothing that came in a file waits".to_owned());
+    }
+    for memory in waiting {
+        let accepted = system.memories().accept(&memory.id);
+        accepted.map_err(|error| error.to_string())?;
+    }
+    Ok(())
 }
 
 fn reconcile(world: &mut World, step: &Step) -> Result<(), String> {

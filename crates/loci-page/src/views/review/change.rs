@@ -1,7 +1,7 @@
 //! The decisions of people, and the way back.
 
 use loci_core::{Error, ErrorCode, Forgotten, MemoryId, Result, Tier};
-use loci_engine::{ConflictResolution, Effect};
+use loci_engine::{Call, ConflictResolution, Effect};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -113,6 +113,44 @@ pub(crate) fn trust(context: &RequestContext<'_>, trust: TrustAuthor) -> Result<
         next_path(trust.next),
         Box::new(move |call| call.settings().set_trusted(&author, false).map(drop)),
     ))
+}
+
+/// Memories that came in files, and that agents follow from now on.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct Accept {
+    /// Their ids.
+    #[serde(default)]
+    id: Vec<String>,
+    next: Option<String>,
+}
+
+/// Has agents follow memories that came in files.
+#[utoipa::path(post, path = "/review/accept", operation_id = "review_accept", request_body = Accept, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn accept(context: &RequestContext<'_>, accept: Accept) -> Result<Change> {
+    let parsed = accept.id.iter().map(|id| MemoryId::parse("id", id));
+    let ids = parsed.collect::<Result<Vec<_>>>()?;
+    if ids.is_empty() {
+        return Err(Error::invalid("id", "must name at least one memory"));
+    }
+    let accepted = context.logged(("accept", OPERATION, Effect::Write), None, |call| {
+        let mut accepted = Vec::new();
+        for id in ids {
+            if call.memories().accept(&id)? {
+                accepted.push(id);
+            }
+        }
+        Ok(accepted)
+    })?;
+    let changed = accepted.len();
+    let hold = move |call: &Call<'_>| {
+        accepted
+            .iter()
+            .try_for_each(|id| call.memories().hold(id).map(drop))
+    };
+    Ok(Change {
+        changed: changed as u64,
+        ..Change::one("done-accepted", next_path(accept.next), Box::new(hold))
+    })
 }
 
 /// An item to dismiss.

@@ -53,6 +53,9 @@ pub(super) fn find(
             found.push(stale(context, &memories)?);
         }
     }
+    if is_asked(Kind::Arrived) {
+        found.push(arrived(context, offset)?);
+    }
     if is_asked(Kind::Directive) {
         found.push(directives(context, offset)?);
     }
@@ -249,6 +252,23 @@ fn orders(context: &RequestContext<'_>, memories: &[Memory]) -> Result<ReviewCan
     Ok(all_of(Kind::Order, memories, items.collect()))
 }
 
+/// Returns the memories that came in files and wait for a person, in the order of their times.
+fn arrived(context: &RequestContext<'_>, offset: usize) -> Result<ReviewCandidates> {
+    let caller = context.caller();
+    let mut memories = context.call().context().unreviewed()?;
+    memories.drain(..offset.min(memories.len()));
+    let items = memories.iter().enumerate().map(|(index, memory)| {
+        let item = Item {
+            memory: Some(card(context, memory).0),
+            may_trust: context.call().memories().may_accept(memory),
+            may_write: caller.may_write(memory),
+            ..item(Kind::Arrived, &[memory.id.as_str(), &memory.content])
+        };
+        (index, item)
+    });
+    Ok(all_of(Kind::Arrived, &memories, items.collect()))
+}
+
 /// Returns directives by authors whose directives the visitor does not take: first the ones that
 /// sessions start with, then the types of directives.
 fn directives(context: &RequestContext<'_>, offset: usize) -> Result<ReviewCandidates> {
@@ -273,6 +293,7 @@ fn directives(context: &RequestContext<'_>, offset: usize) -> Result<ReviewCandi
         .iter()
         .map(|memory| (0, memory))
         .chain(unpinned)
+        .filter(|(_, memory)| !memory.is_unreviewed())
         .filter_map(|(index, memory)| {
             let author = trust.stranger(memory)?;
             let item = Item {
