@@ -1,11 +1,13 @@
 //! `loci import`: stores many memories, or restores an export.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use data_encoding::HEXLOWER;
 use loci_archive::{
     HEAD_BYTES, Importer, Lines, MarkdownFiles, Part, RECORDS, Refusals, begins_archive,
     stay_forgotten,
@@ -17,6 +19,7 @@ use loci_engine::{
 use loci_mine::unpacked::{UnpackedArchive, is_zip};
 use serde::Deserialize;
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 
 use crate::cli;
 use crate::escaped::OneLine;
@@ -34,6 +37,8 @@ const BATCH_BYTES: usize = 16 << 20;
 
 /// The largest size of a list in bytes, which is read as a whole.
 const LIST_BYTES_MAX: u64 = 32 << 20;
+/// The size in bytes of an id that is made of what a memory is.
+const ID_BYTES: usize = 16;
 /// The largest length in characters of the error for a line, which may quote it.
 const PROBLEM_CHARACTERS_MAX: usize = 200;
 
@@ -398,6 +403,8 @@ struct LineImporter<'a> {
     /// True if it stores what was forgotten, too.
     again: bool,
     are_followed: bool,
+    /// The number of memories without an id so far, by the hash of what they are.
+    unnamed: HashMap<[u8; ID_BYTES], u64>,
 }
 
 impl<'a> LineImporter<'a> {
@@ -411,7 +418,49 @@ impl<'a> LineImporter<'a> {
             is_dry_run: false,
             again: false,
             are_followed: false,
+            unnamed: HashMap::new(),
         }
+    }
+
+    /// Returns the id of a memory that has none in its file: a hash of what it is, and of how many
+    /// like it came before, so that an import can be repeated, e.g. after it broke off. Its secrets
+    /// are no part of the hash, which would give away a short one.
+    fn id_of(&mut self, import: &Import) -> MemoryId {
+        let Remember {
+            content,
+            collection,
+            kind,
+            ..
+        } = &import.memory;
+        let subject = self.parts.caller().principal.subject.as_ref();
+        let created_at = import
+            .created_at
+            .map(|time| time.microseconds().to_string());
+        let content = self.parts.engine().redaction().redact(content).text;
+        let parts = [
+            import.owner.as_ref().or(subject).map(String::as_str),
+            import.updated_by.as_deref(),
+            collection.as_deref(),
+            Some(kind),
+            created_at.as_deref(),
+            Some(&*content),
+        ];
+        let hash_of = |parts: &[Option<&str>]| {
+            let mut hash = Sha256::new();
+            for part in parts {
+                let length = part.map_or(u64::MAX, |part| part.len() as u64);
+                hash.update(length.to_be_bytes());
+                hash.update(part.unwrap_or_default());
+            }
+            let mut bytes = [0; ID_BYTES];
+            bytes.copy_from_slice(&hash.finalize()[..ID_BYTES]);
+            bytes
+        };
+        let before = self.unnamed.entry(hash_of(&parts)).or_default();
+        let number = before.to_string();
+        *before += 1;
+        let hash = hash_of(&[&parts[..], &[Some(number.as_str())]].concat());
+        MemoryId::new(HEXLOWER.encode(&hash))
     }
 
     fn read(&mut self, file: &Path, mut input: impl BufRead) -> Result<(), Failure> {
@@ -476,7 +525,12 @@ impl<'a> LineImporter<'a> {
         line: Result<Line, String>,
     ) -> Result<(), Failure> {
         match line.and_then(|line| line.import().map_err(|error| error.message)) {
-            Ok(import) => self.waiting.push(place, bytes, import),
+            Ok(mut import) => {
+                if import.id.is_none() {
+                    import.id = Some(self.id_of(&import));
+                }
+                self.waiting.push(place, bytes, import);
+            }
             Err(problem) => self
                 .refused
                 .add(&format!("{place}:"), &problem, &|message| {
