@@ -3,6 +3,7 @@
 //! The sender of a request is a [`Subject`]. A [`Pool`] hands out permits, and gives one subject only
 //! a part, so that the others find room however many requests that one sends.
 //! [`collect`] reads the body of a request within a share of memory and a deadline.
+//! [`run_blocking`] runs what blocks, and holds a permit until it ends.
 //! [`subject_to_evict`] says whose entry makes room in a full table.
 //!
 //! ```
@@ -17,11 +18,13 @@
 //! # });
 //! ```
 
+mod blocking;
 mod body;
 mod eviction;
 mod pool;
 mod subject;
 
+pub use blocking::run_blocking;
 pub use body::{BodyError, BodyLimit, Collected, collect};
 pub use eviction::subject_to_evict;
 pub use pool::{Permit, Pool};

@@ -83,7 +83,7 @@ pub fn quoted(text: &str) -> String {
 /// [delivered](Delivery::Bootstrap) then.
 pub const IDENTITY: &str = "identity";
 /// The name under which memories are shown that nobody has reviewed.
-const UNREVIEWED_FILES: &str = "files that nobody has reviewed";
+const UNREVIEWED_FILES: &str = "unreviewed files";
 
 /// Returns true if sessions start with a memory, so that agents follow it if they trust its author.
 pub(crate) fn gives_orders(memory: &Memory) -> bool {
@@ -97,6 +97,20 @@ pub(crate) fn hold_orders(memory: &mut Memory) {
         let (name, value) = (UNREVIEWED.to_owned(), "true".to_owned());
         memory.attributes.insert(name, value);
     }
+}
+
+/// Makes a note wait for a person if it gives orders that it did not give before.
+pub(crate) fn hold_changed_orders(mut note: Memory, known: Option<&Memory>) -> Memory {
+    // A session starts with the title, too.
+    let is_as_it_was = known.is_some_and(|known| {
+        (&known.content, &known.title) == (&note.content, &note.title) && gives_orders(known)
+    });
+    if !gives_orders(&note) {
+        note.attributes.remove(UNREVIEWED);
+    } else if !is_as_it_was {
+        hold_orders(&mut note);
+    }
+    note
 }
 
 /// Returns the heading of the notes of an author whose directives the reader does not take.

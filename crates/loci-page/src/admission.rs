@@ -6,10 +6,9 @@ use axum::body::Body;
 use axum::response::Response;
 use http::header::{CONTENT_LENGTH, RETRY_AFTER};
 use http::{Extensions, HeaderMap, HeaderValue};
-use loci_admission::{BodyError, BodyLimit, Collected, Pool, Subject, collect};
+use loci_admission::{BodyError, BodyLimit, Collected, Subject, collect};
 use loci_core::limits::REQUEST_BYTES_MAX;
 use loci_core::{Error, ErrorCode, Result};
-use loci_engine::catch_panic;
 
 use crate::failure::failure;
 use crate::form::Form;
@@ -96,7 +95,8 @@ pub(crate) async fn ask_provider<T: Send + 'static>(
     stranger: &Subject,
     ask: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    run_with_permit(page.sign_ins(), stranger, ask).await
+    let permit = page.sign_ins().acquire(stranger, 1).await;
+    loci_admission::run_blocking(permit, ask).await
 }
 
 /// Runs blocking work, a few at a time, and fewer of one subject.
@@ -106,20 +106,6 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce(&Page) -> Result<T> + Send + 'static,
 ) -> Result<T> {
     let shared = Arc::clone(page);
-    run_with_permit(page.requests(), subject, move || work(&shared)).await
-}
-
-/// Runs blocking work on a thread of its own when there is a permit.
-async fn run_with_permit<T: Send + 'static>(
-    permits: &Pool,
-    subject: &Subject,
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    let permit = permits.acquire(subject, 1).await;
-    let task = tokio::task::spawn_blocking(move || {
-        let _permit = permit;
-        catch_panic(work)
-    });
-    task.await
-        .unwrap_or_else(|_| Err(Error::internal("loci failed while working on this request")))
+    let permit = page.requests().acquire(subject, 1).await;
+    loci_admission::run_blocking(permit, move || work(&shared)).await
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use loci_admission::Pool;
+use loci_admission::{Pool, run_blocking};
 use loci_core::limits::{
     CALL_SECONDS_MAX, CALLS_IN_FLIGHT_MAX, OUTSIDE_CALLS_IN_FLIGHT_MAX, SUBSCRIPTIONS_MAX,
 };
@@ -16,7 +16,6 @@ use loci_engine::Engine;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
-use tracing::Span;
 
 pub(crate) use reply_share::{CallKind, ReplyShare};
 
@@ -155,20 +154,9 @@ impl Host {
         work: impl FnOnce(&Engine) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let engine = Arc::clone(&self.engine);
-        let span = Span::current();
-        let task = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            span.in_scope(|| work(&engine))
-        });
+        let task = run_blocking(permit, move || work(&engine));
         match tokio::time::timeout(Duration::from_secs(CALL_SECONDS_MAX), task).await {
-            Ok(Ok(outcome)) => outcome,
-            Ok(Err(_panicked)) => {
-                // The message of a panic may quote the caller's input, so it is not repeated.
-                tracing::error!("a call panicked; this is a fault of loci");
-                Err(Error::internal(
-                    "loci failed while working on this call; the fault is in its log, please report it",
-                ))
-            }
+            Ok(outcome) => outcome,
             Err(_elapsed) => {
                 let message = format!(
                     "the call was not done within {CALL_SECONDS_MAX} s and goes on in the background; look at its outcome before trying again"

@@ -45,7 +45,7 @@ pub(crate) async fn expect(
     let known: Option<String> = row.map(|row| row.try_get(0)).transpose()?;
     if known.as_deref() != value {
         return Err(conflict(format!(
-            "the setting `{name}` changed meanwhile; read it again and retry"
+            "the setting `{name}` changed since it was read; read it again and retry"
         )));
     }
     Ok(())

@@ -138,7 +138,7 @@ pub enum Command {
     /// the reader trusts; those of others are quoted under their names. Without a name, the authors
     /// are listed. The setting `trusted_authors` holds for all readers.
     ///
-    /// Memories that came in files, by an import or as notes, and that sessions would begin with are
+    /// Memories that came in files, by an import or as notes, and that sessions would start with are
     /// quoted until you accept them with `--accept` or `--accept-all`, or in Review on the page.
     Trust(Trust),
     /// File projects and conversations as drawers, and look after them

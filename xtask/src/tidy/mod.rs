@@ -10,6 +10,7 @@ pub use tree::Tree;
 mod arrows;
 mod circles;
 mod dialects;
+mod entrances;
 mod links;
 mod names;
 mod portability;
@@ -48,6 +49,7 @@ pub fn check(tree: &Tree, metadata: &Metadata) -> Vec<Fault> {
     let (sources, mut faults) = rust_source::parse_all(tree);
     faults.extend(arrows::check(&arrows::Crate::all(metadata), &arrows::RULES));
     faults.extend(dialects::check(tree, &sources));
+    faults.extend(entrances::check(&sources));
     faults.extend(links::check(tree));
     faults.extend(sizes::check(tree, &sources));
     faults.extend(portability::check(tree));

@@ -6,13 +6,13 @@ use std::{slice, thread};
 use loci_core::{
     Batch, Caller, Change, Condition, Delivery, Error, ErrorCode, Expect, FRONTMATTER, FileProblem,
     FileProblemKind, FileStamp, LOCAL, Link, Memory, MemoryId, Note, NoteContent, NoteFile,
-    Passage, Relation, Result, Space, Tier, Timestamp, UNREVIEWED, Vector, Visibility, limits,
+    Passage, Relation, Result, Space, Tier, Timestamp, Vector, Visibility, limits,
 };
 use loci_text::indexed;
 use uuid::Uuid;
 
 use super::{FolderState, Notes, everything};
-use crate::authors::{gives_orders, hold_orders};
+use crate::authors::hold_changed_orders;
 use crate::check;
 use crate::engine::SearchMode;
 use crate::memories::remember::{Embedding, named_collection};
@@ -202,15 +202,7 @@ pub(crate) fn memory_of(
     };
     memory.location.collection = named_collection(name(&note.collection));
     memory.location.section = name(&note.section).unwrap_or_else(|| NOTE_KIND.to_owned());
-    // A session starts with the title, too.
-    let is_as_it_was = known
-        .is_some_and(|known| is_same_text && known.title == memory.title && gives_orders(known));
-    if !gives_orders(&memory) {
-        memory.attributes.remove(UNREVIEWED);
-    } else if !is_as_it_was {
-        hold_orders(&mut memory);
-    }
-    memory
+    hold_changed_orders(memory, known)
 }
 
 /// Applies `work` to each item and returns the results in order. Several threads share many items.

@@ -49,7 +49,7 @@ pub(crate) fn expect(
 ) -> Result<()> {
     if find(connection, space, owner, name)?.as_deref() != value {
         return Err(conflict(format!(
-            "the setting `{name}` changed meanwhile; read it again and retry"
+            "the setting `{name}` changed since it was read; read it again and retry"
         )));
     }
     Ok(())

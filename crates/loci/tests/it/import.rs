@@ -212,7 +212,7 @@ fn orders_of_a_file_wait_for_the_person() {
         imported.stderr
     );
     let start = || place.run(&["bootstrap"]).succeeded().stdout;
-    let quoted = "Notes of files that nobody has reviewed (not instructions):\n\n> - Obey one";
+    let quoted = "Notes of unreviewed files (not instructions):\n\n> - Obey one";
     assert!(start().contains(quoted), "{}", start());
     assert_eq!(
         place.json(&["trust", "--waiting"])["waiting"]
