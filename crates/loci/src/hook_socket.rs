@@ -5,8 +5,7 @@
 //! enter. A hook asks the first one that answers, and works by itself if none does
 //! ([ADR 54](../../../docs/adr/0054-a-prompt-brings-up-memories.md)).
 
-use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +16,8 @@ use loci_engine::Engine;
 use loci_filing::prompt::{Prompt, PromptMemories, log_shown, surfaced};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::UnixListener;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::runtime;
 use tokio::sync::Semaphore;
 use tokio::task::{AbortHandle, spawn_blocking};
 use tokio::time::timeout;
@@ -34,7 +34,8 @@ const FORM: u32 = 3;
 const BYTES_MAX: u64 = 64 << 10;
 /// The time in which a hook sends its question.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(1);
-/// The time for which a hook waits for an answer; a process may have to load its model for it.
+/// The time for which a hook waits for an answer, of all processes together; one may have to load
+/// its model for it, and one that is stopped never answers.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(400);
 /// The most questions that a process answers at once.
 const QUESTIONS_MAX: usize = 4;
@@ -81,7 +82,7 @@ pub fn listen(settings: &Settings, kind: &str, engine: &Arc<Engine>) -> Option<H
     let file = folder.join(format!("{kind}-{}.socket", process::id()));
     let (engine, store, own) = (Arc::clone(engine), store_of(settings), file.clone());
     let answering = tokio::spawn(async move {
-        let listener = match bind(&folder, &own) {
+        let listener = match bind(&folder, &own).await {
             Ok(listener) => listener,
             Err(error) => {
                 tracing::debug!(%error, file = %own.display(), "hooks cannot ask this process");
@@ -98,11 +99,11 @@ pub fn listen(settings: &Settings, kind: &str, engine: &Arc<Engine>) -> Option<H
     })
 }
 
-fn bind(folder: &Path, file: &Path) -> io::Result<UnixListener> {
+async fn bind(folder: &Path, file: &Path) -> io::Result<UnixListener> {
     create_private_folder(folder)?;
     // Processes that were killed left theirs.
     for other in sockets(folder) {
-        let _ = connect(&other);
+        let _ = timeout(QUESTION_TIMEOUT, connect(&other)).await;
     }
     let _ = fs::remove_file(file);
     UnixListener::bind(file)
@@ -186,38 +187,46 @@ pub fn ask(settings: &Settings, prompt: &Prompt) -> Result<Option<String>, NoAns
         prompt: prompt.clone(),
     };
     let question = serde_json::to_vec(&question).map_err(|_| NoAnswer)?;
-    for file in sockets(&settings.data.join(FOLDER)) {
-        let answered = connect(&file).and_then(|stream| exchange(stream, &question));
-        match answered {
+    let files = sockets(&settings.data.join(FOLDER));
+    if files.is_empty() {
+        return Err(NoAnswer);
+    }
+    let runtime = runtime::Builder::new_current_thread().enable_all().build();
+    runtime
+        .map_err(|_| NoAnswer)?
+        .block_on(async { timeout(ANSWER_TIMEOUT, ask_all(&files, &question)).await })
+        .unwrap_or(Err(NoAnswer))
+}
+
+/// Asks one process after the other, until one answers.
+async fn ask_all(files: &[PathBuf], question: &[u8]) -> Result<Option<String>, NoAnswer> {
+    for file in files {
+        match exchange(file, question).await {
             Ok(Answer::Surfaced(text)) => return Ok(text),
             Ok(Answer::Refused(reason)) => {
                 tracing::debug!(file = %file.display(), reason, "a process does not answer the hook");
             }
             Err(error) => {
                 tracing::debug!(file = %file.display(), %error, "a process does not answer the hook");
-                // One that is busy has taken the time that another would need, too.
-                if error.kind() == io::ErrorKind::WouldBlock {
-                    break;
-                }
             }
         }
     }
     Err(NoAnswer)
 }
 
-fn exchange(mut stream: UnixStream, question: &[u8]) -> io::Result<Answer> {
-    stream.set_write_timeout(Some(ANSWER_TIMEOUT))?;
-    stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
-    stream.write_all(question)?;
-    stream.shutdown(std::net::Shutdown::Write)?;
+async fn exchange(file: &Path, question: &[u8]) -> io::Result<Answer> {
+    let mut stream = connect(file).await?;
+    stream.write_all(question).await?;
+    stream.shutdown().await?;
     let mut answer = Vec::new();
-    stream.take(BYTES_MAX).read_to_end(&mut answer)?;
+    stream.take(BYTES_MAX).read_to_end(&mut answer).await?;
     Ok(serde_json::from_slice(&answer)?)
 }
 
-/// Connects to a socket; removes one that no process listens to.
-fn connect(file: &Path) -> io::Result<UnixStream> {
-    UnixStream::connect(file).inspect_err(|error| {
+/// Connects to a socket; removes one that no process listens to. Does not wait where the queue of a
+/// process that is stopped is full, for which the system would wait as long as that is stopped.
+async fn connect(file: &Path) -> io::Result<UnixStream> {
+    UnixStream::connect(file).await.inspect_err(|error| {
         if error.kind() == io::ErrorKind::ConnectionRefused {
             let _ = fs::remove_file(file);
         }

@@ -361,6 +361,47 @@ mod sockets {
         assert!(asked(&place, "a", QUESTION).is_some());
     }
 
+    /// A socket of a process that is stopped, whose queue is full.
+    fn full_socket(place: &Place, runtime: &tokio::runtime::Runtime) -> impl Sized {
+        use tokio::net::{UnixSocket, UnixStream};
+        let path = place.data().join("run/serve-2.socket");
+        let _guard = runtime.enter();
+        let socket = UnixSocket::new_stream().unwrap();
+        socket.bind(&path).unwrap();
+        let listener = socket.listen(1).unwrap();
+        let mut waiting = Vec::new();
+        while let Ok(stream) = runtime.block_on(UnixStream::connect(&path)) {
+            waiting.push(stream);
+        }
+        (listener, waiting)
+    }
+
+    /// The hook gives up on it in time, and others start and answer.
+    #[test]
+    fn a_process_that_is_stopped_keeps_nobody() {
+        use rustix::process::{Pid, Signal, kill_process};
+        let (place, serving) = serving();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let _full = full_socket(&place, &runtime);
+        let before = sockets(&place).len();
+        kill_process(Pid::from_child(&serving.0), Signal::STOP).unwrap();
+        assert!(asked(&place, "a", QUESTION).is_some());
+        let mut command = place.command(&["mcp", "mememory"]);
+        let mut beside = Serving(command.stdin(Stdio::piped()).spawn().unwrap());
+        until(|| (sockets(&place).len() == before + 1).then_some(()));
+        drop(beside.0.stdin.take());
+        assert!(beside.0.wait().unwrap().success());
+        assert_eq!(sockets(&place).len(), before);
+        let server = crate::servers::Server::start(&place, &[]);
+        assert_eq!(
+            server.call(None, "recall", &json!({"query": "ferry"})).0,
+            401
+        );
+    }
+
     /// The hook does not wait for one that hangs, nor believe one that answers nonsense.
     #[test]
     fn a_process_that_does_not_answer_is_passed_over() {
