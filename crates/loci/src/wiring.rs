@@ -62,8 +62,15 @@ impl Clock for SystemClock {
         since_start.try_into().unwrap_or_default()
     }
 
+    /// Returns the time since the machine was started, including sleep.
+    #[cfg(target_vendor = "apple")]
+    fn monotonic(&self) -> Duration {
+        let since_start = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        since_start.try_into().unwrap_or_default()
+    }
+
     /// Returns the time since the first call.
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
     fn monotonic(&self) -> Duration {
         static FIRST: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
         FIRST.get_or_init(Instant::now).elapsed()

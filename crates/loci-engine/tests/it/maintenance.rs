@@ -979,3 +979,59 @@ fn a_jump_of_the_clock_is_confirmed_by_a_person_or_by_a_day_if_none_saw_it() {
         );
     }
 }
+
+/// A process saw the first jump, and none the second one, e.g. because the machine was off for
+/// days or started with another wrong time.
+#[test]
+fn two_faults_of_the_clock_together_remove_nothing_for_good() {
+    for [first, second] in [[3_650, 3_650], [365, 3_650], [-365, 3_650], [3_650, 2]] {
+        let (one, other, store, clock) = two();
+        let ann = caller("ann", &WRITER);
+        one.system(&ann)
+            .memories()
+            .remember(Remember {
+                ttl_seconds: Some(90 * 86_400),
+                ..fact("it expires", Visibility::Common)
+            })
+            .unwrap();
+        assert_eq!(one.background().sweep(), Ok(0));
+        clock.jump(first * DAY);
+        assert_eq!(one.background().sweep(), Ok(0));
+        clock.jump(second * DAY);
+        for _ in 0..72 {
+            assert_eq!(other.background().sweep(), Ok(0), "{first} {second}");
+            clock.advance(3_600);
+        }
+        assert_eq!(store.inner.size().unwrap().memories, 1);
+    }
+}
+
+/// Two machines with one store: the clock of one jumps, that of the other is right and goes off.
+#[test]
+fn a_jump_that_one_machine_saw_waits_for_a_person_whatever_another_one_writes() {
+    let (one, _, store, clock) = two();
+    let right = Arc::new(FixedClock::default());
+    right.set(clock.now());
+    let embedder = Arc::new(HashingEmbedder::default());
+    let other = Engine::new(store.clone(), embedder, right.clone(), SearchMode::Hybrid);
+    one.system(&Caller::local())
+        .memories()
+        .remember(Remember {
+            ttl_seconds: Some(90 * 86_400),
+            ..fact("it expires", Visibility::Common)
+        })
+        .unwrap();
+    assert_eq!(one.background().sweep(), Ok(0));
+    clock.jump(3_650 * DAY);
+    for _ in 0..3 {
+        assert_eq!(one.background().sweep(), Ok(0));
+        assert_eq!(other.background().sweep(), Ok(0));
+        clock.advance(3_600);
+        right.advance(3_600);
+    }
+    for _ in 0..72 {
+        assert_eq!(one.background().sweep(), Ok(0));
+        clock.advance(3_600);
+    }
+    assert_eq!(store.inner.size().unwrap().memories, 1);
+}
