@@ -5,6 +5,9 @@ use std::{fmt, mem};
 /// A result whose error can be shown to the caller.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// The message of a write for which the disk has no room.
+const DISK_FULL: &str = "the disk is full: nothing was written; free some space and try again";
+
 /// The kind of failure. One table holds the wire name and the HTTP status of each code:
 /// [`ErrorCode::name`] and [`ErrorCode::http_status`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -271,6 +274,17 @@ impl Error {
     /// Creates an error for a required part that does not answer now.
     pub fn unavailable(message: impl Into<String>) -> Self {
         Error::new(ErrorCode::Unavailable, message)
+    }
+
+    /// Creates the error of a write for which the disk has no room.
+    pub fn disk_full() -> Self {
+        Error::unavailable(DISK_FULL)
+    }
+
+    /// Returns whether this is the error of a write for which the disk has no room, whatever follows
+    /// its message, because what can be read is then read all the same.
+    pub fn is_disk_full(&self) -> bool {
+        self.code == ErrorCode::Unavailable && self.message.starts_with(DISK_FULL)
     }
 
     /// The database is corrupt.

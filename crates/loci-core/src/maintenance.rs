@@ -75,7 +75,8 @@ pub enum CheckOutcome {
 
 /// The care of an open store, for its administrator.
 pub trait Maintenance: Send + Sync {
-    /// Returns whether the store was opened only for reading, so that every write fails.
+    /// Returns whether the store is open only for reading, so that every write fails. One that was
+    /// opened on a full disk can be written once that has room.
     fn is_read_only(&self) -> bool;
 
     /// Checks the whole store; returns the problems, none if it is sound. Analyses every text again

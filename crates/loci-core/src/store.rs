@@ -823,7 +823,8 @@ pub trait Store:
     fn secret(&self) -> Result<[u8; 32]>;
 
     /// Fails while writes are impossible although reads go on, because files of the store are no
-    /// longer where they were opened.
+    /// longer where they were opened, or because their disk is full
+    /// ([`Error::is_disk_full`](crate::Error::is_disk_full)).
     ///
     /// # Errors
     /// `unavailable`, with how to fix it.

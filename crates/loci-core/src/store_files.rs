@@ -171,13 +171,15 @@ pub enum OpenFault {
     InUse,
     /// The place of the store cannot be written.
     ReadOnly,
+    /// The disk with the store is full.
+    Full,
     /// A restore into the place was decided and is not done yet.
     Restoring,
     /// The database is corrupt.
     Corrupt,
     /// The database is newer, or does not go with the files beside it.
     Database,
-    /// Another fault of the place: locked, full, of another user, out of reach.
+    /// Another fault of the place: locked, of another user, out of reach.
     Place,
 }
 

@@ -266,12 +266,12 @@ impl<'a> Audit<'a> {
     }
 
     /// Returns entries of the audit log with their numbers, oldest first; flushes first, so that
-    /// they include this process's.
+    /// they include this process's, unless the store cannot be written.
     ///
     /// # Errors
-    /// `unavailable` if the store cannot be written or read.
+    /// `unavailable` if the store cannot be read.
     pub fn entries(&self, query: &AuditQuery) -> Result<Vec<(u64, AuditEntry)>> {
-        self.flush()?;
+        self.flush_to_read();
         self.store.audit(query)
     }
 
@@ -279,10 +279,18 @@ impl<'a> Audit<'a> {
     /// first, as [`entries`](Audit::entries) does. May read the whole log.
     ///
     /// # Errors
-    /// `unavailable` if the store cannot be written or read.
+    /// `unavailable` if the store cannot be read.
     pub fn spaces(&self) -> Result<Vec<Space>> {
-        self.flush()?;
+        self.flush_to_read();
         self.store.audited_spaces()
+    }
+
+    /// Flushes before the log is read. What cannot be written waits, and the rest can be read, e.g.
+    /// on a full disk.
+    fn flush_to_read(&self) {
+        if let Err(error) = self.flush() {
+            tracing::debug!(%error, "the log is read without the entries that wait to be written");
+        }
     }
 
     /// Returns the wakeup that signals data for [`flush`](crate::Audit::flush) to write.

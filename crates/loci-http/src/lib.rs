@@ -33,6 +33,6 @@ pub use documents::{DocumentUrl, Documents};
 pub use downloads::Downloads;
 pub use embeddings::{HttpModel, HttpModelOptions};
 pub use post_client::Posts;
-pub use readiness::check_ready;
+pub use readiness::{Readiness, check_ready};
 pub use sign_in_code::sign_in_path;
 pub use web_search::{TavilySearch, TavilySearchOptions};

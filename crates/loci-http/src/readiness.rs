@@ -11,8 +11,19 @@ use crate::trust;
 /// The path that a server of loci answers, with this text if it is ready.
 const PATH: &str = "/readyz";
 const READY: &[u8] = b"ok\n";
+/// The text if the disk with its store is full.
+const FULL: &[u8] = b"not ready: the disk is full\n";
 /// The most bytes of an answer that are read.
 const ANSWER_BYTES_MAX: u64 = 64;
+
+/// What a server of loci that answers can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readiness {
+    /// Everything.
+    Ready,
+    /// It reads: the disk with its store is full.
+    DiskFull,
+}
 
 /// Asks the server at a URL whether it is ready, without redirects and retries. `argument` names the
 /// URL in errors, `timeout` is for the whole answer.
@@ -20,7 +31,7 @@ const ANSWER_BYTES_MAX: u64 = 64;
 /// # Errors
 /// `invalid_argument`, naming `argument`, if it is no `http` or `https` URL of a server; else
 /// `unavailable`, with the URL and the problem.
-pub fn check_ready(argument: &str, url: &str, timeout: Duration) -> Result<()> {
+pub fn check_ready(argument: &str, url: &str, timeout: Duration) -> Result<Readiness> {
     let wrong = |problem| Error::invalid(argument, problem);
     let uri: Uri = url
         .parse()
@@ -60,7 +71,7 @@ pub(crate) fn own_server_agent(url: &str, is_loopback: bool, timeout: Duration) 
 }
 
 /// Asks; returns the problem in words that follow the server.
-fn ask(url: &str, is_loopback: bool, timeout: Duration) -> std::result::Result<(), String> {
+fn ask(url: &str, is_loopback: bool, timeout: Duration) -> std::result::Result<Readiness, String> {
     let agent = own_server_agent(url, is_loopback, timeout);
     let failed = |error: ureq::Error| match error {
         ureq::Error::Timeout(_) => format!("did not answer within {timeout:?}"),
@@ -72,7 +83,8 @@ fn ask(url: &str, is_loopback: bool, timeout: Duration) -> std::result::Result<(
     let status = response.status();
     let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX);
     match (status, body.read_to_vec().ok().as_deref()) {
-        (StatusCode::OK, Some(READY)) => Ok(()),
+        (StatusCode::OK, Some(READY)) => Ok(Readiness::Ready),
+        (StatusCode::SERVICE_UNAVAILABLE, Some(FULL)) => Ok(Readiness::DiskFull),
         (StatusCode::SERVICE_UNAVAILABLE, _) => Err(
             "is not ready: it stops, or its store cannot be used; see its log, and `loci doctor`"
                 .to_owned(),
@@ -98,7 +110,7 @@ mod tests {
 
     /// Asks a server that gives this answer; returns the path that it was asked for, and the
     /// outcome.
-    fn asked(status: &str, body: &str, path: &str) -> (String, Result<()>) {
+    fn asked(status: &str, body: &str, path: &str) -> (String, Result<Readiness>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}{path}", listener.local_addr().unwrap());
         let answer = format!(
@@ -122,10 +134,14 @@ mod tests {
         for path in ["", "/", "/readyz"] {
             let (path, outcome) = asked("200 OK", "ok\n", path);
             assert_eq!(path, "/readyz");
-            assert_eq!(outcome, Ok(()));
+            assert_eq!(outcome, Ok(Readiness::Ready));
         }
         let (path, outcome) = asked("200 OK", "ok\n", "/behind/");
-        assert_eq!((path.as_str(), outcome), ("/behind/readyz", Ok(())));
+        let ready = Ok(Readiness::Ready);
+        assert_eq!((path.as_str(), outcome), ("/behind/readyz", ready));
+        let full = "not ready: the disk is full\n";
+        let (_, outcome) = asked("503 Service Unavailable", full, "");
+        assert_eq!(outcome, Ok(Readiness::DiskFull));
         for (status, body, expected) in [
             ("503 Service Unavailable", "not ready\n", "is not ready"),
             ("200 OK", "<html>", "as loci does (HTTP 200)"),

@@ -337,11 +337,18 @@ async fn until_cut_off(
 }
 
 /// Returns OK if the store can be read and written and service has not ended.
+///
+/// Anyone may ask: of the reasons only one tells nothing of this machine.
 async fn ready(host: Arc<Host>) -> (StatusCode, &'static str) {
-    if host.closing().is_cancelled() || host.watch(Engine::check_ready).await.is_err() {
-        return (StatusCode::SERVICE_UNAVAILABLE, "not ready\n");
+    const NOT_READY: StatusCode = StatusCode::SERVICE_UNAVAILABLE;
+    if host.closing().is_cancelled() {
+        return (NOT_READY, "not ready\n");
     }
-    (StatusCode::OK, "ok\n")
+    match host.watch(Engine::check_ready).await {
+        Ok(()) => (StatusCode::OK, "ok\n"),
+        Err(error) if error.is_disk_full() => (NOT_READY, "not ready: the disk is full\n"),
+        Err(_) => (NOT_READY, "not ready\n"),
+    }
 }
 
 async fn refuse_other_hosts(request: Request, next: Next) -> Response {

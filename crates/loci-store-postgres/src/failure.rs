@@ -137,7 +137,10 @@ fn describe(error: &tokio_postgres::Error) -> Error {
     } else if *state == SqlState::TOO_MANY_CONNECTIONS {
         "lower `store_connections`, or raise the limit of the server, the database or the role"
     } else if *state == SqlState::DISK_FULL {
-        "make room on the server; nothing of this call was stored"
+        let full = Error::disk_full().message;
+        return Error::unavailable(format!(
+            "{full}; PostgreSQL: {reason}; make room on the server"
+        ));
     } else if *state == SqlState::UNDEFINED_TABLE || *state == SqlState::INVALID_SCHEMA_NAME {
         "the schema of the store is incomplete; restore it from a backup, or run `loci doctor`"
     } else if *state == SqlState::READ_ONLY_SQL_TRANSACTION

@@ -104,6 +104,10 @@ impl Database {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_CACHED);
         connection.execute_batch(SETTINGS)?;
+        if self.access == Access::Immutable {
+            // Because the folder for temporary files may be on the same full disk.
+            connection.execute_batch("PRAGMA temp_store = MEMORY")?;
+        }
         checksum::register(&connection)?;
         Ok(connection)
     }

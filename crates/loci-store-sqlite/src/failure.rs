@@ -6,7 +6,7 @@ use loci_core::{Error, MemoryId, Space};
 use loci_index::codec::DAMAGED;
 pub(crate) use loci_index::codec::damaged;
 use rusqlite::ErrorCode;
-use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE};
+use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE, SQLITE_IOERR_SHMSIZE};
 use rusqlite::types::{FromSqlError, ValueRef};
 
 /// Why a piece of work did not succeed: the database failed, or the store refuses.
@@ -46,13 +46,28 @@ impl Failure {
     }
 }
 
+/// Returns whether a disk has no room for a file.
+pub(crate) fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
+}
+
+/// Returns whether the disk has no room for a write, e.g. for the index of the log, of which SQLite
+/// says only that it could not be made longer.
+pub(crate) fn is_disk_full(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+        || error
+            .sqlite_error()
+            .is_some_and(|error| error.extended_code == SQLITE_IOERR_SHMSIZE)
+}
+
 /// The database's failure for a caller. No message holds a value of a row.
 pub(crate) fn describe(error: &rusqlite::Error) -> Error {
     match error.sqlite_error_code() {
         _ if is_damage(error) => damaged(),
-        Some(ErrorCode::DiskFull) => Error::unavailable(
-            "the disk is full: nothing was written; free some space and try again",
-        ),
+        _ if is_disk_full(error) => Error::disk_full(),
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             Error::unavailable(
                 "the database cannot be written: its folder or file is read-only; make it writable or choose another \

@@ -9,35 +9,37 @@ use crate::store::SqliteStore;
 
 impl Maintenance for SqliteStore {
     fn is_read_only(&self) -> bool {
-        self.is_read_only
+        self.is_as_it_is()
     }
 
     /// Checks each part as of a moment of its own, because several connections read the parts at
     /// once.
     fn integrity_check(&self) -> Result<Vec<Problem>> {
-        doctor::check_in_parts(&self.opened()?.readers, true)
+        let opened = self.opened()?;
+        opened.unless_changed(doctor::check_in_parts(&opened.readers, true))
     }
 
     fn structure_check(&self) -> Result<Vec<Problem>> {
-        doctor::check_in_parts(&self.opened()?.readers, false)
+        let opened = self.opened()?;
+        opened.unless_changed(doctor::check_in_parts(&opened.readers, false))
     }
 
     fn repair(&self) -> Result<Repair> {
-        let opened = self.opened()?;
+        let opened = self.opened_to_write()?;
         let done = opened.work().repair();
         opened.cache.forget_segment();
         done
     }
 
     fn reindex(&self, embeddings: bool) -> Result<Reindexed> {
-        let opened = self.opened()?;
+        let opened = self.opened_to_write()?;
         let done = opened.work().reindex(embeddings);
         opened.cache.forget_segment();
         done
     }
 
     fn check_write(&self) -> Result<()> {
-        self.opened()?.writer.run(jobs::check_write)
+        self.opened_to_write()?.writer.run(jobs::check_write)
     }
 
     fn snapshot(&self) -> Result<Box<dyn loci_core::Snapshot>> {

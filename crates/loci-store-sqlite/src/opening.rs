@@ -1,5 +1,6 @@
 //! Opening a store: its folder and files, its schema and versions, its locks and copies.
 
+pub(crate) mod as_it_is;
 pub(crate) mod backup;
 pub(crate) mod copies;
 pub(crate) mod files;

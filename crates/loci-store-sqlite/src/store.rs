@@ -3,8 +3,8 @@ mod records;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use loci_core::{
     Batch, CandidateQuery, Candidates, Error, FilingOrder, Filter, Location, LocationCount, Memory,
@@ -12,9 +12,9 @@ use loci_core::{
     SweepClock, Timestamp, Touch, Vector, Wiped, Work, check_lease, check_texts,
 };
 use rusqlite::Connection;
-use tempfile::TempDir;
 
 use crate::failure;
+use crate::opening::files::has_no_room;
 use crate::opening::identity::StoreId;
 use crate::opening::open::Options;
 use crate::opening::open_error::{DATABASE, OpenError};
@@ -24,6 +24,8 @@ use crate::statements::{batch, counts, jobs, read, remove, tombstones, write};
 
 /// The shortest pause between two rounds of background work, so that other processes can write.
 const BACKGROUND_PAUSE_MIN: Duration = Duration::from_millis(10);
+/// The shortest time between two looks of reads whether a full disk has room again.
+const ROOM_PAUSE: Duration = Duration::from_secs(1);
 
 /// A store in one SQLite database, `loci.db` in its folder.
 #[derive(Debug)]
@@ -34,9 +36,9 @@ pub struct SqliteStore {
     store: Option<StoreId>,
     /// None while it could not be opened again.
     opened: RwLock<Option<Arc<Opened>>>,
-    pub(crate) is_read_only: bool,
-    /// The copy that is read instead.
-    copy: Option<TempDir>,
+    /// The last look of a read whether the disk has room again. None if the store was not opened on
+    /// a full disk, or can be written by now.
+    room_looked_at: Mutex<Option<Instant>>,
 }
 
 impl SqliteStore {
@@ -60,18 +62,20 @@ impl SqliteStore {
     /// # Errors
     /// Each kind of [`OpenError`], with the way out: [`OpenError::ReadOnly`], if there is no store.
     pub fn open_read_only(folder: &Path, options: Options) -> Result<Self, OpenError> {
-        let (database, copy) = read_only::open(folder, options)?;
-        let connection = database
-            .open()
-            .map_err(|error| OpenError::from_database(&error, &database.path))?;
-        let store = SqliteStore::of(
-            folder,
-            options,
-            Opened::start(database, connection, None, options)?,
-        );
+        let opened = read_only::open(folder, options)?;
+        Ok(SqliteStore::of(folder, options, opened))
+    }
+
+    /// Opens a store whose disk is full ([`OpenError::Full`]), as it is, as
+    /// [`SqliteStore::open_read_only`] does. It is opened again, to be written, as soon as there is
+    /// room; until then each write fails ([`Error::is_disk_full`]).
+    ///
+    /// # Errors
+    /// As for [`SqliteStore::open_read_only`].
+    pub fn open_on_full_disk(folder: &Path, options: Options) -> Result<Self, OpenError> {
+        let store = SqliteStore::open_read_only(folder, options)?;
         Ok(SqliteStore {
-            is_read_only: true,
-            copy,
+            room_looked_at: Mutex::new(Some(Instant::now())),
             ..store
         })
     }
@@ -88,25 +92,33 @@ impl SqliteStore {
             options,
             store,
             opened,
-            is_read_only: false,
-            copy: None,
+            room_looked_at: Mutex::default(),
         }
     }
 
     /// The folder of the copy that is read instead, if there is one. It goes with the store.
-    pub fn copy(&self) -> Option<&Path> {
-        self.copy.as_ref().map(TempDir::path)
+    pub fn copy(&self) -> Option<PathBuf> {
+        let opened = self.current()?;
+        let copy = opened.as_it_is.as_ref()?.copy.as_ref()?;
+        Some(copy.path().to_owned())
+    }
+
+    /// Returns whether the store is read as it is, and every write fails.
+    pub(crate) fn is_as_it_is(&self) -> bool {
+        self.current()
+            .is_some_and(|opened| opened.as_it_is.is_some())
+    }
+
+    fn current(&self) -> Option<Arc<Opened>> {
+        let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
+        opened.clone()
     }
 
     /// The files and connections that are open. If the files are gone, and there is the same store
     /// again, that is opened in its place.
     pub(crate) fn opened(&self) -> Result<Arc<Opened>> {
-        let opened = self
-            .opened
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        match opened {
+        self.look_for_room(ROOM_PAUSE);
+        match self.current() {
             Some(opened) if !opened.database.files.are_gone() => Ok(opened),
             opened => {
                 drop(opened);
@@ -115,15 +127,61 @@ impl SqliteStore {
         }
     }
 
+    /// The same, for what writes.
+    pub(crate) fn opened_to_write(&self) -> Result<Arc<Opened>> {
+        self.look_for_room(Duration::ZERO);
+        let opened = self.opened()?;
+        let is_on_full_disk = opened.as_it_is.is_some() && self.room_looked_at().is_some();
+        if is_on_full_disk {
+            return Err(Error::disk_full());
+        }
+        Ok(opened)
+    }
+
+    fn room_looked_at(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.room_looked_at
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens a store that was opened on a full disk to be written, if the disk has room again, or
+    /// another process writes it. Reads that are under way fail if what they read changes.
+    fn look_for_room(&self, pause: Duration) {
+        let mut looked_at = self.room_looked_at();
+        let Some(last) = *looked_at else {
+            return;
+        };
+        let is_changed = self.current().is_some_and(|opened| opened.is_changed());
+        if last.elapsed() < pause && !is_changed {
+            return;
+        }
+        *looked_at = Some(Instant::now());
+        let mut place = self.opened.write().unwrap_or_else(PoisonError::into_inner);
+        match Opened::open(&self.folder, self.options) {
+            Ok(opened) => {
+                *place = Some(Arc::new(opened));
+                *looked_at = None;
+                tracing::info!("{} can be written again", self.folder.display());
+            }
+            Err(error) => {
+                tracing::debug!(%error, "the store stays open to be read");
+                if is_changed && let Ok(opened) = read_only::open(&self.folder, self.options) {
+                    *place = Some(Arc::new(opened));
+                }
+            }
+        }
+    }
+
     fn read<T>(&self, read: impl FnOnce(&Connection) -> failure::Result<T>) -> Result<T> {
-        self.opened()?.readers.read(read)
+        let opened = self.opened()?;
+        opened.unless_changed(opened.readers.read(read))
     }
 
     fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> failure::Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.opened()?.writer.run(work)
+        self.opened_to_write()?.writer.run(work)
     }
 
     /// Opens what lies in the folder, if it is the store that was open, and if no call uses what is
@@ -144,7 +202,7 @@ impl SqliteStore {
     /// Returns whether what is open is of no use for writing, and the same store is there, and
     /// nothing would be cut off.
     fn can_replace(&self, opened: &mut Arc<Opened>) -> bool {
-        !self.is_read_only
+        opened.as_it_is.is_none()
             && opened.database.files.check().is_err()
             && self.is_there()
             && Arc::get_mut(opened).is_some()
@@ -258,11 +316,13 @@ impl Store for SqliteStore {
     }
 
     fn prepare_search(&self, wait: Duration) -> Result<()> {
-        self.opened()?.cache.prepare(wait)
+        let opened = self.opened()?;
+        opened.unless_changed(opened.cache.prepare(wait))
     }
 
     fn candidates(&self, query: &CandidateQuery<'_>) -> Result<Candidates> {
-        self.opened()?.cache.search(|index| index.candidates(query))
+        let opened = self.opened()?;
+        opened.unless_changed(opened.cache.search(|index| index.candidates(query)))
     }
 
     fn vectors(&self, space: &Space, id: &MemoryId, model: &ModelId) -> Result<Vec<Vector>> {
@@ -416,7 +476,7 @@ impl Store for SqliteStore {
                 now,
             )
         };
-        let opened = self.opened()?;
+        let opened = self.opened_to_write()?;
         // Before, because the process may end after the commit; and after it, because one may have
         // been written since.
         opened.cache.remove_segment();
@@ -466,7 +526,12 @@ impl Store for SqliteStore {
     }
 
     fn check_writable(&self) -> Result<()> {
-        Ok(self.opened()?.database.files.check()?)
+        let opened = self.opened_to_write()?;
+        opened.database.files.check()?;
+        if opened.as_it_is.is_none() && has_no_room(&self.folder) {
+            return Err(Error::disk_full());
+        }
+        Ok(())
     }
 
     fn version(&self, _: &Space) -> Result<u64> {

@@ -109,6 +109,7 @@ impl From<OpenError> for loci_core::OpenError {
         let fault = match &error {
             OpenError::InUse { .. } => OpenFault::InUse,
             OpenError::ReadOnly { .. } => OpenFault::ReadOnly,
+            OpenError::Full { .. } => OpenFault::Full,
             OpenError::Restoring { .. } => OpenFault::Restoring,
             OpenError::NotADatabase { .. } | OpenError::Damaged { .. } => OpenFault::Corrupt,
             OpenError::Newer { .. }

@@ -338,7 +338,13 @@ impl WritingThread {
             if let Err(error) = &committed
                 && !self.database.files.are_gone()
             {
-                tracing::warn!(writes = group.len(), "a commit failed: {error}");
+                let writes = group.len();
+                if error.is_disk_full() {
+                    // Each caller says so itself.
+                    tracing::info!(writes, "a commit failed: {error}");
+                } else {
+                    tracing::warn!(writes, "a commit failed: {error}");
+                }
             }
             for job in group {
                 job.answer(&committed);

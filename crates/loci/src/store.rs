@@ -191,14 +191,18 @@ impl StoreLocation {
         })
     }
 
-    /// Opens a store that cannot be written, to be read as it is; says also whether a copy is read.
+    /// Opens a store that does not open to be written for this fault, to be read as it is; says also
+    /// whether a copy is read. One on a full disk is written once there is room.
     ///
     /// # Errors
     /// The fault, with the remedy.
-    pub fn open_read_only(&self) -> Result<(Arc<dyn OpenStore>, bool), OpenError> {
+    pub fn open_to_read(&self, fault: OpenFault) -> Result<(Arc<dyn OpenStore>, bool), OpenError> {
         match self {
             StoreLocation::Folder { folder, options } => {
-                let store = SqliteStore::open_read_only(folder, *options)?;
+                let store = match fault {
+                    OpenFault::Full => SqliteStore::open_on_full_disk(folder, *options)?,
+                    _ => SqliteStore::open_read_only(folder, *options)?,
+                };
                 let is_copied = store.copy().is_some();
                 Ok((Arc::new(store), is_copied))
             }
@@ -264,10 +268,10 @@ pub fn files_in(folder: &Path) -> Box<dyn StoreFiles> {
 
 /// The failure of a command whose store does not open.
 pub fn open_failure(error: &OpenError) -> Failure {
-    use loci_core::OpenFault::{Corrupt, Database, InUse, Place, ReadOnly, Restoring};
+    use loci_core::OpenFault::{Corrupt, Database, Full, InUse, Place, ReadOnly, Restoring};
     let exit = match error.fault {
         Corrupt | Database => Exit::Database,
-        InUse | ReadOnly | Restoring | Place => Exit::DataFolder,
+        Full | InUse | ReadOnly | Restoring | Place => Exit::DataFolder,
     };
     Failure::new(exit, &error.message)
 }

@@ -221,7 +221,16 @@ impl Parts {
             search_wait: Some(SEARCH_WAIT),
             ..Wiring::of(settings)?
         };
-        Parts::open_with(settings, &settings.data, wiring)
+        Parts::of_store(settings, &settings.data, wiring, open_store_if_full)
+    }
+
+    /// Opens all parts for a hook, which reads a store on a full disk, too.
+    ///
+    /// # Errors
+    /// As for [`Parts::open`]; writes to a store on a full disk fail.
+    pub fn open_for_hook(settings: &Settings) -> Result<Self, Failure> {
+        let wiring = Wiring::of(settings)?;
+        Parts::of_store(settings, &settings.data, wiring, open_store_if_full)
     }
 
     /// Opens all parts for the hook of a prompt, which is embedded at the same time.
@@ -239,7 +248,7 @@ impl Parts {
             embedder: embedder.unwrap_or(wiring.embedder),
             ..wiring
         };
-        Parts::open_with(&settings, &settings.data, wiring)
+        Parts::of_store(&settings, &settings.data, wiring, open_store_if_full)
     }
 
     /// Opens all parts, with the ones that a benchmark chooses for itself.
@@ -538,10 +547,17 @@ pub fn logged_in_store<T>(
 impl Drop for Parts {
     /// The buffered audit entries and access counts must not be lost with the process.
     fn drop(&mut self) {
-        if !self.store.is_read_only()
-            && let Err(error) = self.engine.audit().flush()
-        {
-            tracing::warn!(%error, "the last entries of the audit log could not be written");
+        if self.store.is_read_only() {
+            return;
+        }
+        match self.engine.audit().flush() {
+            Err(error) if error.is_disk_full() => status_line(
+                "note: the disk with the store is full: the call is not in the audit log",
+            ),
+            Err(error) => {
+                tracing::warn!(%error, "the last entries of the audit log could not be written");
+            }
+            Ok(()) => {}
         }
     }
 }
@@ -563,24 +579,53 @@ pub fn open_store(settings: &Settings, data: &Path) -> Result<Arc<dyn OpenStore>
 }
 
 /// Opens the store for a command that only reads.
-fn open_store_to_read(settings: &Settings, data: &Path) -> Result<Arc<dyn OpenStore>, Failure> {
+///
+/// # Errors
+/// As for [`open_store`].
+pub fn open_store_to_read(settings: &Settings, data: &Path) -> Result<Arc<dyn OpenStore>, Failure> {
     let location = settings.store_for(data);
     match location.open() {
         Err(error) if error.fault == OpenFault::Restoring => open_store(settings, data),
-        Err(error) if error.fault == OpenFault::ReadOnly => {
-            let (store, is_copied) = with_way_out(location.open_read_only(), settings)?;
+        Err(error) if matches!(error.fault, OpenFault::ReadOnly | OpenFault::Full) => {
+            let (store, is_copied) = with_way_out(location.open_to_read(error.fault), settings)?;
             let copied = if is_copied {
                 ", from a copy in the folder for temporary files"
             } else {
                 ""
             };
             let shown = location.shown();
+            let why = match error.fault {
+                OpenFault::Full => "is on a full disk, and nothing is written",
+                _ => "cannot be written",
+            };
             status_line(format_args!(
-                "note: {shown} cannot be written; it is read as it is{copied}"
+                "note: {shown} {why}; it is read as it is{copied}"
             ));
             Ok(store)
         }
         opened => with_way_out(opened, settings),
+    }
+}
+
+/// Opens the store for what answers clients: reads go on while the disk is full, and writes once it
+/// has room.
+fn open_store_if_full(settings: &Settings, data: &Path) -> Result<Arc<dyn OpenStore>, Failure> {
+    let location = settings.store_for(data);
+    match location.open() {
+        Err(error) if error.fault == OpenFault::Full => {
+            let (store, _) = with_way_out(location.open_to_read(error.fault), settings)?;
+            let shown = location.shown();
+            status_line(format_args!(
+                "note: {shown} is on a full disk: it is read as it is, and nothing is written until there is room"
+            ));
+            Ok(store)
+        }
+        // Where it has to be made ready, e.g. after a restore that was cut off.
+        Err(_) => open_store(settings, data),
+        Ok(store) => {
+            location.machine(data)?;
+            Ok(store)
+        }
     }
 }
 

@@ -231,7 +231,11 @@ fn record_visit(context: &RequestContext<'_>) -> Result<Option<Timestamp>> {
                     .flatten()
                     .map(stored)
                     .collect();
-                settings.put(SEEN, times.join(" "))?;
+                match settings.put(SEEN, times.join(" ")) {
+                    // It can be looked at all the same.
+                    Err(error) if error.is_disk_full() => {}
+                    kept => kept?,
+                }
             }
             Ok(last)
         }

@@ -21,7 +21,7 @@ use crate::opening::schema;
 pub(crate) struct Snapshot {
     connection: Connection,
     /// Closed after the connection.
-    _opened: Arc<Opened>,
+    opened: Arc<Opened>,
 }
 
 impl Snapshot {
@@ -34,7 +34,7 @@ impl Snapshot {
         };
         Ok(Snapshot {
             connection: begin()?,
-            _opened: opened,
+            opened,
         })
     }
 }
@@ -42,7 +42,8 @@ impl Snapshot {
 impl loci_core::Snapshot for Snapshot {
     /// The copy has no log beside it.
     fn copy_to(&self, file: &Path) -> Result<(), Error> {
-        copy(&self.connection, file).map_err(Failure::from)?;
+        let copied = copy(&self.connection, file).map_err(|error| Failure::from(error).into());
+        self.opened.unless_changed(copied)?;
         let flushed = fs::File::open(file).and_then(|file| file.sync_all());
         Ok(flushed.map_err(|error| OpenError::from_io(&error, file))?)
     }

@@ -6,6 +6,7 @@
 //! writers that share the commit, and three more if the folder has changed.
 
 use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,6 +16,7 @@ use std::{fmt, io};
 use loci_core::Error;
 use tempfile::TempDir;
 
+use crate::failure::is_full;
 use crate::opening::folder;
 use crate::opening::open_error::DATABASE;
 
@@ -30,10 +32,34 @@ pub(crate) fn has_bytes(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.len() > 0)
 }
 
+/// A folder in memory, for temporary files where the disk of others is full.
+const MEMORY_FOLDER: &str = "/dev/shm";
+
 /// Copies a database and its write-ahead log, as far as they are there, into a folder among the
-/// temporary files, for this user only.
+/// temporary files, for this user only. Where there is no room, which may be the disk of the
+/// database, into a folder in memory, if the system has one.
 pub(crate) fn copy_with_log(database: &Path) -> io::Result<TempDir> {
-    let folder = tempfile::Builder::new().prefix("loci-").tempdir()?;
+    let copied = copy_with_log_into(&std::env::temp_dir(), database);
+    match copied {
+        Err(error) if is_full(&error) && Path::new(MEMORY_FOLDER).is_dir() => {
+            copy_with_log_into(Path::new(MEMORY_FOLDER), database)
+        }
+        copied => copied,
+    }
+}
+
+/// Returns whether a write of a few pages would find no room in the folder.
+pub(crate) fn has_no_room(folder: &Path) -> bool {
+    const BYTES: usize = 64 << 10;
+    let written =
+        tempfile::tempfile_in(folder).and_then(|mut file| file.write_all(&vec![1; BYTES]));
+    written.is_err_and(|error| is_full(&error))
+}
+
+fn copy_with_log_into(folder: &Path, database: &Path) -> io::Result<TempDir> {
+    let folder = tempfile::Builder::new()
+        .prefix("loci-")
+        .tempdir_in(folder)?;
     let to = folder.path().join(DATABASE);
     for (from, to) in [(database, &to), (&log_of(database), &log_of(&to))] {
         // Not with its permissions, which may be what keeps it from being written.

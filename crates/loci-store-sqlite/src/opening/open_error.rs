@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use loci_core::Error;
 use rusqlite::ErrorCode;
 
+use crate::failure::{is_disk_full, is_full};
+
 pub(crate) const DATABASE: &str = "loci.db";
 /// The file that notes the store that a log belongs to.
 pub(crate) const IDENTITY_FILE: &str = "loci.identity";
@@ -78,7 +80,7 @@ pub enum OpenError {
         /// The database file.
         database: PathBuf,
     },
-    /// The disk is full.
+    /// The disk is full, so that it can only be read.
     Full {
         /// The path that could not be written.
         path: PathBuf,
@@ -161,7 +163,7 @@ impl fmt::Display for OpenError {
             OpenError::Full { .. } => {
                 write!(
                     formatter,
-                    "the disk that holds {path} is full: free some space and try again"
+                    "the disk that holds {path} is full: free some space and try again; what only reads goes on"
                 )
             }
             OpenError::Busy { .. } => write!(
@@ -248,7 +250,7 @@ impl OpenError {
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
                 OpenError::ReadOnly { path }
             }
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => OpenError::Full { path },
+            _ if is_full(error) => OpenError::Full { path },
             _ => OpenError::Io {
                 path,
                 problem: error.to_string(),
@@ -265,7 +267,7 @@ impl OpenError {
             Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                 OpenError::ReadOnly { path }
             }
-            Some(ErrorCode::DiskFull) => OpenError::Full { path },
+            _ if is_disk_full(error) => OpenError::Full { path },
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => OpenError::Busy { path },
             _ => OpenError::Io {
                 path,

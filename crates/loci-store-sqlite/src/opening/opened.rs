@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use loci_core::Error;
 use rusqlite::Connection;
 
 use crate::connection;
@@ -12,6 +13,7 @@ use crate::connection::{Database, Readers};
 use crate::failure::Failure;
 use crate::index::cache::Cache;
 use crate::integrity::repair::Work;
+use crate::opening::as_it_is::AsItIs;
 use crate::opening::files::{has_bytes, log_of};
 use crate::opening::open::{Options, open};
 use crate::opening::open_error::{DATABASE, OpenError};
@@ -29,6 +31,8 @@ pub(crate) struct Opened {
     pub(crate) segment_has_remains: AtomicBool,
     /// Says that the store is open: the last to go. None for what cannot be written.
     _presence: Option<File>,
+    /// What is read as it is, because it cannot be written.
+    pub(crate) as_it_is: Option<AsItIs>,
 }
 
 impl Opened {
@@ -63,6 +67,7 @@ impl Opened {
             database,
             segment_has_remains: AtomicBool::new(false),
             _presence: presence,
+            as_it_is: None,
         })
     }
 
@@ -82,6 +87,22 @@ impl Opened {
         {
             self.writer.report_io_error(failure);
         }
+    }
+
+    /// Returns what was read, unless the files were read as they are and written since: it may be
+    /// torn, or look damaged.
+    pub(crate) fn unless_changed<T>(&self, read: Result<T, Error>) -> Result<T, Error> {
+        if self.is_changed() {
+            return Err(Error::unavailable(
+                "the store was written while it was read as it is; try again",
+            ));
+        }
+        read
+    }
+
+    /// Returns whether the files that are read as they are were written since.
+    pub(crate) fn is_changed(&self) -> bool {
+        self.as_it_is.as_ref().is_some_and(AsItIs::is_changed)
     }
 
     pub(crate) fn work(&self) -> Work<'_> {

@@ -1,5 +1,5 @@
-//! A store that cannot be written, because its disk or its permissions do not allow it, opened to
-//! be read.
+//! A store that cannot be written, because its disk is full or read-only, or because its permissions
+//! do not allow it, opened to be read.
 //!
 //! No lock and no log can be made in its folder, which decides how SQLite may read the database:
 //! while another process has the store open (its folder is mounted twice), by the shared memory
@@ -13,6 +13,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use crate::connection::{Access, Database};
+use crate::opening::as_it_is::{AsItIs, FileState};
 use crate::opening::copies::is_restoring;
 use crate::opening::files::{copy_with_log, has_bytes, log_of};
 use crate::opening::open::{Options, analysis, version};
@@ -20,12 +21,27 @@ use crate::opening::open_error::{DATABASE, LOCK, OpenError};
 use crate::opening::opened::Opened;
 use crate::opening::{folder, identity, presence, reanalysis, schema};
 
+/// As [`SqliteStore::open_read_only`](crate::SqliteStore::open_read_only).
+pub(crate) fn open(folder: &Path, options: Options) -> Result<Opened, OpenError> {
+    // Before anything is read, so that a change from now on is seen.
+    let state = FileState::of(folder);
+    let (database, copy) = database(folder, options)?;
+    let connection = database
+        .open()
+        .map_err(|error| OpenError::from_database(&error, &database.path))?;
+    let mut opened = Opened::start(database, connection, None, options)?;
+    let is_unlocked = opened.database.access == Access::Immutable && copy.is_none();
+    opened.as_it_is = Some(AsItIs {
+        folder: folder.to_owned(),
+        state: is_unlocked.then_some(state),
+        copy,
+    });
+    Ok(opened)
+}
+
 /// The database of a store to be read, and the folder of its copy, if there had to be one, which
 /// goes when it is dropped.
-pub(crate) fn open(
-    folder: &Path,
-    options: Options,
-) -> Result<(Database, Option<TempDir>), OpenError> {
+fn database(folder: &Path, options: Options) -> Result<(Database, Option<TempDir>), OpenError> {
     let folder = folder::prepare(folder)?;
     if is_restoring(&folder) {
         return Err(OpenError::Restoring { folder });

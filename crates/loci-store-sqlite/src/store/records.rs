@@ -186,7 +186,7 @@ impl NoteStore for SqliteStore {
     }
 
     fn commit_rebuildable(&self, batch: Batch) -> Result<()> {
-        self.opened()?
+        self.opened_to_write()?
             .writer
             .run_unflushed(move |connection| batch::commit(connection, &batch))
     }

@@ -254,7 +254,7 @@ fn what_is_in_the_log_alone_is_read_from_a_copy() {
     drop(store);
     let before = files(left.path());
     let store = SqliteStore::open_read_only(left.path(), Options::default()).unwrap();
-    let copy = store.copy().unwrap().to_owned();
+    let copy = store.copy().unwrap();
     assert!(copy.exists());
     check_read_only(&store, &written);
     drop(store);
@@ -271,4 +271,51 @@ fn what_another_process_writes_is_read_at_once() {
     writer.commit(put(&written, vec![passage("word")])).unwrap();
     check_read_only(&reader, &written);
     assert_eq!(reader.copy(), None);
+}
+
+/// A process that was there first leaves, or the disk gets room, while others read.
+#[test]
+fn a_store_on_a_full_disk_is_read_and_then_written() {
+    let Some(disk) = SmallDisk::mount("8m") else {
+        return;
+    };
+    let (folder, ballast) = (disk.path().join("store"), disk.path().join("ballast"));
+    let written = memory("written");
+    open(&folder)
+        .commit(put(&written, vec![passage("word")]))
+        .unwrap();
+    let mut file = fs::File::create(&ballast).unwrap();
+    for bytes in [1 << 16, 1] {
+        while file.write_all(&vec![1; bytes]).is_ok() {}
+    }
+    let refused = SqliteStore::open(&folder, Options::default()).unwrap_err();
+    assert!(matches!(refused, OpenError::Full { .. }), "{refused:?}");
+    let stores =
+        [(); 2].map(|()| SqliteStore::open_on_full_disk(&folder, Options::default()).unwrap());
+    for store in &stores {
+        assert!(store.is_read_only());
+        assert_eq!(
+            search(store, &filter(), "word"),
+            std::slice::from_ref(&written.id)
+        );
+        for error in [
+            store
+                .commit(put(&memory("other"), vec![passage("word")]))
+                .unwrap_err(),
+            store.check_writable().unwrap_err(),
+            store.check_write().unwrap_err(),
+        ] {
+            assert!(error.is_disk_full(), "{error}");
+        }
+    }
+    drop(file);
+    fs::remove_file(&ballast).unwrap();
+    let [one, other] = &stores;
+    one.check_writable().unwrap();
+    one.commit(put(&memory("later"), vec![passage("word")]))
+        .unwrap();
+    assert!(!one.is_read_only());
+    // It sees at once that the other one wrote.
+    assert_eq!(all(other).len(), 2);
+    assert_eq!(search(other, &filter(), "word").len(), 2);
 }

@@ -20,7 +20,7 @@ const FOLLOW_INTERVAL: Duration = Duration::from_millis(500);
 const FOLLOW_ENTRIES_MAX: usize = 1_000;
 
 pub fn run(settings: &Settings, arguments: &Audit, output: Output) -> Result<(), Failure> {
-    let parts = Parts::open(settings)?;
+    let parts = Parts::open_to_read(settings)?;
     let since = arguments
         .since
         .as_deref()

@@ -123,7 +123,7 @@ fn handle(
         let _ = parts.store.prepare_search(Duration::ZERO);
         parts
     } else {
-        Parts::open(&settings)?
+        Parts::open_for_hook(&settings)?
     };
     let session = HookSession {
         engine: &parts.engine,

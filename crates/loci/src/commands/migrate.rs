@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use loci_archive::copy::{Comparison, CopyReport, compare, copy};
-use loci_core::{Clock, OpenStore, Store};
+use loci_core::{Clock, OpenFault, OpenStore, Store};
 use loci_embed::NoModel;
 use loci_engine::{Engine, SearchMode};
 use serde_json::json;
@@ -30,7 +30,15 @@ pub fn run(settings: &Settings, arguments: &cli::Migrate, output: Output) -> Res
         refuse_to_make(&to)?;
     }
     let open = |location: &StoreLocation| location.open().map_err(|error| open_failure(&error));
-    let (source, target) = (open(&from)?, open(&to)?);
+    // It moves away from a disk that is full.
+    let source = match from.open() {
+        Err(error) if matches!(error.fault, OpenFault::Full | OpenFault::ReadOnly) => {
+            from.open_to_read(error.fault).map(|(store, _)| store)
+        }
+        opened => opened,
+    };
+    let source = source.map_err(|error| open_failure(&error))?;
+    let target = open(&to)?;
     let data = &settings.data;
     let copied = if arguments.check {
         None

@@ -11,7 +11,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::{Output, moment, status_line};
 use crate::secret::{Grant, new_secret};
 use crate::settings::Settings;
-use crate::wiring::{SystemClock, logged_in_store, open_store};
+use crate::wiring::{SystemClock, logged_in_store, open_store, open_store_to_read};
 
 pub fn run(settings: &Settings, command: &cli::Token, output: Output) -> Result<(), Failure> {
     match command {
@@ -65,7 +65,7 @@ fn create(settings: &Settings, grant: Grant, output: Output) -> Result<(), Failu
 }
 
 fn list(settings: &Settings, output: Output) -> Result<(), Failure> {
-    let tokens = open_store(settings, &settings.data)?.tokens()?;
+    let tokens = open_store_to_read(settings, &settings.data)?.tokens()?;
     let now = SystemClock.now();
     let mut text = String::new();
     for token in &tokens {

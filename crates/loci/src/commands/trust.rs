@@ -28,7 +28,11 @@ pub fn run(settings: &Settings, arguments: &Trust, output: Output) -> Result<(),
         principal: Principal::new(reader.as_str(), scopes),
         ..Caller::command_line()
     };
-    let parts = Parts::open(settings)?;
+    let parts = if authors.is_empty() && accept.is_empty() && !accept_all {
+        Parts::open_to_read(settings)?
+    } else {
+        Parts::open(settings)?
+    };
     if *waiting || *accept_all || !accept.is_empty() {
         let caller = Caller {
             space: caller.space,

@@ -15,7 +15,10 @@ use crate::settings::Settings;
 use crate::wiring::Parts;
 
 pub fn run(settings: &Settings, command: &Vault, output: Output) -> Result<(), Failure> {
-    let parts = Parts::open(settings)?;
+    let parts = match command {
+        Vault::Status | Vault::Check => Parts::open_to_read(settings)?,
+        Vault::Reconcile { .. } => Parts::open(settings)?,
+    };
     match command {
         Vault::Status => status(&parts, output),
         Vault::Check => check(&parts.system().notes().status()?, output),

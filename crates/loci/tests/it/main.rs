@@ -13,6 +13,8 @@ mod connect;
 mod doctor;
 mod faults;
 mod forgetting;
+#[cfg(target_os = "linux")]
+mod full_disk;
 mod import;
 mod models;
 #[cfg(unix)]

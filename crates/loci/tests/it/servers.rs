@@ -92,6 +92,23 @@ impl Server {
         self.sent(&self.head(&headers, &body), &body)
     }
 
+    /// The address, as a browser names it.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Asks for what lies at a path; returns status and reply.
+    pub fn get(&self, token: Option<&str>, path: &str) -> (u16, String) {
+        let authorization = token.map_or_else(String::new, |token| {
+            format!("Authorization: Bearer {token}\r\n")
+        });
+        let head = format!(
+            "GET {path} HTTP/1.1\r\nHost: {}\r\n{authorization}Connection: close\r\n\r\n",
+            self.address
+        );
+        self.sent(&head, "")
+    }
+
     /// Makes a change of the page; returns status and reply.
     pub fn change(&self, token: &str, path: &str, fields: &Value) -> (u16, String) {
         let body = fields.to_string();

@@ -38,7 +38,10 @@ pub fn folder(data: &Path) -> Finding {
         return (WHAT, Verdict::Fail(Exit::DataFolder), why);
     }
     let probe = data.join(format!("doctor.{}.tmp", std::process::id()));
-    let written = fs::write(&probe, b"loci doctor").and_then(|()| fs::remove_file(&probe));
+    let written = fs::write(&probe, b"loci doctor");
+    // Also what a full disk left empty.
+    let removed = fs::remove_file(&probe);
+    let written = written.and(removed);
     if let Err(error) = written {
         let why = format!(
             "{shown} cannot be written ({error}); correct its permissions or free some space"

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use loci_http::check_ready;
+use loci_http::{Readiness, check_ready};
 
 use super::{Verdict, report};
 use crate::exit::{Exit, Failure};
@@ -21,7 +21,13 @@ pub fn run(settings: &Settings, url: &str, output: Output) -> Result<(), Failure
         url.to_owned()
     };
     let finding = match check_ready("--server", &url, TIMEOUT) {
-        Ok(()) => (Verdict::Ok, format!("the server at {url} is ready")),
+        Ok(Readiness::Ready) => (Verdict::Ok, format!("the server at {url} is ready")),
+        Ok(Readiness::DiskFull) => {
+            let why = format!(
+                "the server at {url} can only read, because the disk with its store is full; free some space"
+            );
+            (Verdict::Fail(Exit::Failure), why)
+        }
         Err(error) if error.argument.is_some() => {
             return Err(Failure::new(Exit::Usage, error.message));
         }
