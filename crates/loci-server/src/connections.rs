@@ -25,6 +25,7 @@ use hyper_util::service::TowerToHyperService;
 use loci_core::limits::REQUEST_HEAD_BYTES_MAX;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_io_timeout::TimeoutWriter;
 use tokio_util::sync::CancellationToken;
@@ -32,6 +33,7 @@ use tokio_util::sync::CancellationToken;
 use crate::connection_slots::{
     ActivityStream, ConnectionSlot, ConnectionSlots, ResponseBody, SlotGuard,
 };
+use crate::lingering::{EndedStream, LingeringStream};
 use crate::tls::Tls;
 
 /// The other end of a connection; in the extensions of its requests.
@@ -45,7 +47,15 @@ pub(crate) struct Peer {
 }
 
 type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
-type Stream = ActivityStream<Pin<Box<TimeoutWriter<TcpStream>>>>;
+type Stream = ActivityStream<Pin<Box<TimeoutWriter<LingeringStream>>>>;
+
+/// A connection that was accepted.
+struct Accepted {
+    stream: Stream,
+    ended: EndedStream,
+    peer: Peer,
+    taken: SlotGuard,
+}
 
 /// The time that a client has to send the head of its first request, including a TLS handshake
 /// before it.
@@ -57,8 +67,9 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(90);
 const BUFFER_BYTES: usize = REQUEST_HEAD_BYTES_MAX;
 /// The time that requests under way have to finish after shutdown starts. Together with the
 /// timeouts below, the process ends within two seconds.
-pub(crate) const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1_200);
-/// The time after that in which the refusals of unfinished requests must be written.
+pub(crate) const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
+/// The time after that in which the refusals of unfinished requests must be written, and the time
+/// in which clients must have read the last replies.
 pub(crate) const REFUSAL_TIMEOUT: Duration = Duration::from_millis(100);
 /// The pause after a failure to accept, which comes from a lack of resources (file handles).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -79,6 +90,8 @@ pub(crate) async fn serve(
 ) {
     let ended = CancellationToken::new();
     let closing = CancellationToken::new();
+    // Closed when the last connection is.
+    let (open, mut all_closed) = mpsc::channel::<Infallible>(1);
     let graceful = GracefulShutdown::new();
     let mut entry = Entry {
         listener,
@@ -89,7 +102,12 @@ pub(crate) async fn serve(
     };
     let mut shutdown = pin!(shutdown);
     loop {
-        let (stream, peer, taken) = tokio::select! {
+        let Accepted {
+            stream,
+            ended: lingering,
+            peer,
+            taken,
+        } = tokio::select! {
             () = &mut shutdown => break,
             next = entry.next() => next,
         };
@@ -103,17 +121,13 @@ pub(crate) async fn serve(
             graceful.watcher(),
             closing.clone(),
         );
-        let ended = ended.clone();
+        let (ended, open) = (ended.clone(), open.clone());
         tokio::spawn(async move {
-            let _taken = taken;
-            let outcome = tokio::select! {
-                outcome = connection => outcome,
-                () = ended.cancelled() => Ok(()),
-                () = place.evicted() => Ok(()),
-                () = without_request(&place) => Ok(()),
-            };
-            if let Err(error) = outcome {
-                tracing::debug!(error, "a connection ended early");
+            let (_taken, _open) = (taken, open);
+            tokio::select! {
+                () = to_end(connection, &place, lingering) => {}
+                () = ended.cancelled() => {}
+                () = place.evicted() => {}
             }
         });
     }
@@ -129,7 +143,26 @@ pub(crate) async fn serve(
         // A client that does not read its refusal does not get it.
         let _ = tokio::time::timeout(REFUSAL_TIMEOUT, drained).await;
     }
+    // A client that still sends has a moment to read its reply.
+    drop(open);
+    let _ = tokio::time::timeout(REFUSAL_TIMEOUT, all_closed.recv()).await;
     ended.cancel();
+}
+
+/// Runs a connection until it is closed, or has been without a request for too long.
+async fn to_end(
+    connection: impl Future<Output = Outcome>,
+    place: &ConnectionSlot,
+    lingering: EndedStream,
+) {
+    let outcome = tokio::select! {
+        outcome = connection => outcome,
+        () = without_request(place) => return,
+    };
+    if let Err(error) = outcome {
+        tracing::debug!(error, "a connection ended early");
+    }
+    lingering.close().await;
 }
 
 /// Waits until a connection has been without a request for too long.
@@ -152,7 +185,7 @@ struct Entry {
 
 impl Entry {
     /// Waits for the next connection and a slot for it.
-    async fn next(&mut self) -> (Stream, Peer, SlotGuard) {
+    async fn next(&mut self) -> Accepted {
         loop {
             match self.listener.accept().await {
                 Ok((stream, address)) => {
@@ -162,18 +195,20 @@ impl Entry {
                     };
                     self.accepted += 1;
                     let taken = self.places.take(self.accepted).await;
+                    let (stream, ended) = LingeringStream::new(stream);
                     let mut inner = TimeoutWriter::new(stream);
                     inner.set_timeout(Some(self.write_timeout));
-                    let place = Arc::clone(&taken.slot);
-                    return (
-                        ActivityStream {
-                            inner: Box::pin(inner),
-                            place,
-                            is_writing: false,
-                        },
+                    let stream = ActivityStream {
+                        inner: Box::pin(inner),
+                        place: Arc::clone(&taken.slot),
+                        is_writing: false,
+                    };
+                    return Accepted {
+                        stream,
+                        ended,
                         peer,
                         taken,
-                    );
+                    };
                 }
                 Err(error) if is_of_one_connection(error.kind()) => {}
                 Err(error) => {

@@ -28,6 +28,7 @@ mod error_reply;
 mod handler;
 mod host;
 mod http;
+mod lingering;
 mod message;
 mod monotonic;
 mod mutex;

@@ -13,6 +13,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::version::{TLS12, TLS13};
@@ -73,13 +74,13 @@ async fn start(tls: Tls) -> Server {
     .await
 }
 
-/// Calls a tool over TLS, trusting only one certificate; returns the whole response.
-async fn echo(
+/// Connects over TLS, trusting only one certificate.
+async fn connect(
     server: &Server,
     trusted: &CertificateDer<'static>,
     versions: &[&'static SupportedProtocolVersion],
     protocols: &[&str],
-) -> std::io::Result<String> {
+) -> std::io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
     roots.add(trusted.clone()).unwrap();
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
@@ -94,10 +95,20 @@ async fn echo(
         .collect();
     let stream = TcpStream::connect(server.address).await?;
     let name = ServerName::try_from("localhost").unwrap();
+    TlsConnector::from(Arc::new(config))
+        .connect(name, stream)
+        .await
+}
+
+/// Calls a tool over TLS, trusting only one certificate; returns the whole response.
+async fn echo(
+    server: &Server,
+    trusted: &CertificateDer<'static>,
+    versions: &[&'static SupportedProtocolVersion],
+    protocols: &[&str],
+) -> std::io::Result<String> {
     let exchange = async {
-        let mut stream = TlsConnector::from(Arc::new(config))
-            .connect(name, stream)
-            .await?;
+        let mut stream = connect(server, trusted, versions, protocols).await?;
         let body = request(1, "tools/call", call("echo", json!({"text": "hi"}))).to_string();
         let head = format!(
             "POST /mcp/test HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\n\
@@ -120,6 +131,30 @@ async fn shows(server: &Server, pair: &Pair) -> bool {
     echo(server, pair.cert.der(), &[&TLS13], &[])
         .await
         .is_ok_and(|text| text.starts_with("HTTP/1.1 200"))
+}
+
+/// The client goes on to send its body after the reply has come, and reads then.
+#[tokio::test]
+async fn a_reply_is_read_by_who_still_sends() {
+    const BYTES: usize = 8 << 20;
+    let pair = pair();
+    let server = start(Files::of(&pair).tls(&Time::default())).await;
+    for version in [&TLS12, &TLS13] {
+        let stream = connect(&server, pair.cert.der(), &[version], &[]).await;
+        let mut stream = stream.unwrap();
+        let head = format!(
+            "POST /elsewhere HTTP/1.1\r\nhost: localhost\r\ncontent-length: {BYTES}\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut reply = vec![stream.read_u8().await.unwrap()];
+        for _ in 0..BYTES / 1_024 {
+            stream.write_all(&[b'x'; 1_024]).await.unwrap();
+        }
+        stream.flush().await.unwrap();
+        stream.read_to_end(&mut reply).await.unwrap();
+        let reply = String::from_utf8(reply).unwrap();
+        assert!(reply.starts_with("HTTP/1.1 404"), "{reply}");
+    }
 }
 
 #[tokio::test]

@@ -1,8 +1,9 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -341,7 +342,7 @@ fn clients_over_http_are_recorded() {
     let mut clients: Vec<Value> = Vec::new();
     while clients.len() < 3 {
         assert!(begin.elapsed() < Duration::from_mins(1), "{clients:?}");
-        std::thread::yield_now();
+        thread::yield_now();
         let files = fs::read_dir(place.data().join("clients"));
         let files = files.into_iter().flatten().flatten();
         clients = files.filter_map(|file| read(file.path())).collect();
@@ -698,4 +699,113 @@ fn figures_are_told_only_under_names_of_this_server() {
         stream.read_to_string(&mut reply).unwrap();
         assert_eq!(reply.split(' ').nth(1), Some(status), "{host}: {reply}");
     }
+}
+
+/// A client that goes on to send its body after the reply has come, and reads then.
+#[test]
+fn a_reply_is_read_by_who_still_sends() {
+    const BYTES: usize = 8 << 20;
+    let place = Place::new();
+    let metrics = free_address();
+    let place = place.with("LOCI_METRICS_BIND", &metrics);
+    let server = Server::start(&place, &[]);
+    let owner = fs::read_to_string(place.data().join("token")).unwrap();
+    let owner = format!("Authorization: Bearer {}\r\n", owner.trim());
+    let json = "Content-Type: application/json\r\n";
+    let plain = "Content-Type: text/plain\r\n";
+    let rows = [
+        (
+            &server.address,
+            "POST /mcp/mememory",
+            json.to_owned(),
+            "401",
+        ),
+        (
+            &server.address,
+            "POST /mcp/mememory",
+            format!("{owner}{plain}"),
+            "415",
+        ),
+        (&server.address, "POST /mcp/nothing", json.to_owned(), "404"),
+        (
+            &server.address,
+            "PUT /mcp/mememory",
+            format!("{owner}{json}"),
+            "405",
+        ),
+        (
+            &server.address,
+            "POST /api/v1/time/add",
+            json.to_owned(),
+            "401",
+        ),
+        (
+            &server.address,
+            "POST /api/v1/nothing",
+            json.to_owned(),
+            "404",
+        ),
+        (
+            &server.address,
+            "POST /api/v1/codes",
+            json.to_owned(),
+            "401",
+        ),
+        (
+            &server.address,
+            "POST /keep/import",
+            plain.to_owned(),
+            "303",
+        ),
+        (
+            &server.address,
+            "POST /sign-in",
+            format!("{plain}Sec-Fetch-Site: same-origin\r\n"),
+            "413",
+        ),
+        (&server.address, "POST /search", json.to_owned(), "405"),
+        (&server.address, "POST /healthz", plain.to_owned(), "405"),
+        (&server.address, "POST /assets/a/b", plain.to_owned(), "405"),
+        (&metrics, "POST /metrics", plain.to_owned(), "405"),
+        (&metrics, "POST /nothing", plain.to_owned(), "404"),
+    ];
+    thread::scope(|scope| {
+        for (address, head, headers, status) in &rows {
+            scope.spawn(move || {
+                let mut stream = TcpStream::connect(address).unwrap();
+                let head = format!(
+                    "{head} HTTP/1.1\r\nHost: {address}\r\n{headers}Content-Length: {BYTES}\r\n\r\n"
+                );
+                stream.write_all(head.as_bytes()).unwrap();
+                // Until there is a reply. `/sign-in` reads a little before it refuses.
+                let mut sent = 0;
+                if head.contains("/sign-in") {
+                    sent = 64 << 10;
+                    stream.write_all(&vec![b'x'; sent]).unwrap();
+                }
+                assert_eq!(stream.peek(&mut [0]).unwrap(), 1);
+                while sent < BYTES {
+                    let piece = (64 << 10).min(BYTES - sent);
+                    stream
+                        .write_all(&vec![b'x'; piece])
+                        .unwrap_or_else(|error| panic!("{head}: {error}"));
+                    sent += piece;
+                }
+                stream.shutdown(Shutdown::Write).unwrap();
+                let mut reply = String::new();
+                stream
+                    .read_to_string(&mut reply)
+                    .unwrap_or_else(|error| panic!("{head}: {error}"));
+                assert!(
+                    reply.starts_with(&format!("HTTP/1.1 {status} ")),
+                    "{head}: {reply}"
+                );
+            });
+        }
+    });
+}
+
+fn free_address() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().to_string()
 }
