@@ -10,13 +10,13 @@ use tokio::sync::oneshot;
 
 use crate::output::status_line;
 
-/// The longest time of a graceful shutdown. Work that is unacknowledged by then does not harm the
-/// store, which survives an end at any instant.
-const END_TIMEOUT: Duration = Duration::from_millis(1_800);
+/// The longest time of a graceful shutdown, so that the process ends within two seconds. Work that
+/// is unacknowledged by then does not harm the store, which survives an end at any instant.
+const END_TIMEOUT: Duration = Duration::from_millis(1_600);
 
-/// Waits for a signal to end, which is handled from this call on. Another signal, or
-/// [`END_TIMEOUT`], ends the process at once, even if it waits for a lock of another process, a
-/// model or a disk.
+/// Waits for a signal to end, which is handled from this call on. After [`END_TIMEOUT`] the process
+/// ends with success all the same, because nothing that was acknowledged is lost, even if it waits
+/// for a lock of another process, a model or a disk. Another signal ends it at once.
 pub fn signal() -> impl Future<Output = ()> {
     let (tell, told) = oneshot::channel();
     // A thread of its own, which nothing else blocks.
@@ -54,7 +54,7 @@ pub fn before_end(work: impl FnOnce() + Send + 'static) {
             {
                 let _ = told.recv_timeout(END_TIMEOUT);
             }
-            end(signal);
+            end(EXIT_BY_SIGNAL + signal);
         };
         thread::Builder::new()
             .name("signals".to_owned())
@@ -65,13 +65,13 @@ pub fn before_end(work: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// Ends the process with the exit code for that signal.
-fn end(signal: i32) -> ! {
+/// Ends the process with an exit code.
+fn end(code: i32) -> ! {
     #[expect(
         clippy::disallowed_methods,
         reason = "whoever waits here would not let destructors run, either"
     )]
-    std::process::exit(EXIT_BY_SIGNAL + signal);
+    std::process::exit(code);
 }
 
 fn start() -> io::Result<(Runtime, Signals)> {
@@ -86,18 +86,14 @@ fn start() -> io::Result<(Runtime, Signals)> {
 }
 
 async fn watch(mut signals: Signals, tell: oneshot::Sender<()>) {
-    let first = signals.next().await;
+    signals.next().await;
     // The server may have ended by itself.
     let _ = tell.send(());
-    let last = tokio::time::timeout(END_TIMEOUT, signals.next())
-        .await
-        .unwrap_or_else(|_elapsed| {
-            note_aside(
-                "ended before all work in progress was; nothing that was acknowledged is lost",
-            );
-            first
-        });
-    end(last);
+    if let Ok(another) = tokio::time::timeout(END_TIMEOUT, signals.next()).await {
+        end(EXIT_BY_SIGNAL + another);
+    }
+    note_aside("ended before all work in progress was; nothing that was acknowledged is lost");
+    end(0);
 }
 
 /// The longest wait for a line to be written.

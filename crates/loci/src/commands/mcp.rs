@@ -18,6 +18,8 @@ use crate::wiring::{CALLS_END_TIMEOUT, Parts, SystemClock};
 pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
     let dialect = loci_dialects::dialect(dialect)
         .ok_or_else(|| Failure::new(Exit::Usage, format!("there is no dialect {dialect}")))?;
+    // From here on a signal ends the service in order.
+    let signal = signal();
     access::check(&settings.data)?;
     let parts = Parts::open_for_clients(settings)?;
     // One thread for the pipes and the protocol; calls have their own threads.
@@ -45,7 +47,6 @@ pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
     let served = runtime.block_on(async {
         #[cfg(unix)]
         let _hooks = hook_socket::listen(settings, "mcp", &parts.engine);
-        let signal = signal();
         let serving = serve_stdio(
             dialect,
             Arc::clone(&host),
@@ -59,7 +60,11 @@ pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
             () = signal => {
                 background.end_rounds();
                 host.close();
-                serving.await
+                // The host may be gone.
+                if let Err(error) = serving.await {
+                    tracing::debug!(%error, "the connection to the host broke at the end");
+                }
+                Ok(())
             }
         }
     });

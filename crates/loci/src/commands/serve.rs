@@ -70,6 +70,8 @@ fn serve_until_signal(
     output: Output,
     opens_page: Option<bool>,
 ) -> Result<(), Failure> {
+    // From here on a signal shuts the server down in order.
+    let signal = signal();
     if arguments.no_auth {
         refuse_more_than_loopback(settings)?;
     }
@@ -94,8 +96,6 @@ fn serve_until_signal(
     } else {
         Some(owners_token(settings, &parts)?)
     };
-    // From here on a signal shuts the server down in order.
-    let signal = signal();
     let verifier = oidc.map(|oidc| -> Arc<dyn TokenVerifier> { oidc });
     let authentication = authentication(&parts, arguments.no_auth, verifier);
     let (host, call_limit) = (host(settings, &parts), call_limit(settings));

@@ -809,3 +809,110 @@ fn free_address() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().to_string()
 }
+
+/// The time for a stop: two seconds, and as many again for a busy machine.
+#[cfg(unix)]
+const STOP_LIMIT: Duration = Duration::from_secs(4);
+
+/// Ends with success in time, whatever its clients do.
+#[cfg(unix)]
+#[test]
+fn a_stop_succeeds_whatever_clients_do() {
+    use rustix::process::{Pid, Signal, kill_process};
+    for signal in [Signal::TERM, Signal::INT] {
+        let place = Place::new();
+        let mut server = Server::start(&place, &[]);
+        let token = fs::read_to_string(place.data().join("token")).unwrap();
+        let token = token.trim().to_owned();
+        server.call_in(
+            "mememory",
+            &token,
+            "remember",
+            &json!({"content": "The kiln is hot"}),
+        );
+        let open = |text: String| {
+            let mut stream = TcpStream::connect(&server.address).unwrap();
+            stream.write_all(text.as_bytes()).unwrap();
+            stream
+        };
+        let head = |first: &str, rest: &str| {
+            format!(
+                "{first} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n{rest}\r\n",
+                server.address
+            )
+        };
+        let idle = open(head("GET /healthz", ""));
+        let events = open(head("GET /events", "Accept: text/event-stream\r\n"));
+        let post = "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: 100000\r\n";
+        let stalled = [
+            open("GET /healthz HTT".to_owned()),
+            open(head("POST /mcp/mememory", post)),
+            open(head("POST /api/v1/time/add", post)),
+            open(head("POST /mcp/nothing", post)),
+        ];
+        for stream in [&idle, &events] {
+            assert_eq!(stream.peek(&mut [0]).unwrap(), 1);
+        }
+        let begin = Instant::now();
+        kill_process(Pid::from_child(&server.child), signal).unwrap();
+        let status = server.child.wait().unwrap();
+        assert_eq!(status.code(), Some(0), "{signal:?}");
+        assert!(begin.elapsed() < STOP_LIMIT, "{:?}", begin.elapsed());
+        drop((idle, events, stalled));
+        assert!(
+            place
+                .run(&["search", "kiln"])
+                .stdout
+                .contains("The kiln is hot")
+        );
+    }
+}
+
+/// The model does not answer: requests and the background wait for it.
+#[cfg(unix)]
+#[test]
+fn a_stop_succeeds_while_the_model_is_waited_for() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = Place::new();
+    place.add(&["The kiln is hot"]);
+    let url = format!("http://{}/v1", silent.local_addr().unwrap());
+    let place = place
+        .with("LOCI_EMBEDDING_PROVIDER", "http")
+        .with("LOCI_EMBEDDING_URL", &url)
+        .with("LOCI_EMBEDDING_MODEL", "m");
+    let mut server = Server::start(&place, &[]);
+    let mut command = place.command(&["mcp", "mememory"]);
+    let mut over_stdio = command.stdin(Stdio::piped()).spawn().unwrap();
+    let token = fs::read_to_string(place.data().join("token")).unwrap();
+    let mut stdin = over_stdio.stdin.take().unwrap();
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "recall", "arguments": {"query": "kiln"}, "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }}});
+    let (id, text) = ("\"id\":1", call.to_string());
+    let stats = text
+        .replace("\"recall\"", "\"stats\"")
+        .replace(id, "\"id\":0");
+    writeln!(stdin, "{stats}").unwrap();
+    let mut lines = BufReader::new(over_stdio.stdout.take().unwrap());
+    lines.read_line(&mut String::new()).unwrap();
+    writeln!(stdin, "{call}").unwrap();
+    let (head, body) = server.request(Some(token.trim()), "recall", &json!({"query": "kiln"}));
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    stream
+        .write_all(format!("{head}{body}").as_bytes())
+        .unwrap();
+    // Both wait for it by now.
+    let _waiting = [silent.accept().unwrap(), silent.accept().unwrap()];
+    let begin = Instant::now();
+    for child in [&server.child, &over_stdio] {
+        kill_process(Pid::from_child(child), Signal::TERM).unwrap();
+    }
+    for child in [&mut server.child, &mut over_stdio] {
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
+    assert!(begin.elapsed() < STOP_LIMIT, "{:?}", begin.elapsed());
+    drop(stdin);
+}
