@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use data_encoding::HEXLOWER;
 use http::HeaderValue;
 use loci_admission::{Subject, subject_to_evict};
 use loci_core::{Error, Result};
+use loci_secrets::{TOKEN_BYTES, own_token};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -25,18 +25,17 @@ const CODE_LIFETIME: Duration = Duration::from_mins(1);
 const KEPT_MAX: usize = 1_000;
 /// The changes of a session that can be undone; beyond it, the first is evicted.
 const UNDOS_MAX: usize = 20;
-/// The random bytes of a secret.
-const SECRET_BYTES: usize = 32;
 
-/// Returns a new random secret, in hexadecimal digits.
+/// Returns a new random secret, in the form of a token: where it is pasted, it is recognised as a
+/// secret.
 ///
 /// # Errors
 /// `unavailable` if the system gives no randomness.
 pub(crate) fn new_secret() -> Result<String> {
-    let mut bytes = [0; SECRET_BYTES];
+    let mut bytes = [0; TOKEN_BYTES];
     getrandom::fill(&mut bytes)
         .map_err(|error| Error::unavailable(format!("the system gives no randomness: {error}")))?;
-    Ok(HEXLOWER.encode(&bytes))
+    Ok(own_token(&bytes))
 }
 
 type Hash = [u8; 32];

@@ -31,6 +31,8 @@ const BEGINNINGS: &[(&[&str], &str)] = &[
     (&["\\u"], "0123456789abcf{"),
     (&["\\x"], "2357"),
     (&["\\/"], LETTERS),
+    // Markdown that an editor wrote.
+    (&["\\_"], LETTERS),
     (&["\\075", "\\\\\"", "\\\\'"], ""),
     // Continued lines of shells.
     (
@@ -301,6 +303,7 @@ fn backslash(text: &str, at: usize) -> Option<(usize, Option<char>)> {
         b'"' => Some((2, Some('"'))),
         b'\'' => Some((2, Some('\''))),
         b'/' => Some((2, Some('/'))),
+        b'_' => Some((2, Some('_'))),
         b'\\' => Some((2, Some('\\'))),
         b'\n' => Some((2 + blanks(&bytes[2..]), None)),
         b'\r' if bytes.get(2) == Some(&b'\n') => Some((3 + blanks(&bytes[3..]), None)),

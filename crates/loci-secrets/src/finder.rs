@@ -11,7 +11,7 @@ use crate::patterns::{Pattern, Patterns};
 use crate::positions::{self, POSITIONS, Position};
 use crate::special;
 use crate::{
-    PrivateMarks, RemovedRange, SecretMatch, assignment, cookies, joined, names, options, private,
+    PrivateMarks, RemovedRange, SecretMatch, assignment, cookies, joined, names, options, own, private,
 };
 
 /// Prefixes of secrets from which the same bytes are read again.
@@ -73,6 +73,7 @@ specials! {
     exact One special::azure_secret, "0Q~" "1Q~" "2Q~" "3Q~" "4Q~" "5Q~" "6Q~" "7Q~" "8Q~" "9Q~";
     exact One special::azure_signature, "sig=";
     exact One special::airtable, "pat";
+    exact One own::secret, "loci_";
     exact One |text, hit| special::webhook(text, hit, "slack-webhook"), "hooks.slack.com/";
     exact One |text, hit| special::webhook(text, hit, "discord-webhook"),
         "discord.com/api/webhooks/" "discordapp.com/api/webhooks/";

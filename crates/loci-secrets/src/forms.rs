@@ -113,7 +113,6 @@ forms! {
     "octopus-key": "API-", Upper, 25, 32;
     "infracost-key": "ico-", Alphanumeric, 32, 32;
     "checkly-key": "cu_", Hex, 32, 32;
-    "loci-token": "loci_", Hex, 64, 64;
     "github-token": "ghp_" "gho_" "ghu_" "ghs_" "ghr_", Alphanumeric, 36, 255;
     "github-token": "github_pat_", Word, 60, 255;
     "gitlab-token": "glpat-" "gldt-" "glrt-" "glcbt-" "glptt-" "glft-" "glimt-" "glagent-" "gloas-" "glsoat-", Dotted, 20, 255;

@@ -29,6 +29,7 @@ mod forms;
 mod languages;
 mod names;
 mod options;
+mod own;
 mod passwords;
 mod patterns;
 mod positions;
@@ -46,6 +47,8 @@ use std::ops::Range;
 use loci_core::{RedactedText, Redactor, RemovedSecret};
 
 use finder::Finder;
+
+pub use own::{TOKEN_BYTES, is_own_token, own_token};
 
 /// The kind of text that a person marked as private.
 pub const PRIVATE: &str = "private";

@@ -8,15 +8,12 @@ use data_encoding::HEXLOWER;
 use loci_core::{
     Clock, Error, ErrorCode, Principal, Scope, Scopes, Space, Timestamp, Token, TokenStore,
 };
+use loci_secrets::{TOKEN_BYTES, is_own_token, own_token};
 use loci_server::token_hash;
 
 use crate::exit::{Exit, Failure};
 use crate::wiring::SystemClock;
 
-/// The number of random bytes in a token.
-const SECRET_BYTES: usize = 32;
-/// The prefix of every token, by which people and scanners recognise one.
-const PREFIX: &str = "loci_";
 /// The number of hexadecimal digits of a token's public id, the first of its hash.
 const ID_DIGITS: usize = 12;
 /// The file in the data folder that holds the owner's token.
@@ -69,19 +66,14 @@ impl Grant {
 /// # Errors
 /// If the system provides no randomness.
 pub fn new_secret() -> Result<String, Failure> {
-    let mut bytes = [0; SECRET_BYTES];
+    let mut bytes = [0; TOKEN_BYTES];
     getrandom::fill(&mut bytes).map_err(|error| {
         Failure::new(
             Exit::Failure,
             format!("the system gives no randomness for a token: {error}"),
         )
     })?;
-    Ok(format!("{PREFIX}{}", HEXLOWER.encode(&bytes)))
-}
-
-fn is_secret(text: &str) -> bool {
-    let digits = text.strip_prefix(PREFIX).unwrap_or_default();
-    digits.len() == 2 * SECRET_BYTES && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+    Ok(own_token(&bytes))
 }
 
 /// Returns the path of the owner's token.
@@ -147,7 +139,7 @@ pub fn look(file: &Path, store: &dyn TokenStore) -> Result<Option<TokenInFile>, 
     let secret = text.trim();
     match store.token_by_hash(&token_hash(secret))? {
         Some(token) => Ok(Some(TokenInFile::Known(token))),
-        None if is_secret(secret) => Ok(Some(TokenInFile::NotYetKnown(secret.to_owned()))),
+        None if is_own_token(secret) => Ok(Some(TokenInFile::NotYetKnown(secret.to_owned()))),
         None => {
             let message = format!(
                 "the file {} holds no token; remove it and start again",
@@ -206,7 +198,7 @@ mod tests {
     fn a_secret_is_random_and_its_id_says_nothing_of_it() {
         let (one, two) = (new_secret().unwrap(), new_secret().unwrap());
         assert_ne!(one, two);
-        assert_eq!(one.len(), PREFIX.len() + 64);
+        assert!(is_own_token(&one), "{one}");
         let token = Grant::of_owner().token(&one);
         assert_eq!(token.id.len(), ID_DIGITS);
         assert!(!one.contains(&token.id));

@@ -289,13 +289,13 @@ fn a_token_from_its_beginning_to_its_end() {
         created["token"].as_str().unwrap(),
     );
     assert!(
-        secret.starts_with("loci_") && secret.len() == 69,
+        secret.starts_with("loci_") && secret.len() == 77,
         "{secret}"
     );
     let plain = place
         .run(&["token", "create", "--subject", "bob"])
         .succeeded();
-    assert_eq!(plain.stdout.trim().len(), 69);
+    assert_eq!(plain.stdout.trim().len(), 77);
 
     let listed = place.run(&["token", "list"]).succeeded().stdout;
     assert!(
