@@ -2,18 +2,20 @@
 
 use std::ops::Range;
 
-use crate::fields::{cell, is_field, other_field};
+use crate::fields::{cell, is_field, nested_field, other_field};
 use crate::languages;
-use crate::sentence::after_blank;
+use crate::lines::{has_sign, is_end_of_line, is_title};
+use crate::sentence::{after_blank, next_sentence, uncertain};
 use crate::value_position::{
-    BLANKS_MAX, How, NEAR_MAX, SENTENCE_MAX, ValuePosition, after_note, blanks, dash, elements,
-    has_digit, matching, next_line, operator,
+    BLANKS_MAX, How, NEAR_MAX, SENTENCE_MAX, ValuePosition, after_emphasis, after_note,
+    after_number, blanks, dash, elements, matching, next_line, operator,
 };
 
 /// Returns the place of the value of a name.
 pub fn after(text: &str, name: &Range<usize>) -> Option<ValuePosition> {
     let bytes = text.as_bytes();
-    let mut at = name.end + matching(bytes, name.end, 6, |byte| b"\"'`]\\*".contains(&byte));
+    let mut at = name.end + matching(bytes, name.end, 6, |byte| b"\"'`]\\*_".contains(&byte));
+    at += end_mark(bytes, at);
     let gap = blanks(bytes, at);
     let closers_end = at;
     at += gap;
@@ -22,43 +24,48 @@ pub fn after(text: &str, name: &Range<usize>) -> Option<ValuePosition> {
         && gap > 0
         && bytes.get(at).is_some_and(u8::is_ascii_alphabetic)
         && bytes[name.start] != b'-';
-    if is_sentence && !has_digit(&bytes[at..bytes.len().min(at + 2 * SENTENCE_MAX)]) {
-        let word = &bytes[name.clone()];
-        let phrase = b"phrase";
-        if !word
-            .windows(phrase.len())
-            .any(|part| part.eq_ignore_ascii_case(phrase))
-        {
-            return None;
-        }
+    if matches!(bytes.get(name.end), Some(b'.' | b','))
+        && let Some(place) = next_sentence(text, name.end)
+    {
+        return Some(place);
     }
-    if gap > 0 && bytes.get(at) == Some(&b'(') {
-        at = after_note(bytes, at).unwrap_or(at);
+    if gap == 0 && bytes.get(at).is_some_and(|byte| *byte >= 0x80) && operator(bytes, at) == 0 {
+        let rest = &text[at..text.floor_char_boundary(text.len().min(at + SENTENCE_MAX))];
+        let length = languages::verb(rest)?;
+        return Some(ValuePosition::new(at + length, How::Sentence));
+    }
+    if is_sentence
+        && !has_sign(&bytes[at..bytes.len().min(at + 2 * SENTENCE_MAX)])
+        && !text[name.clone()].to_ascii_lowercase().contains("phrase")
+    {
+        return None;
+    }
+    let noted = (gap > 0 && bytes.get(at) == Some(&b'('))
+        .then(|| after_note(bytes, at))
+        .flatten();
+    at = noted.unwrap_or(at);
+    if gap > 0 {
+        at = after_number(bytes, at).unwrap_or(at);
     }
     if operator(bytes, at) > 0 {
         return after_operator(text, name, at, at > name.end && gap > 0);
     }
-    if bytes.get(at) == Some(&b'<') {
-        let here = at + 3 + blanks(bytes, at + 3);
-        let is_here_string = bytes[at..].starts_with(b"<<<");
-        let end = if is_here_string {
-            here
-        } else {
-            elements(text, at)
-        };
-        return (end > at).then(|| ValuePosition::new(end, How::Direct));
+    if is_end_of_line(bytes, at) && is_title(text, name) {
+        return next_line(text, at);
     }
-    // A call or a list, with the value in quotes: `set("api_key", "value")`.
-    let is_list = bytes.get(at) == Some(&b',') && bytes[..at].trim_ascii_end().ends_with(b"\"")
-        || bytes.get(at) == Some(&b',') && matches!(bytes[at - 1], b'\'' | b'`');
-    if is_list || bytes.get(at) == Some(&b'(') {
-        let value = at + 1 + matching(bytes, at + 1, BLANKS_MAX, |byte| byte.is_ascii_whitespace());
-        if matches!(bytes.get(value), Some(b'"' | b'\'' | b'`')) && !is_field(text, value) {
-            return Some(ValuePosition::new(value, How::Direct));
-        }
-    }
-    if let Some(value) = cell(text, name, at) {
+    if let Some(value) = in_tag(text, name, closers_end) {
         return Some(ValuePosition::new(value, How::Direct));
+    }
+    if bytes.get(at) == Some(&b'<')
+        && let Some(place) = after_bracket(text, at, gap > 0)
+    {
+        return Some(place);
+    }
+    if let Some(value) = in_list(text, at) {
+        return Some(ValuePosition::new(value, How::Direct));
+    }
+    if let Some(place) = cell(text, name, at) {
+        return Some(place);
     }
     let is_word = bytes
         .get(at)
@@ -68,10 +75,88 @@ pub fn after(text: &str, name: &Range<usize>) -> Option<ValuePosition> {
     {
         return Some(ValuePosition::new(value, How::Direct));
     }
-    if gap == 0 {
+    if gap == 0 && noted.is_none() {
         return None;
     }
-    after_blank(text, name, at)
+    after_blank(text, name, at, closers_end > name.end)
+}
+
+/// Returns the place of the value after an element that ends, after `<<<`, or between `<` and `>`.
+fn after_bracket(text: &str, at: usize, is_spaced: bool) -> Option<ValuePosition> {
+    let bytes = text.as_bytes();
+    if bytes[at..].starts_with(b"<<<") {
+        let value = at + 3 + blanks(bytes, at + 3);
+        return Some(ValuePosition::new(value, How::Direct));
+    }
+    let end = elements(text, at);
+    if end == at {
+        let place = ValuePosition::new(at + 1, uncertain(bytes, at + 1));
+        return is_spaced.then_some(place);
+    }
+    let end = end + blanks(bytes, end);
+    let end = elements(text, end + operator(bytes, end));
+    let end = end + blanks(bytes, end);
+    let place = next_line(text, end);
+    Some(place.unwrap_or(ValuePosition::new(end, How::Direct)))
+}
+
+/// Returns the place of a value in quotes in a call or a list: `set("api_key", "value")`.
+fn in_list(text: &str, at: usize) -> Option<usize> {
+    const NAMED: &[&str] = &["default=", "value=", "default: ", "value: "];
+    let bytes = text.as_bytes();
+    let is_list = bytes.get(at) == Some(&b',')
+        && (bytes[..at].trim_ascii_end().ends_with(b"\"") || matches!(bytes[at - 1], b'\'' | b'`'));
+    if !is_list && bytes.get(at) != Some(&b'(') {
+        return None;
+    }
+    let value = at + 1 + matching(bytes, at + 1, BLANKS_MAX, |byte| byte.is_ascii_whitespace());
+    let is_here = |word: &&&str| bytes[value..].starts_with(word.as_bytes());
+    let value = value + NAMED.iter().find(is_here).map_or(0, |word| word.len());
+    let is_quoted = matches!(bytes.get(value), Some(b'"' | b'\'' | b'`'));
+    (is_quoted && !is_field(text, value)).then_some(value)
+}
+
+/// Returns the bytes of the mark of a forum that ends bold text: `[/b]`.
+fn end_mark(bytes: &[u8], at: usize) -> usize {
+    match bytes.get(at..).unwrap_or_default() {
+        [b'[', b'/', _, b']', ..] => 4,
+        _ => 0,
+    }
+}
+
+/// Returns the place of the value of an element that the name is the name of, after its attributes or
+/// in one of them: `<apiKey type="text">value</apiKey>`, `<password value="…"/>`.
+fn in_tag(text: &str, name: &Range<usize>, at: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    if at != name.end || !bytes.get(at).is_some_and(u8::is_ascii_whitespace) {
+        return None;
+    }
+    let before = &bytes[name.start.saturating_sub(24)..name.start];
+    let prefix = before.rsplit(|byte| *byte == b'<').next()?;
+    let is_prefix = prefix.is_empty()
+        || (prefix.ends_with(b":")
+            && prefix[..prefix.len() - 1]
+                .iter()
+                .all(u8::is_ascii_alphanumeric));
+    if !is_prefix || prefix.len() == before.len() {
+        return None;
+    }
+    let rest = &text[at..text.floor_char_boundary(text.len().min(at + NEAR_MAX))];
+    let tag = &rest[..rest.find('<').unwrap_or(rest.len())];
+    for attribute in [
+        " value=",
+        " val=",
+        ":value=",
+        ":val=",
+        " content=",
+        " text=",
+    ] {
+        if let Some(value) = tag.find(attribute) {
+            return Some(at + value + attribute.len());
+        }
+    }
+    let end = tag.find('>').filter(|end| !tag[..*end].ends_with('/'))?;
+    Some(elements(text, at + end + 1))
 }
 
 fn after_operator(
@@ -105,7 +190,7 @@ fn after_operator(
     at += operator(bytes, at);
     let end = at;
     at += blanks(bytes, at);
-    at += matching(bytes, at, 2, |byte| byte == b'*');
+    at = after_emphasis(bytes, at);
     at += blanks(bytes, at);
     // The type of a value in YAML.
     if bytes[at..].starts_with(b"!!") {
@@ -115,6 +200,13 @@ fn after_operator(
         at += blanks(bytes, at);
     }
     at = elements(text, at);
+    at += blanks(bytes, at);
+    if let Some(value) = nested_field(text, at) {
+        return Some(ValuePosition {
+            operator_end: end,
+            ..ValuePosition::new(value, How::Direct)
+        });
+    }
     let place = next_line(text, at).unwrap_or(ValuePosition::new(at, How::Direct));
     Some(ValuePosition {
         operator_end: end,
@@ -145,8 +237,14 @@ pub fn after_foreign(text: &str, name: &Range<usize>) -> Option<ValuePosition> {
     let closers = matching(bytes, name.end, 6, |byte| b"\"'`]\\*".contains(&byte));
     let mut at = name.end + closers;
     at += blanks(bytes, at);
-    if bytes.get(at) == Some(&b'(') {
-        at = after_note(bytes, at).unwrap_or(at);
+    if bytes.get(at) == Some(&b'(')
+        && let Some(end) = after_note(bytes, at)
+        && operator(bytes, end) > 0
+    {
+        at = end;
+    }
+    if is_end_of_line(bytes, at) && is_title(text, name) {
+        return next_line(text, at);
     }
     if operator(bytes, at) > 0 {
         return after_operator(text, name, at, at > name.end && bytes[at - 1] == b' ');
@@ -155,8 +253,8 @@ pub fn after_foreign(text: &str, name: &Range<usize>) -> Option<ValuePosition> {
         let end = elements(text, at);
         return (end > at).then(|| ValuePosition::new(end, How::Direct));
     }
-    if let Some(value) = cell(text, name, at) {
-        return Some(ValuePosition::new(value, How::Direct));
+    if let Some(place) = cell(text, name, at) {
+        return Some(place);
     }
     // "das Passwort für den Server ist …"
     let mut word = at;

@@ -7,14 +7,15 @@ use crate::SecretMatch;
 use crate::alphabet::is_boundary;
 use crate::code::{is_computed, is_identifier, is_name_path, is_snake};
 use crate::columns;
+use crate::default_value;
 use crate::languages::Meaning;
 use crate::names::{Family, family_in};
-use crate::passwords::{is_password, is_reference, is_strong_password, is_term};
-use crate::random::{is_random, is_uuid};
+use crate::passwords::{is_name_of_method, is_password, is_reference, is_strong_password, is_term};
+use crate::random::{is_random, is_short_random, is_uuid};
 use crate::value::{self, Value, value};
 use crate::value_position::{self, How, ValuePosition};
 use crate::{JUDGED_MAX, work};
-use crate::{announcement, sentence};
+use crate::{announcement, positions, sentence};
 
 /// Maximum bytes of a name before and after the part that says what it is.
 const NAME_BEFORE_MAX: usize = 64;
@@ -23,6 +24,10 @@ const NAME_AFTER_MAX: usize = 32;
 const ENDING_MAX: usize = 18;
 /// Bytes before a name that are read for the words before it.
 const BEFORE_MAX: usize = 32;
+/// Bytes before a name that are read for the marks of its line.
+const LINE_MAX: usize = 120;
+/// Minimum bytes of a password that is an entry of a file with its name.
+const ENTRY_MIN: usize = 8;
 /// Minimum words of a phrase that is a password, and of one that is called a password.
 const PHRASE_MIN: usize = 4;
 
@@ -66,11 +71,13 @@ pub fn secrets(text: &str, hit: Range<usize>, found: &mut Vec<SecretMatch>) -> u
         }
         return end;
     }
-    if let Some(range) = sentence::before(text, &name)
-        && family().is_some_and(|family| is_secret_before(&text[range.clone()], family))
+    if (sentence::before(text, &name).is_some() || piped(text, &name).is_some())
+        && let Some(family) = family()
     {
-        found.push((range, "password"));
-        return name.end;
+        let end = value_before(text, &name, family, found);
+        if end > 0 {
+            return end;
+        }
     }
     if columns::is_header(text, &name)
         && let Some(family) = family()
@@ -109,8 +116,14 @@ fn is_plausible(text: &str, at: usize) -> bool {
         length >= WORD_MIN
     });
     let is_quoted = matches!(near, [b'"' | b'\'' | b'`' | b'\\', ..]);
+    let word = near
+        .split(u8::is_ascii_whitespace)
+        .next()
+        .unwrap_or_default();
+    let part = if is_quoted { near } else { word };
     is_long
-        || (is_quoted && near.iter().any(|byte| b"!@#$%^*+?~&".contains(byte)))
+        || part.iter().skip(1).any(|byte| b"!@#$%^?~".contains(byte))
+        || (is_quoted && part.iter().any(|byte| b"*+&".contains(byte)))
         || value::phrase(text, at, PHRASE_MIN).is_some()
 }
 
@@ -152,19 +165,45 @@ pub fn foreign_secrets(
         if columns::is_header(text, &name) {
             return columns::secrets(text, &name, family, found);
         }
-        return 0;
+        return value_before(text, &name, family, found);
     };
     let operator = text.get(name.end..place.operator_end).unwrap_or_default();
     let (secret, end) = Assignment {
         text,
         family,
-        name,
+        name: name.clone(),
         operator,
         place,
     }
     .secret();
+    if secret.is_none() {
+        return end.max(value_before(text, &name, family, found));
+    }
     found.extend(secret);
     end
+}
+
+/// Returns what a command prints for the one with the name: `echo … | tool secret put NAME`.
+fn piped(text: &str, name: &Range<usize>) -> Option<Range<usize>> {
+    let from = text.floor_char_boundary(name.start.saturating_sub(BEFORE_MAX));
+    text[from..name.start].contains("| ").then_some(())?;
+    positions::echoed(text, name.clone())
+}
+
+/// Finds the value that a sentence names afterwards; returns the end of the name, 0 without a value.
+fn value_before(
+    text: &str,
+    name: &Range<usize>,
+    family: Family,
+    found: &mut Vec<SecretMatch>,
+) -> usize {
+    let is_secret = |range: &Range<usize>| is_secret_before(&text[range.clone()], family);
+    let range = sentence::before(text, name)
+        .filter(is_secret)
+        .or_else(|| piped(text, name).filter(is_secret));
+    let Some(range) = range else { return 0 };
+    found.push((range, "password"));
+    name.end
 }
 
 /// Returns the name around a part of a name.
@@ -184,6 +223,10 @@ fn name_around(text: &str, hit: Range<usize>) -> Option<Range<usize>> {
     if bytes[end - 1] == b'-' && bytes.get(end) == Some(&b'>') && end > hit.end {
         end -= 1;
     }
+    // The end of emphasized text of Markdown.
+    while end > hit.end && bytes[end - 1] == b'_' {
+        end -= 1;
+    }
     work::read(end - start);
     (start <= hit.start).then_some(start..end)
 }
@@ -191,9 +234,12 @@ fn name_around(text: &str, hit: Range<usize>) -> Option<Range<usize>> {
 /// Returns true if a value is a secret that a sentence names afterwards.
 fn is_secret_before(value: &str, family: Family) -> bool {
     !value.contains("[redacted")
+        && !value.contains(';')
+        && !value.contains("://")
         && match family {
             Family::Password | Family::Phrase => is_strong_password(value) || is_random(value),
-            Family::Random(_) | Family::KeyId => is_random(value),
+            Family::Random(_) => is_random(value) || is_uuid(value.as_bytes()),
+            Family::KeyId => is_random(value),
             _ => false,
         }
 }
@@ -221,18 +267,42 @@ impl Assignment<'_> {
         let Some(value) = self.value() else {
             return (None, 0);
         };
+        let (value, kind) = match (self.kind(&value), default_value::after(self.text, &value)) {
+            (None, Some(default)) => {
+                let kind = self.kind(&default);
+                (default, kind)
+            }
+            (kind, _) => (value, kind),
+        };
         let end = value.range.end;
-        let kind = self.kind(&value);
         let secret = kind.map(|kind| {
             let mut end = value::whole_end(self.text.as_bytes(), &value);
             // The end of the bold text of Markdown that started before the name.
-            let is_bold = self.text[..self.name.start].ends_with("**");
-            if is_bold && !value.is_quoted && self.text.as_bytes()[..end].ends_with(b"**") {
+            if !value.is_quoted && self.is_bold() && self.text.as_bytes()[..end].ends_with(b"**") {
                 end -= 2;
             }
             (value.range.start..self.text.ceil_char_boundary(end), kind)
         });
         (secret, end)
+    }
+
+    /// Returns true if the name is a part of the name of a resource, as in `arn:aws:…:secret:…`.
+    fn is_in_resource_name(&self) -> bool {
+        let from = self
+            .text
+            .floor_char_boundary(self.name.start.saturating_sub(LINE_MAX));
+        let is_end = |letter: char| letter.is_whitespace() || "\"'`=(".contains(letter);
+        let word = self.text[from..self.name.start].rsplit(is_end).next();
+        word.is_some_and(|word| word.starts_with("arn:"))
+    }
+
+    /// Returns true if the name is in bold text of Markdown, which may end after the value.
+    fn is_bold(&self) -> bool {
+        let from = self
+            .text
+            .floor_char_boundary(self.name.start.saturating_sub(LINE_MAX));
+        let line = self.text[from..self.name.start].rsplit('\n').next();
+        line.is_some_and(|line| line.matches("**").count() % 2 == 1)
     }
 
     fn value(&self) -> Option<Value> {
@@ -241,9 +311,11 @@ impl Assignment<'_> {
             Family::Pair => value::pair(self.text, at).or_else(|| value(self.text.as_bytes(), at)),
             Family::Scheme => {
                 // The scheme before the value: `Token`, `ApiKey`, `SSWS`.
-                let rest = self
-                    .text
-                    .get(at..)?
+                let rest = self.text.get(at..)?;
+                let rest = rest
+                    .strip_prefix(['f', 'b', 'r'])
+                    .filter(|rest| rest.starts_with(['"', '\'']))
+                    .unwrap_or(rest)
                     .trim_start_matches(['"', '\'', '`', '\\']);
                 let scheme = rest
                     .bytes()
@@ -263,8 +335,28 @@ impl Assignment<'_> {
                     ),
                 }
             }
-            _ => value(self.text.as_bytes(), at),
+            _ => self.unwrapped(value(self.text.as_bytes(), at)?),
         }
+    }
+
+    /// Returns what is in the brackets of a value, if it is random; else they are of a template.
+    /// Maven writes encrypted passwords between single braces.
+    fn unwrapped(&self, whole: Value) -> Option<Value> {
+        let text = self.text.get(whole.range.clone())?;
+        let brackets = [("{{", "}}"), ("[", "]"), ("(", ")")];
+        let inner = brackets.iter().find_map(|(open, close)| {
+            let inner = text.strip_prefix(open)?.strip_suffix(close)?;
+            let is_secret = is_random(inner) || is_uuid(inner.as_bytes());
+            is_secret.then_some((open.len(), inner.len()))
+        });
+        let Some((open, length)) = inner.filter(|_| !whole.is_quoted) else {
+            return Some(whole);
+        };
+        let start = whole.range.start + open;
+        Some(Value {
+            range: start..start + length,
+            ..whole
+        })
     }
 
     fn kind(&self, value: &Value) -> Option<&'static str> {
@@ -273,6 +365,7 @@ impl Assignment<'_> {
         let value = &value[..value.floor_char_boundary(JUDGED_MAX)];
         if value.contains("[redacted")
             || value.contains("://")
+            || self.is_in_resource_name()
             || is_reference(value)
             || (!is_quoted && self.family != Family::Pin && self.is_code(value))
         {
@@ -282,24 +375,19 @@ impl Assignment<'_> {
         if how == How::Line && !value::is_alone(self.text.as_bytes(), end) {
             return None;
         }
-        if matches!(how, How::Line | How::Blank) && (is_snake(value) || value.starts_with('-')) {
+        if matches!(how, How::Line | How::Blank | How::Entry)
+            && (is_snake(value)
+                || (value.starts_with('-') && !is_random(value))
+                || is_computed(value))
+        {
             return None;
         }
-        let is_password = |value: &str| match how {
-            How::Direct => {
-                is_password(value, is_quoted) || is_random(value) || is_word_chain(value)
-            }
-            How::Sentence => {
-                is_password(value, false) && !is_term(value) && !is_identifier(value, false)
-                    || is_random(value)
-            }
-            How::Blank if is_quoted => {
-                is_password(value, false) && !is_term(value) || is_random(value)
-            }
-            How::Blank | How::Line => is_strong_password(value) || is_random(value),
+        let is_password = |value: &str| is_password_in(how, value, is_quoted);
+        let is_key = |value: &str| {
+            is_random(value)
+                || (how == How::Direct && is_short_random(value))
+                || ((how != How::Blank || is_quoted) && is_uuid(value.as_bytes()))
         };
-        let is_key =
-            |value: &str| is_random(value) || (how == How::Direct && is_uuid(value.as_bytes()));
         match self.family {
             Family::Outcome if is_quoted && self.operator.contains([':', '=']) => {
                 is_password(value).then_some("password")
@@ -346,6 +434,26 @@ impl Assignment<'_> {
             || is_name_path(value)
             || is_identifier(value, is_spaced)
     }
+}
+
+/// Returns true if a value is a password in the place where a name announces it.
+fn is_password_in(how: How, value: &str, is_quoted: bool) -> bool {
+    let is_free = |is_name: bool| !is_term(value) && !is_identifier(value, is_name);
+    is_random(value)
+        || match how {
+            How::Direct => {
+                is_password(value, is_quoted) && !is_name_of_method(value) || is_word_chain(value)
+            }
+            How::Sentence => is_password(value, false) && is_free(false),
+            How::Blank if is_quoted => is_password(value, true) && !is_term(value),
+            How::Line if is_quoted && !value.contains(' ') => {
+                is_password(value, false) && is_free(true)
+            }
+            How::Entry => {
+                value.len() >= ENTRY_MIN && is_password(value, is_quoted) && is_free(true)
+            }
+            How::Blank | How::Line => is_strong_password(value),
+        }
 }
 
 /// Returns true if a value is a chain of words that was made as a password:

@@ -1,6 +1,6 @@
 //! Distinguishes values from names, paths and expressions of programs.
 
-use crate::random::{is_random, is_word, rises};
+use crate::random::{is_random, is_word, rises, words_share};
 
 /// Returns true if it is a file path.
 pub fn is_path(value: &str) -> bool {
@@ -60,6 +60,8 @@ pub fn is_snake(value: &str) -> bool {
 /// only if `is_word_name`.
 pub fn is_identifier(value: &str, is_word_name: bool) -> bool {
     const DIGITS_MAX: usize = 2;
+    /// Minimum letters of a name that would have words.
+    const RANDOM_MIN: usize = 12;
     let value = value.trim_end_matches(';');
     let parts = || value.split(['+', '-', '*', '/', '?']);
     let is_name = |part: &str| {
@@ -69,7 +71,8 @@ pub fn is_identifier(value: &str, is_word_name: bool) -> bool {
             .all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
         let is_compound = stem.trim_matches('_').contains('_')
             || (stem.starts_with(|first: char| first.is_ascii_lowercase())
-                && (1..=stem.len() * 3 / 10).contains(&rises(stem.as_bytes())));
+                && (1..=stem.len() * 3 / 10).contains(&rises(stem.as_bytes()))
+                && (stem.len() < RANDOM_MIN || words_share(stem.as_bytes()) >= 0.5));
         !stem.is_empty()
             && letters
             && part.len() - stem.len() <= DIGITS_MAX

@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::code::is_snake;
 use crate::names::Family;
 use crate::passwords::{is_password, is_reference, is_term};
-use crate::random::is_random;
+use crate::random::{is_random, is_uuid};
 use crate::{SecretMatch, work};
 
 /// Maximum bytes of a header.
@@ -125,7 +125,8 @@ fn is_secret(value: &str, family: Family) -> bool {
             Family::Pin => {
                 (4..=8).contains(&value.len()) && value.bytes().all(|byte| byte.is_ascii_digit())
             }
-            Family::Random(_) | Family::KeyId | Family::Scheme => is_random(value),
+            Family::Random(_) => is_random(value) || is_uuid(value.as_bytes()),
+            Family::KeyId | Family::Scheme => is_random(value),
             Family::Pair => false,
         }
 }

@@ -11,7 +11,8 @@ use crate::patterns::{Pattern, Patterns};
 use crate::positions::{self, POSITIONS, Position};
 use crate::special;
 use crate::{
-    PrivateMarks, RemovedRange, SecretMatch, assignment, cookies, joined, names, options, own, private,
+    PrivateMarks, RemovedRange, SecretMatch, assignment, cookies, joined, names, options, own,
+    private,
 };
 
 /// Prefixes of secrets from which the same bytes are read again.
@@ -73,7 +74,13 @@ specials! {
     exact One special::azure_secret, "0Q~" "1Q~" "2Q~" "3Q~" "4Q~" "5Q~" "6Q~" "7Q~" "8Q~" "9Q~";
     exact One special::azure_signature, "sig=";
     exact One special::airtable, "pat";
+    exact One special::azure_key, "JQQJ99" "+ASt" "+ASb" "+AEh" "+ACR" "+ABa" "ACDb" "AIoT" "AzSe" "AzFu" "AzCa" "APIM";
     exact One own::secret, "loci_";
+    exact One special::braintree, "access_token$";
+    exact One special::teams_webhook, ".webhook.office.com/webhookb2/" "outlook.office.com/webhook/"
+        "outlook.office365.com/webhook/";
+    exact One |text, hit| special::webhook(text, hit, "webhook"), "hooks.zapier.com/hooks/catch/" "/bot/v2/hook/"
+        "maker.ifttt.com/trigger/";
     exact One |text, hit| special::webhook(text, hit, "slack-webhook"), "hooks.slack.com/";
     exact One |text, hit| special::webhook(text, hit, "discord-webhook"),
         "discord.com/api/webhooks/" "discordapp.com/api/webhooks/";

@@ -38,11 +38,64 @@ impl Form {
 
 /// Prefixes that names of functions, caches and images have too.
 const COMMON: &[&str] = &[
-    "fw_", "hf_", "api_org_", "key-", "xapp-", "secret_", "re_", "pa-", "fc-", "m0-", "sm_", "z_",
-    "rnd_", "napi_", "BSA", "jina_", "tfp_", "sl.", "y0_", "ak-", "as-", "ck_", "cs_", "aio_",
-    "p8e-", "app-", "dataset-", "slk_", "fio-u-", "K10", "fal_", "e2b_", "llx-", "dsp_", "cu_",
-    "pnu_", "pnb_", "ico-", "tk-us-", "st.", "mat_", "mct_", "mcr_", "API-", "dose", "dkea",
-    "AQVN", "DO00",
+    "fw_",
+    "hf_",
+    "api_org_",
+    "key-",
+    "xapp-",
+    "secret_",
+    "re_",
+    "pa-",
+    "fc-",
+    "m0-",
+    "sm_",
+    "z_",
+    "rnd_",
+    "napi_",
+    "BSA",
+    "jina_",
+    "tfp_",
+    "sl.",
+    "y0_",
+    "ak-",
+    "as-",
+    "ck_",
+    "cs_",
+    "aio_",
+    "p8e-",
+    "app-",
+    "dataset-",
+    "slk_",
+    "fio-u-",
+    "K10",
+    "fal_",
+    "e2b_",
+    "llx-",
+    "dsp_",
+    "cu_",
+    "pnu_",
+    "pnb_",
+    "ico-",
+    "tk-us-",
+    "st.",
+    "mat_",
+    "mct_",
+    "mcr_",
+    "API-",
+    "dose",
+    "dkea",
+    "AQVN",
+    "DO00",
+    "AKID",
+    "v1.0-",
+    "A3-",
+    "nk-",
+    "pat.",
+    "sat.",
+    "dG9rOj",
+    "secret-",
+    "secret-live-",
+    "secret-test-",
 ];
 
 const ANY: usize = usize::MAX;
@@ -97,6 +150,13 @@ forms! {
     "onepassword-token": "ops_eyJ", Base64, 60, ANY;
     "infisical-token": "st.", Dotted, 60, 100;
     "prefect-key": "pnu_" "pnb_", Alphanumeric, 36, 36;
+    "tencent-secret-id": "AKID", Alphanumeric, 32, 32;
+    "baidu-key": "bce-v3/ALTAK-", Base64, 40, 90;
+    "cloudflare-token": "cfut_" "cfat_" "cfk_", Alphanumeric, 40, 60;
+    "cloudflare-key": "v1.0-", Word, 100, 200;
+    "onepassword-key": "A3-", Word, 34, 40;
+    "launchdarkly-key": "sdk-", Word, 36, 36;
+    "harness-token": "pat." "sat.", Dotted, 66, 70;
     // Hosts of code and packages.
     "gitlab-token": "glffct-" "glwt-" "glsoat-" "GR1348941", Dotted, 20, 255;
     "buildkite-token": "bkua_" "bkaj_" "bkat_", Hex, 40, 40;
@@ -152,6 +212,7 @@ forms! {
     "firecrawl-key": "fc-", Hex, 32, 32;
     "brave-key": "BSA", Word, 24, 32;
     "jina-key": "jina_", Word, 50, 70;
+    "nomic-key": "nk-", Word, 43, 43;
     "voyage-key": "pa-", Word, 43, 43;
     "mem0-key": "m0-", Alphanumeric, 36, 60;
     "supermemory-key": "sm_", Word, 60, 100;
@@ -173,6 +234,9 @@ forms! {
     "matrix-token": "mat_" "mct_" "mcr_", Word, 30, 60;
     "brevo-key": "xkeysib-" "xsmtpsib-", Word, 64, 90;
     "slack-token": "xwfp-", Dotted, 20, 300;
+    "intercom-token": "dG9rOj", Base64, 40, 80;
+    "stytch-secret": "secret-live-" "secret-test-", Word, 36, 48;
+    "statsig-key": "secret-", Alphanumeric, 40, 50;
     "clerk-key": "sk_live_" "sk_test_", Base64, 40, 80;
     "flutterwave-key": "FLWSECK-" "FLWSECK_TEST-", Word, 12, 50;
     "easypost-key": "EZAK" "EZTK", Alphanumeric, 54, 54;

@@ -22,11 +22,13 @@ mod assignment;
 mod code;
 mod columns;
 mod cookies;
+mod default_value;
 mod escapes;
 mod fields;
 mod finder;
 mod forms;
 mod languages;
+mod lines;
 mod names;
 mod options;
 mod own;
@@ -265,6 +267,23 @@ mod tests {
             "&sig=",
             "<private>",
             "`<private>` ",
+            "loci_0123456789abcd\n",
+            "name: password ",
+            "value=a1 key=\"password\" ",
+            "<password a=1 ",
+            "`password` `",
+            "**token**\n\n",
+            "password | ",
+            "9 as the password ",
+            "echo a1 | password\n",
+            "password={value:",
+            "password=${a_:",
+            "password=\u{201e}a1",
+            "key #1 (a) ",
+            "token. It's ",
+            "JQQJ99",
+            "+ASt",
+            "access_token$a$",
         ] {
             let work = |bytes: usize| {
                 let text: String = piece.chars().cycle().take(bytes).collect();

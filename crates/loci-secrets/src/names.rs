@@ -22,7 +22,7 @@ pub const PARTS: &[&str] = &[
     "goog-signature",
 ];
 /// The same, but only at the end of a name.
-pub const ENDS: &[&str] = &["pass", "pin", "psk", "creds", "pword", "pswd"];
+pub const ENDS: &[&str] = &["pass", "pin", "psk", "creds", "pword", "pswd", "pat"];
 /// The same with the character after it, because the name is short.
 pub const SHORT_ENDS: &[&str] = &[
     "pw=", "pw:", "pw\"", "pw'", "pw`", "pw ", "pw_", "pw)", "pw]", "pw|", "pw,", "pw>", "pw\n",
@@ -48,6 +48,20 @@ pub enum Family {
     /// A scheme and a random value: `Authorization: Token …`.
     Scheme,
 }
+
+/// Words before "key" that say nothing of a secret.
+const KEY_WORDS: &[&str] = words! {
+    "the" "this" "that" "its" "his" "her" "their" "your" "our" "any" "each" "every" "some" "all" "one" "two"
+    "new" "old" "same" "other" "another" "first" "second" "last" "main" "only" "right" "wrong" "correct" "exact"
+    "given" "missing" "duplicate" "unknown" "invalid" "unused" "default" "with" "without" "for" "from" "into"
+    "and" "not" "per" "via" "has" "have" "get" "use" "used" "using" "add" "set" "press" "pressed" "enter" "escape"
+    "tab" "shift" "ctrl" "alt" "cmd" "arrow" "space" "hot" "string" "integer" "number" "dict" "json" "yaml" "config"
+    "registry" "table" "column" "record" "document" "item" "node" "entry" "bucket" "shard" "join" "natural"
+    "surrogate" "composite" "compound" "candidate" "host" "blob" "redis" "store" "storage" "lock" "data" "sha"
+    "type" "name" "value" "field" "label" "metric" "trace" "span" "topic" "queue" "event" "job" "task" "state"
+    "answer" "low" "turn" "musical" "piano" "build" "artifact" "result" "attribute" "property" "locale" "issue"
+    "version" "release" "dedupe" "deduplication" "memo" "memoization" "fallback" "where" "which" "when" "what"
+};
 
 /// Maximum words of a name that are read.
 const WORDS_MAX: usize = 16;
@@ -141,6 +155,7 @@ fn is_open(word: &str) -> bool {
             | "revision"
             | "message"
             | "websocket"
+            | "socket"
     )
 }
 
@@ -178,7 +193,52 @@ fn is_before(word: &str) -> bool {
             | "wpa"
             | "wifi"
             | "activation"
+            | "search"
+            | "sdk"
+            | "ca"
+            | "project"
+            | "workspace"
+            | "organization"
+            | "team"
+            | "server"
+            | "database"
+            | "write"
+            | "ingest"
+            | "management"
+            | "integration"
+            | "personal"
+            | "provider"
     )
+}
+
+/// Returns true for words before "pass" that make it a password.
+fn is_holder(word: &str) -> bool {
+    matches!(
+        word,
+        "sudo"
+            | "root"
+            | "admin"
+            | "user"
+            | "wifi"
+            | "db"
+            | "database"
+            | "mail"
+            | "smtp"
+            | "ftp"
+            | "ssh"
+            | "login"
+            | "my"
+    )
+}
+
+/// Returns true for a word before "key" that can be the name of a service, as in "the weather key": the
+/// key is secret if it is random.
+fn is_owner(word: &str) -> bool {
+    const LETTERS_MIN: usize = 3;
+    word.len() >= LETTERS_MIN
+        && word.bytes().all(|byte| byte.is_ascii_alphabetic())
+        && !is_open(word)
+        && !KEY_WORDS.contains(&word)
 }
 
 /// Returns true for names in the query of an address whose values are secret if they are random.
@@ -215,7 +275,11 @@ pub fn family_in(before: &str, name: &str) -> Option<Family> {
     let length = before.bytes().rev().take_while(|byte| is_of(byte)).count();
     let word = before[before.len() - length..].to_ascii_lowercase();
     match found {
+        Some(Family::Outcome) if is_holder(&word) => Some(Family::Password),
         None if is_before(&word) => family(&format!("{word}_{name}")),
+        None if name.eq_ignore_ascii_case("key") && is_owner(&word) => {
+            Some(Family::Random("api-key"))
+        }
         Some(Family::Random(_)) if is_open(&word) => None,
         found => found,
     }
@@ -303,6 +367,7 @@ fn family_of_word(word: &str, words: &[&str]) -> Option<Family> {
         }
         "word" if has("seed") => Some(Family::Phrase),
         "cred" | "auth" => Some(Family::Pair),
+        "pat" if words.len() > 1 => Some(Family::Random("token")),
         "credential" if words.len() == 1 => Some(Family::Pair),
         "authorization" => Some(Family::Scheme),
 

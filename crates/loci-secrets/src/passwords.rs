@@ -1,8 +1,8 @@
 //! Heuristics that distinguish passwords from other text of people and programs.
 
 use crate::code::{is_computed, is_field, is_identifier, is_name_path, is_path};
-use crate::random::{WORDS_MAX, is_placeholder, is_uuid, is_word, words_share};
-use crate::tables::{PASSWORD_WORDS, REFERENCES, SENTENCE_WORDS, TERMS};
+use crate::random::{WORDS_MAX, is_placeholder, is_random, is_uuid, is_word, words_share};
+use crate::tables::{NUMBERED_TERMS, PASSWORD_WORDS, REFERENCES, SENTENCE_WORDS, TERMS};
 
 /// Minimum bytes of a password.
 const PASSWORD_CHARACTERS_MIN: usize = 6;
@@ -20,8 +20,23 @@ pub fn is_reference(value: &str) -> bool {
             && start.is_some_and(|start| start.eq_ignore_ascii_case(beginning.as_bytes()))
     };
     REFERENCES.iter().any(begins)
+        || is_path_with_scheme(value)
         // Ciphertexts of sealed secrets.
         || (value.len() > 250 && value.starts_with("Ag"))
+}
+
+/// Returns true if a value is a path in a manager of secrets that a scheme names: `k8s:secret/db#password`.
+fn is_path_with_scheme(value: &str) -> bool {
+    const SCHEME_MAX: usize = 16;
+    let is_of_path =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_/.#-".contains(&byte);
+    value.split_once(':').is_some_and(|(scheme, path)| {
+        (2..=SCHEME_MAX).contains(&scheme.len())
+            && scheme.bytes().all(|byte| is_of_path(byte) && byte != b'/')
+            && path.contains('/')
+            && path.bytes().all(is_of_path)
+            && !is_random(path)
+    })
 }
 
 /// Returns true if a value is the name of a method, a format or a version.
@@ -36,7 +51,15 @@ pub fn is_term(value: &str) -> bool {
     let is_measure = unit.len() < number.len()
         && unit.bytes().all(|byte| byte.is_ascii_alphabetic())
         && (unit.len() <= 3 || is_word(unit.as_bytes()));
-    TERMS.contains(&lower) || is_version || is_measure
+    is_name_of_method(lower) || is_version || is_measure
+}
+
+/// Returns true if a value is the name of a method, a type or a format: `sha-256`, `varchar255`.
+pub fn is_name_of_method(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let stem = lower.trim_end_matches(|last: char| last.is_ascii_digit());
+    TERMS.contains(&lower.as_str())
+        || (lower.len() - stem.len() <= 4 && NUMBERED_TERMS.contains(&stem))
 }
 
 /// Returns true if a word of lower case is a word of sentences.
@@ -98,12 +121,25 @@ pub fn is_password(value: &str, is_quoted: bool) -> bool {
     bytes.len() >= PASSWORD_CHARACTERS_MIN
         && bytes.len() <= 256
         && has(u8::is_ascii_alphabetic)
-        && (has(u8::is_ascii_digit) || (is_quoted && has_symbol))
+        && (has(u8::is_ascii_digit) || (is_quoted && has_symbol) || is_mixed(inner))
         && !has(u8::is_ascii_whitespace)
         && !is_placeholder_password(value)
         && !is_path(value)
         && !is_uuid(bytes)
         && (is_quoted || !is_field(value))
+}
+
+/// Returns true if a value has a symbol between letters of both cases that are no words.
+fn is_mixed(value: &str) -> bool {
+    const CHARACTERS_MIN: usize = 8;
+    let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
+    value.len() >= CHARACTERS_MIN
+        && value.is_ascii()
+        && has(|byte| b"!@#$%^?~".contains(byte))
+        && has(u8::is_ascii_lowercase)
+        && has(u8::is_ascii_uppercase)
+        && !has(|byte| b"=(){}[]<>/:,;|\\".contains(byte))
+        && words_share(value.as_bytes()) < WORDS_MAX
 }
 
 /// Returns true if a value in the place of a password is a placeholder.

@@ -183,11 +183,11 @@ fn quoted(text: &str, mut at: usize, skip: usize) -> Option<Range<usize>> {
 }
 
 /// Returns what an `echo` or `printf` before a pipe prints, or the text of a here-string.
-fn echoed(text: &str, hit: Range<usize>) -> Option<Range<usize>> {
+pub fn echoed(text: &str, hit: Range<usize>) -> Option<Range<usize>> {
     let after = text[hit.end..].split('\n').next().unwrap_or_default();
     let after = &after[..after.floor_char_boundary(READ_MAX)];
     if let Some(at) = after.find("<<<") {
-        return argument(text, hit.end + at + 3, 0).map(|range| without_user(text, range));
+        return argument(text, hit.end + at + 3, 0).and_then(|range| without_user(text, range));
     }
     let from = text.floor_char_boundary(hit.start.saturating_sub(READ_MAX));
     let before = text[from..hit.start]
@@ -206,14 +206,14 @@ fn echoed(text: &str, hit: Range<usize>) -> Option<Range<usize>> {
         .get(range.end..hit.end)
         .is_some_and(|between| between.contains('|'))
         || text[hit.clone()].contains("stdin");
-    (range.end <= hit.start && is_piped).then(|| without_user(text, range))
+    let range = (range.end <= hit.start && is_piped).then_some(range)?;
+    without_user(text, range)
 }
 
-/// Returns the part of `user:password` after the user.
-fn without_user(text: &str, range: Range<usize>) -> Range<usize> {
-    let user = text
-        .get(range.clone())
-        .and_then(|pair| pair.split_once(':'))
-        .map_or(0, |(user, _)| user.len() + 1);
-    range.start + user..range.end
+/// Returns the part of `user:password` after the user; `None` for an address, which has a rule of its
+/// own.
+fn without_user(text: &str, range: Range<usize>) -> Option<Range<usize>> {
+    let pair = text.get(range.clone())?;
+    let user = pair.split_once(':').map_or(0, |(user, _)| user.len() + 1);
+    (!pair.contains("://")).then_some(range.start + user..range.end)
 }

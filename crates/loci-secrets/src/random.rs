@@ -12,6 +12,9 @@ const RANDOM_CHARACTERS_MIN: usize = 16;
 /// Minimum bits per character of a random value.
 const ENTROPY_MIN: f64 = 2.8;
 
+/// Minimum changes between letters and digits of a random value that has parts like words by chance.
+const CHANGES_MIN: usize = 6;
+
 /// Maximum share of words in a random value.
 pub const WORDS_MAX: f64 = 0.5;
 
@@ -32,6 +35,7 @@ pub fn is_placeholder(value: &str) -> bool {
     has_part
         || (value.bytes().any(is_sign) && TEMPLATE_SIGNS.iter().any(|sign| value.contains(sign)))
         || value.starts_with(['$', '%', '#', '@', '{', '['])
+        || (value.starts_with("__") && value.ends_with("__"))
         || is_monotonous(value.as_bytes())
 }
 
@@ -50,11 +54,34 @@ pub fn is_random(value: &str) -> bool {
         && bytes.iter().any(u8::is_ascii_alphabetic)
         && (bytes.iter().any(u8::is_ascii_digit) || is_mixed(bytes))
         && entropy(bytes) >= ENTROPY_MIN
-        && words_share(bytes) < WORDS_MAX
+        && (words_share(bytes) < WORDS_MAX || changes(bytes) >= CHANGES_MIN)
         && !is_uuid(bytes)
         && !value.contains("://")
         && !is_public(value)
         && !is_placeholder(value)
+}
+
+/// Returns true if a value that is surely one of a program is random though it is short: it changes
+/// between letters and digits like no name.
+pub fn is_short_random(value: &str) -> bool {
+    const CHARACTERS_MIN: usize = 12;
+    const SHORT_CHANGES_MIN: usize = 4;
+    const SHORT_WORDS_MAX: f64 = 0.2;
+    let bytes = value.as_bytes();
+    bytes.len() >= CHARACTERS_MIN
+        && bytes.iter().all(u8::is_ascii_alphanumeric)
+        && changes(bytes) >= SHORT_CHANGES_MIN
+        && words_share(bytes) < SHORT_WORDS_MAX
+        && !is_placeholder(value)
+}
+
+/// Returns how often a letter follows a digit or the other way round.
+fn changes(bytes: &[u8]) -> usize {
+    let is_change = |pair: &&[u8]| {
+        let [is_first, is_second] = [pair[0], pair[1]].map(|byte| byte.is_ascii_digit());
+        is_first != is_second && pair.iter().all(u8::is_ascii_alphanumeric)
+    };
+    bytes.windows(2).filter(is_change).count()
 }
 
 /// Returns the entropy in bits per byte, by the frequencies of the bytes.

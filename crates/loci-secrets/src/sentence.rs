@@ -2,14 +2,26 @@
 
 use std::ops::Range;
 
-use crate::tables::{ADVERBS, COMMANDS, VERBS};
+use crate::languages;
+use crate::lines::{is_last, is_title};
+use crate::random::is_uuid;
+use crate::tables::{ADVERBS, COMMANDS, FLAGS, SETTING_VERBS, VERBS};
 use crate::value_position::{
     How, SENTENCE_MAX, ValuePosition, blanks, dash, has_digit, matching, next_line, operator,
 };
 
 /// Returns the place of a value after a blank: of an option, in a file of logins, in a sentence.
-pub fn after_blank(text: &str, name: &Range<usize>, at: usize) -> Option<ValuePosition> {
+/// `is_marked` says that the name is in quotes, backticks or bold.
+pub fn after_blank(
+    text: &str,
+    name: &Range<usize>,
+    at: usize,
+    is_marked: bool,
+) -> Option<ValuePosition> {
     let bytes = text.as_bytes();
+    if let Some(value) = after_flag(text, at) {
+        return Some(ValuePosition::new(value, How::Direct));
+    }
     let word = &text[name.clone()];
     let before = name.start.checked_sub(1).map(|place| bytes[place]);
     let is_option = word.starts_with("--")
@@ -29,17 +41,155 @@ pub fn after_blank(text: &str, name: &Range<usize>, at: usize) -> Option<ValuePo
     if is_command(text, name) {
         return Some(ValuePosition::new(at, How::Direct));
     }
-    let at = at + dash(bytes, at);
+    if let Some(value) = set_to(text, name, at) {
+        return Some(ValuePosition::new(value, How::Sentence));
+    }
+    if is_entry(text, name, at) || (is_marked && is_title(text, name) && is_last(text, at)) {
+        return Some(ValuePosition::new(at, How::Entry));
+    }
+    let adverb = adverb(text, at);
+    if adverb > 0 {
+        return Some(ValuePosition::new(at + adverb, How::Sentence));
+    }
+    let dash = dash(bytes, at);
+    let at = at + dash;
     let rest = &bytes[at..bytes.len().min(at + 64)];
     let length = rest
         .iter()
         .position(u8::is_ascii_whitespace)
         .unwrap_or(rest.len());
-    if rest[..length].iter().any(u8::is_ascii_digit) {
-        return Some(ValuePosition::new(at, How::Blank));
+    if rest[..length].iter().any(u8::is_ascii_digit) || is_long_quotation(&rest[..length]) {
+        let how = if dash > 0 {
+            uncertain(bytes, at)
+        } else {
+            How::Blank
+        };
+        return Some(ValuePosition::new(at, how));
+    }
+    if bytes.get(at).is_some_and(|byte| *byte >= 0x80)
+        && let rest = &text[at..text.floor_char_boundary(text.len().min(at + SENTENCE_MAX))]
+        && let Some(length) = languages::verb(rest)
+    {
+        return Some(ValuePosition::new(at + length, How::Sentence));
+    }
+    if let Some(value) = modal(text, at) {
+        return Some(ValuePosition::new(value, How::Blank));
     }
     let value = sentence(text, at)?;
     Some(next_line(text, value).unwrap_or(ValuePosition::new(value, How::Sentence)))
+}
+
+/// Returns the place of the value after a verb that also says what a secret must be like.
+fn modal(text: &str, at: usize) -> Option<usize> {
+    let rest = text.get(at..)?;
+    [
+        "would be ",
+        "will be ",
+        "should be ",
+        "must be ",
+        "can be ",
+        "has to be ",
+    ]
+    .iter()
+    .find(|verb| rest.starts_with(**verb))
+    .map(|verb| at + verb.len())
+}
+
+/// Returns the place of the value in the next sentence: "my token. It's …".
+pub fn next_sentence(text: &str, at: usize) -> Option<ValuePosition> {
+    const BEGINNINGS: &[&str] = &[
+        ". It's ",
+        ". It is ",
+        ", it's ",
+        ", it is ",
+        ". It\u{2019}s ",
+        ", it\u{2019}s ",
+        ". Here it is: ",
+        ", here it is: ",
+        ". Es ist ",
+        ", es ist ",
+        ". Er lautet ",
+        ". Es lautet ",
+    ];
+    let rest = text.get(at..)?;
+    let beginning = BEGINNINGS
+        .iter()
+        .find(|beginning| rest.starts_with(**beginning))?;
+    Some(ValuePosition::new(at + beginning.len(), How::Sentence))
+}
+
+/// Returns how a name announces a value after a sign that could also be that of a sentence: a UUID is a
+/// value.
+pub fn uncertain(bytes: &[u8], at: usize) -> How {
+    const UUID: usize = 36;
+    match bytes.get(at..at + UUID) {
+        Some(word) if is_uuid(word) => How::Sentence,
+        _ => How::Blank,
+    }
+}
+
+/// Returns true for a word in quotes that is as long as a key.
+fn is_long_quotation(word: &[u8]) -> bool {
+    const LONG_MIN: usize = 16;
+    word.len() > LONG_MIN && matches!(word.first(), Some(b'"' | b'\'' | b'`'))
+}
+
+/// Returns the place of the value of an option that says nothing else: `--value …`.
+fn after_flag(text: &str, at: usize) -> Option<usize> {
+    let rest = text.get(at..)?.strip_prefix("--")?;
+    let length = rest.find([' ', '='])?;
+    FLAGS
+        .contains(&&rest[..length])
+        .then_some(at + 2 + length + 1)
+}
+
+/// Returns the place of the value after "to", if the words before the name say that it is set.
+fn set_to(text: &str, name: &Range<usize>, at: usize) -> Option<usize> {
+    const BEFORE_MAX: usize = 64;
+    let rest = text.get(at..)?;
+    let to = ["to ", "auf "].iter().find(|to| rest.starts_with(**to))?;
+    let from = text.floor_char_boundary(name.start.saturating_sub(BEFORE_MAX));
+    let before = text[from..name.start].rsplit(['.', '\n']).next()?;
+    let is_set = |word: &str| {
+        SETTING_VERBS
+            .iter()
+            .any(|verb| word.eq_ignore_ascii_case(verb))
+    };
+    before
+        .split(|letter: char| !letter.is_alphanumeric())
+        .any(is_set)
+        .then(|| at + to.len())
+}
+
+/// Returns true if a name and the value after its blank are all of their line.
+fn is_entry(text: &str, name: &Range<usize>, at: usize) -> bool {
+    let from = text.floor_char_boundary(name.start.saturating_sub(24));
+    let before = text[from..name.start].rsplit_once('\n');
+    let before = before.map_or((from == 0).then_some(&text[..name.start]), |(_, line)| {
+        Some(line)
+    });
+    let is_first = before.is_some_and(|line| {
+        let line = line.trim_start_matches(['-', '*', '+', ' ', '\t', ';', '#', '>']);
+        matches!(line, "" | "\"" | "'" | "set " | "(" | ":" | "`")
+    });
+    is_first && is_last(text, at)
+}
+
+/// Returns the length of an adverb of another language between a name and its value.
+fn adverb(text: &str, at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    [
+        "now ",
+        "jetzt ",
+        "nun ",
+        "ahora ",
+        "maintenant ",
+        "agora ",
+        "ora ",
+    ]
+    .iter()
+    .find(|adverb| rest.starts_with(**adverb))
+    .map_or(0, |adverb| adverb.len())
 }
 
 /// Returns true if a name is in a command or a line that sets it: `ENV NAME value`.
@@ -69,6 +219,7 @@ pub fn sentence(text: &str, mut at: usize) -> Option<usize> {
         })
     };
     for _ in 0..WORDS_MAX {
+        at += usize::from(bytes.get(at) == Some(&b'('));
         let end = word_end(at);
         let word = text.get(at..end)?;
         if end == at || end >= limit {
@@ -93,30 +244,44 @@ pub fn sentence(text: &str, mut at: usize) -> Option<usize> {
             return None;
         }
         at = end + gap;
+        let arrow = operator(bytes, at);
+        if arrow > 1 {
+            return Some(at + arrow + blanks(bytes, at + arrow));
+        }
     }
     None
 }
 
-/// Returns the word before a name that the text calls so: "use … as the password".
+/// Returns the word before a name that the text calls so: "use … as the password", "als Passwort".
 pub fn before(text: &str, name: &Range<usize>) -> Option<Range<usize>> {
     const LINKS: &[&str] = &[
-        " as the ",
-        " as ",
-        " as a ",
-        " as our ",
-        " as my ",
-        " as your ",
-        " is the ",
-        " is my ",
-        " is our ",
+        " as ", " is the ", " is my ", " is our ", " als ", " comme ", " como ", " come ",
+        " jako ", " som ", " как ", " як ",
     ];
-    let from = text.floor_char_boundary(name.start.saturating_sub(96));
+    const WORDS_MAX: usize = 4;
+    let from = text.floor_char_boundary(name.start.saturating_sub(128));
     let before = &text[from..name.start];
     if !has_digit(before.as_bytes()) {
         return None;
     }
-    let value = LINKS.iter().find_map(|link| before.strip_suffix(link))?;
-    let value = value.trim_end_matches(['"', '\'', '`']);
+    // The words of the name, and the link before them.
+    let is_of_name = |letter: char| letter.is_alphanumeric() || " -_`\"'".contains(letter);
+    let words = before
+        .rfind(|letter| !is_of_name(letter))
+        .map_or(0, |at| before.ceil_char_boundary(at + 1));
+    let link = |(blank, _): (usize, &str)| {
+        let rest = &before[blank..];
+        let is_quoted = before[..blank].ends_with(['"', '\'', '`']);
+        let is_link = LINKS.iter().any(|link| rest.starts_with(*link))
+            || (is_quoted && rest.starts_with(" for "));
+        is_link.then_some(blank)
+    };
+    // A link can end with the sign before the name.
+    let from_sign = before.floor_char_boundary(words.saturating_sub(1));
+    let blanks = before[from_sign..].rmatch_indices(' ');
+    let blanks = blanks.map(|(at, blank)| (from_sign + at, blank));
+    let value_end = blanks.take(WORDS_MAX + 2).find_map(link)?;
+    let value = before[..value_end].trim_end_matches(['"', '\'', '`']);
     let start =
         value.rfind(|letter: char| letter.is_ascii_whitespace() || "\"'`(".contains(letter))? + 1;
     Some(from + start..from + value.len())

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
 use crate::alphabet::{Alphabet, is_boundary};
 use crate::passwords::{is_option_value, is_placeholder_password, is_reference};
-use crate::random::{is_placeholder, is_random};
+use crate::random::{is_placeholder, is_random, is_uuid};
 use crate::{SecretMatch, work};
 
 /// Maximum bytes of a secret that are read.
@@ -354,7 +354,7 @@ pub fn bearer(text: &str, hit: Range<usize>) -> Option<SecretMatch> {
     };
     let range = hit.end + begin..hit.end + length;
     let token = text.get(range.clone())?;
-    is_random(token).then_some((range, "bearer-token"))
+    (is_random(token) || is_uuid(token.as_bytes())).then_some((range, "bearer-token"))
 }
 
 /// Finds the credentials of an `Authorization` header after `Basic`: base64 of a user's name and
@@ -446,6 +446,54 @@ pub fn azure_signature(text: &str, hit: Range<usize>) -> Option<SecretMatch> {
     .then_some((hit.end..hit.end + length, "azure-signature"))
 }
 
+/// Finds a key of Azure that has the signature of its service: `hit` is that, before six characters of
+/// a checksum, or between 52 and 26 others.
+pub fn azure_key(text: &str, hit: Range<usize>) -> Option<SecretMatch> {
+    const BODY_MIN: usize = 38;
+    const BODY_MAX: usize = 90;
+    let bytes = text.as_bytes();
+    let is_of = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    let before = &bytes[hit.start.saturating_sub(BODY_MAX)..hit.start];
+    let body = before.iter().rev().take_while(|byte| is_of(byte)).count();
+    let after = &bytes[hit.end..bytes.len().min(hit.end + BODY_MAX)];
+    let tail = after.iter().take_while(|byte| is_of(byte)).count();
+    work::read(body + tail);
+    let length = if text[hit.clone()].starts_with("JQQJ") {
+        (52, 26)
+    } else {
+        (body, 6)
+    };
+    let padding = after[tail..]
+        .iter()
+        .take(2)
+        .take_while(|byte| **byte == b'=')
+        .count();
+    let end = hit.end + tail + padding;
+    ((body, tail) == length && body >= BODY_MIN).then_some((hit.start - body..end, "azure-key"))
+}
+
+/// Finds a token of Braintree: `hit` is its beginning, before the kind of the account, the account and
+/// the secret.
+pub fn braintree(text: &str, hit: Range<usize>) -> Option<SecretMatch> {
+    let bytes = text.as_bytes();
+    let kind = run(bytes, hit.end, Alphabet::Lower);
+    let account = run(bytes, kind.end + 1, Alphabet::Lower);
+    let secret = run(bytes, account.end + 1, Alphabet::Hex);
+    let is_parted = [kind.end, account.end].map(|at| bytes.get(at)) == [Some(&b'$'); 2];
+    (is_parted && account.len() == 16 && secret.len() == 32)
+        .then_some((hit.start..secret.end, "braintree-token"))
+}
+
+/// Finds the secret part of a webhook of Teams: `hit` is the part before it.
+pub fn teams_webhook(text: &str, hit: Range<usize>) -> Option<SecretMatch> {
+    let rest = &text[hit.end..text.floor_char_boundary(text.len().min(hit.end + 256))];
+    let is_of = |letter: char| letter.is_ascii_alphanumeric() || "-_@/".contains(letter);
+    let length = rest.find(|letter| !is_of(letter)).unwrap_or(rest.len());
+    let secret = rest[..length].split("/IncomingWebhook/").nth(1)?;
+    (secret.len() >= 32 && !is_placeholder(secret))
+        .then_some((hit.end..hit.end + length, "teams-webhook"))
+}
+
 /// Finds the secret part of a webhook URL: `hit` is the part before it.
 pub fn webhook(text: &str, hit: Range<usize>, kind: &'static str) -> Option<SecretMatch> {
     let bytes = text.as_bytes();
@@ -456,7 +504,13 @@ pub fn webhook(text: &str, hit: Range<usize>, kind: &'static str) -> Option<Secr
         .count();
     let last = rest[..length].iter().rposition(|byte| *byte == b'/')?;
     let secret = text.get(hit.end + last + 1..hit.end + length)?;
-    (secret.len() >= 20 && !is_placeholder(secret)).then_some((hit.end..hit.end + length, kind))
+    // The last part of a webhook of Zapier is short.
+    let path = text.get(hit.end..hit.end + length)?.trim_end_matches('/');
+    let is_secret = match kind {
+        "webhook" => path.len() >= 14 && path.bytes().any(|byte| byte.is_ascii_digit()),
+        _ => secret.len() >= 20 && !is_placeholder(secret),
+    };
+    is_secret.then_some((hit.end..hit.end + path.len(), kind))
 }
 
 /// Finds the token of a Discord bot: three parts, the first of which is a user id in base64. `hit`

@@ -30,7 +30,8 @@ pub const REFERENCES: &[&str] = words! {
     "module." "projects/" "secrets/" "@microsoft.keyvault" "aqicah" "doppler:" "infisical:" "bitwarden:"
     "1password:" "sops:" "chamber:" "configmap:" "azurekeyvault" "params." "inputs." "vars." "config."
     "settings." "self." "this." "-----begin pub" "-----begin cert" "/run/" "sealed:" "age:" "akeyless:"
-    "keepass:" "pass show" "$ansible_vault"
+    "keepass:" "pass show" "$ansible_vault" "secretref:" "secretkeyref:" "dpapi:" "crypt:" "encrypted:"
+    "gaaaaab" "dotenvx:" "k8s:" "sm:" "azurekv:" "sealed-secrets"
 };
 
 /// Words with numbers that are names of methods and formats, not passwords.
@@ -49,6 +50,13 @@ pub const TERMS: &[&str] = words! {
     "java8" "java11" "java17" "java21" "es2015" "es2020" "es2022" "scram-sha-256" "scram-sha-1"
     "scram-sha-512" "hmac-sha1" "hmac-sha256" "hmac-sha512" "md5crypt" "sha512crypt" "sha256crypt" "bearer1"
     "version1" "version2"
+};
+
+/// Words that make such a name with any number.
+pub const NUMBERED_TERMS: &[&str] = words! {
+    "varchar" "nvarchar" "char" "nchar" "varbinary" "binary" "decimal" "numeric" "int" "uint" "float" "string"
+    "text" "bytes" "byte" "bit" "bits" "utf" "sha" "sha-" "md" "aes" "aes-" "rsa" "rsa-" "es" "hs" "rs" "base"
+    "oauth" "http" "ipv" "tls" "ssl" "pkcs" "crc" "python" "java" "node" "php" "rfc" "iso" "win"
 };
 
 /// Words of sentences, which are not in phrases that are passwords.
@@ -73,7 +81,8 @@ pub const VALUES: &[&str] = words! {
 /// Elements of pages and documents around a value.
 pub const ELEMENTS: &[&str] = words! {
     "b" "strong" "i" "em" "code" "kbd" "pre" "span" "td" "th" "dd" "dt" "string" "value" "p" "tt" "li" "name"
-    "key" "data" "div" "label" "br"
+    "key" "data" "div" "label" "br" "h1" "h2" "h3" "h4" "h5" "h6" "u" "mark" "samp" "var" "small" "font"
+    "summary" "details"
 };
 
 /// Verbs between a name and its value in a sentence.
@@ -87,9 +96,26 @@ pub const ADVERBS: &[&str] = words! {
     "called" "literally" "also"
 };
 
+/// Options with the value of the name before them, without their dashes.
+pub const FLAGS: &[&str] = words! {
+    "value" "body" "secret-string" "plaintext" "string-value" "secret-value" "text" "data"
+};
+
+/// Functions that make a value of the text in quotes that they take.
+pub const CONSTRUCTORS: &[&str] = words! {
+    "from" "new" "some" "ok" "str" "string" "secret" "secretstr" "secretstring" "securestring" "sensitive" "field"
+    "dict" "value" "bytes" "encode" "decode" "b64decode" "atob" "frombase64string" "default" "just" "of" "valueof"
+};
+
+/// Verbs of sentences that give a name its value.
+pub const SETTING_VERBS: &[&str] = words! {
+    "set" "sets" "setting" "change" "changed" "changing" "reset" "update" "updated" "rotated" "switch" "switched"
+    "setze" "setzt" "gesetzt" "geändert" "ändere" "stelle" "gestellt"
+};
+
 /// Words before a name that is set to the value after it.
 pub const COMMANDS: &[&str] = words! {
-    "env" "arg" "set" "setx" "setenv" "export" "passenv" "config" "configure" "-gx" "-x" "-ux" "put"
+    "env" "arg" "set" "setx" "setenv" "export" "passenv" "config" "configure" "-gx" "-x" "-ux" "put" "add"
 };
 
 /// The letters that follow each letter of the alphabet in words, measured in programs and their

@@ -29,6 +29,20 @@ pub fn value(bytes: &[u8], mut at: usize) -> Option<Value> {
     {
         at += 1;
     }
+    if let Some(quote) = typographic_quote(bytes.get(at..)?) {
+        let begin = at + quote;
+        let rest = &bytes[begin..bytes.len().min(begin + VALUE_MAX)];
+        let is_end = |at: &usize| rest[*at] == b'\n' || typographic_quote(&rest[*at..]).is_some();
+        let end = (0..rest.len()).find(is_end);
+        work::read(end.unwrap_or(rest.len()));
+        if let Some(length) = end.filter(|end| rest[*end] != b'\n') {
+            return Some(Value {
+                range: begin..begin + length,
+                is_quoted: true,
+            });
+        }
+        return unquoted(rest, begin);
+    }
     let quotes = bytes
         .get(at..)?
         .iter()
@@ -85,6 +99,15 @@ fn quoted(rest: &[u8], quote: u8, escapes: usize) -> Option<usize> {
     None
 }
 
+/// Returns the bytes of a quote of books, as in „word“, “word”, ‘word’, «word» and ‹word›.
+const fn typographic_quote(bytes: &[u8]) -> Option<usize> {
+    match bytes {
+        [0xc2, 0xab | 0xbb, ..] => Some(2),
+        [0xe2, 0x80, 0x98..=0x9f | 0xb9 | 0xba, ..] => Some(3),
+        _ => None,
+    }
+}
+
 fn unquoted(rest: &[u8], begin: usize) -> Option<Value> {
     let (mut length, mut open) = (0, 0_usize);
     while length < rest.len() {
@@ -99,6 +122,7 @@ fn unquoted(rest: &[u8], begin: usize) -> Option<Value> {
             b'&' if crate::escapes::entity(&rest[length + 1..]).is_some() => true,
             b'%' if is_separator_escape(&rest[length + 1..]) => true,
             0xe2 if is_without_width(&rest[length..]) => true,
+            0xc2 | 0xe2 if typographic_quote(&rest[length..]).is_some() => true,
             b'&' if next == Some(b'&') => true,
             b',' | b';' | b'&' => is_last || begins_assignment(&rest[length + 1..]),
             // Signs of Chinese and Japanese sentences, and blanks of other widths.

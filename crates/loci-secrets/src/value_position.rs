@@ -18,9 +18,11 @@ pub enum How {
     Direct,
     /// By a blank only.
     Blank,
+    /// By a blank, the name and the value being all of their line.
+    Entry,
     /// By a sentence, e.g. "the password is".
     Sentence,
-    /// At the end of the line before.
+    /// At the end of the line before, or as the title of a section.
     Line,
 }
 
@@ -83,23 +85,47 @@ pub fn operator(bytes: &[u8], at: usize) -> usize {
     }
 }
 
-/// Returns the bytes of a dash between a name and its value.
+/// Returns the bytes of a dash, an arrow or another sign between a name and its value, with the
+/// blanks after it.
 pub fn dash(bytes: &[u8], at: usize) -> usize {
-    match bytes.get(at..).unwrap_or_default() {
-        [b'-', b' ', ..] => 2,
-        [0xe2, 0x80, 0x93 | 0x94, b' ', ..] => 4,
-        _ => 0,
-    }
+    let end = match bytes.get(at..).unwrap_or_default() {
+        // The point of a pair in Lisp.
+        [b'-' | b'~', b' ', ..] | [b'.', b' ', b'"', ..] => at + 1,
+        // Punctuation, arrows, mathematical and other signs.
+        [0xe2, 0x80 | 0x86 | 0x87 | 0x96..=0x9f, _, ..] => at + 3,
+        _ => return 0,
+    };
+    let gap = blanks(bytes, end);
+    if gap > 0 { end + gap - at } else { 0 }
 }
 
-/// Returns the end of a note in parentheses before an operator: `password (staging): …`.
+/// Returns the end of the number of a name, with the blanks after it, before an operator: `#2:`.
+pub fn after_number(bytes: &[u8], at: usize) -> Option<usize> {
+    let digits = at + usize::from(bytes.get(at) == Some(&b'#'));
+    let length = matching(bytes, digits, 3, |byte| byte.is_ascii_digit());
+    let end = digits + length;
+    let end = end + blanks(bytes, end);
+    (length > 0 && operator(bytes, end) > 0).then_some(end)
+}
+
+/// Returns the end of a note in parentheses after a name, with the blanks after that:
+/// `password (staging): …`.
 pub fn after_note(bytes: &[u8], at: usize) -> Option<usize> {
     let length = matching(bytes, at + 1, 40, |byte| {
         !matches!(byte, b')' | b'\n' | b'(' | b'"')
     });
     let end = at + length + 2;
-    let end = end + blanks(bytes, end);
-    (bytes.get(at + 1 + length) == Some(&b')') && operator(bytes, end) > 0).then_some(end)
+    (bytes.get(at + 1 + length) == Some(&b')')).then(|| end + blanks(bytes, end))
+}
+
+/// Returns the end of the marks of Markdown, wikis and elements that end a bold or another emphasized
+/// text, if a blank, a quote or the end of the line follows.
+pub fn after_emphasis(bytes: &[u8], at: usize) -> usize {
+    let end = at + matching(bytes, at, 3, |byte| matches!(byte, b'*' | b'_'));
+    match bytes.get(end) {
+        None | Some(b' ' | b'\t' | b'\r' | b'\n' | b'`' | b'"' | b'\'') => end,
+        _ => at + matching(bytes, at, 2, |byte| byte == b'*'),
+    }
 }
 
 /// Returns the end of the elements at this position, e.g. `</b> <code>`.
@@ -145,10 +171,11 @@ pub fn next_line(text: &str, at: usize) -> Option<ValuePosition> {
         return None;
     }
     let mut line = end + 1;
-    for _ in 0..2 {
+    for _ in 0..3 {
         let Some(length) = line_end(line) else { break };
         let content = text.get(line..line + length)?.trim();
-        if !content.is_empty() && !content.starts_with("```") && content != "\"" {
+        let is_rule = content.len() > 2 && content.bytes().all(|byte| b"-=~".contains(&byte));
+        if !(content.is_empty() || content.starts_with("```") || content == "\"" || is_rule) {
             break;
         }
         end = line + length;
@@ -156,7 +183,10 @@ pub fn next_line(text: &str, at: usize) -> Option<ValuePosition> {
     }
     let bytes = text.as_bytes();
     line += matching(bytes, line, BLANKS_MAX, |byte| matches!(byte, b' ' | b'\t'));
-    if matches!(bytes.get(line..line + 2), Some(b"- " | b"+ " | b"> ")) {
+    if matches!(
+        bytes.get(line..line + 2),
+        Some(b"- " | b"+ " | b"> " | b"* " | b": ")
+    ) {
         line += 2 + blanks(bytes, line + 2);
     }
     // In YAML, such a block has nothing but the value.

@@ -4,22 +4,22 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::generator::{ALPHANUMERIC, BASE64, Draw, HEX, LOWER, UPPER};
+use crate::generator::{ALPHANUMERIC, BASE64, DIGITS, Draw, HEX, LOWER, UPPER, WORD};
 
 const FORMS: &str = include_str!("forms.txt");
 const INNOCENTS: &str = include_str!("innocents.txt");
 /// Texts of each form, with other secrets.
 const DRAWS: u64 = 4;
-const INNOCENT_TEXTS: u64 = 1_000;
+const INNOCENT_TEXTS: u64 = 4_000;
 
 /// Returns the lines of a file of forms without its comments.
-fn lines(file: &'static str) -> impl Iterator<Item = &'static str> {
+pub fn lines(file: &'static str) -> impl Iterator<Item = &'static str> {
     file.lines()
         .filter(|line| !line.is_empty() && !line.starts_with("# "))
 }
 
 /// Replaces the escapes of a form.
-fn unescaped(form: &str) -> String {
+pub fn unescaped(form: &str) -> String {
     let (mut text, mut characters) = (String::new(), form.chars());
     while let Some(character) = characters.next() {
         let escaped = match character {
@@ -43,7 +43,7 @@ fn unescaped(form: &str) -> String {
 }
 
 /// Draws the characters for `*20h` and the like in a pattern.
-fn drawn(draw: &mut Draw, pattern: &str) -> String {
+pub fn drawn(draw: &mut Draw, pattern: &str) -> String {
     let mut parts = pattern.split('*');
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -57,6 +57,9 @@ fn drawn(draw: &mut Draw, pattern: &str) -> String {
             Some(b'h') => (HEX, &rest[1..]),
             Some(b'l') => (LOWER, &rest[1..]),
             Some(b'U') => (UPPER, &rest[1..]),
+            Some(b'w') => (WORD, &rest[1..]),
+            Some(b'b') => (BASE64, &rest[1..]),
+            Some(b'd') => (DIGITS, &rest[1..]),
             _ => (ALPHANUMERIC, rest),
         };
         text += &draw.text(alphabet, count);
@@ -132,7 +135,7 @@ fn secrets_of_all_forms_are_found_and_the_text_around_them_stays() {
 }
 
 #[test]
-fn of_1000_texts_of_the_same_kinds_without_a_secret_at_most_half_a_percent_are_changed() {
+fn texts_of_the_same_kinds_without_a_secret_stay() {
     let forms: Vec<&str> = lines(INNOCENTS).collect();
     let mut changed = Vec::new();
     for (number, form) in (0..INNOCENT_TEXTS).zip(forms.iter().cycle()) {
@@ -151,9 +154,5 @@ fn of_1000_texts_of_the_same_kinds_without_a_secret_at_most_half_a_percent_are_c
             changed.push((text.clone(), redacted.text.into_owned()));
         }
     }
-    assert!(
-        changed.len() * 200 <= 1_000,
-        "{}: {changed:#?}",
-        changed.len()
-    );
+    assert!(changed.is_empty(), "{}: {changed:#?}", changed.len());
 }

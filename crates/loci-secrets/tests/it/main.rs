@@ -2,5 +2,7 @@
 
 mod evaluation;
 mod forms;
+
 mod generator;
+mod keys;
 mod properties;
