@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::fields::{cell, is_field, nested_field, other_field};
 use crate::languages;
 use crate::lines::{has_sign, is_end_of_line, is_title};
-use crate::sentence::{after_blank, next_sentence, uncertain};
+use crate::sentence::{after_blank, is_after_user, next_sentence, uncertain};
 use crate::value_position::{
     BLANKS_MAX, How, NEAR_MAX, SENTENCE_MAX, ValuePosition, after_emphasis, after_note,
     after_number, blanks, dash, elements, matching, next_line, operator,
@@ -249,12 +249,22 @@ pub fn after_foreign(text: &str, name: &Range<usize>) -> Option<ValuePosition> {
     if operator(bytes, at) > 0 {
         return after_operator(text, name, at, at > name.end && bytes[at - 1] == b' ');
     }
+    if let Some(value) = in_tag(text, name, name.end + closers) {
+        return Some(ValuePosition::new(value, How::Direct));
+    }
     if bytes.get(at) == Some(&b'<') {
-        let end = elements(text, at);
-        return (end > at).then(|| ValuePosition::new(end, How::Direct));
+        return after_bracket(text, at, false);
     }
     if let Some(place) = cell(text, name, at) {
         return Some(place);
+    }
+    if closers > 0
+        && let Some(value) = other_field(text, name)
+    {
+        return Some(ValuePosition::new(value, How::Direct));
+    }
+    if at > name.end && is_after_user(text, name) {
+        return Some(ValuePosition::new(at, How::Direct));
     }
     // "das Passwort für den Server ist …"
     let mut word = at;

@@ -394,7 +394,11 @@ impl Assignment<'_> {
             }
             Family::Outcome => {
                 let is_result = self.operator.starts_with([' ', ')']) || self.operator.is_empty();
-                (!is_result && is_strong_password(value)).then_some("password")
+                // A result has no symbols, and is no word in quotes that a command sets.
+                let is_entry = how == How::Entry && value.contains(['!', '@', '#', '$', '%', '^']);
+                let is_set = how == How::Direct && is_quoted && is_password(value);
+                (is_set || ((!is_result || is_entry) && is_strong_password(value)))
+                    .then_some("password")
             }
             Family::Password | Family::Phrase => is_password(value).then_some("password"),
             Family::Pair if is_random(value) => Some("credential"),
@@ -436,6 +440,16 @@ impl Assignment<'_> {
     }
 }
 
+/// Returns true if a value is a compound of words and numbers that names no method: `hunter2-otter`.
+fn is_compound(value: &str) -> bool {
+    const COMPOUND_MIN: usize = 10;
+    value.len() >= COMPOUND_MIN
+        && value.contains('-')
+        && !value.contains(['.', '/', '_', '+'])
+        && !is_term(value)
+        && !value.split('-').any(is_name_of_method)
+}
+
 /// Returns true if a value is a password in the place where a name announces it.
 fn is_password_in(how: How, value: &str, is_quoted: bool) -> bool {
     let is_free = |is_name: bool| !is_term(value) && !is_identifier(value, is_name);
@@ -450,7 +464,9 @@ fn is_password_in(how: How, value: &str, is_quoted: bool) -> bool {
                 is_password(value, false) && is_free(true)
             }
             How::Entry => {
-                value.len() >= ENTRY_MIN && is_password(value, is_quoted) && is_free(true)
+                value.len() >= ENTRY_MIN
+                    && is_password(value, is_quoted)
+                    && (is_free(true) || is_compound(value))
             }
             How::Blank | How::Line => is_strong_password(value),
         }

@@ -91,7 +91,7 @@ specials! {
     exact One special::password_hash, "$2y$" "$2b$" "$2a$" "$apr1$" "$argon2id$" "$argon2i$" "$6$" "$5$" "$1$" "$y$"
         "$7$" "$gy$" "$scrypt$" "pbkdf2_sha256$" "{SSHA}" "{SSHA512}";
     // Ports of databases.
-    exact One special::pgpass, ":5432:" ":5433:" ":5434:" ":6432:" ":*:";
+    exact One special::pgpass, ":5432:" ":5433:" ":5434:" ":5435:" ":5439:" ":6432:" ":6543:" ":15432:" ":25060:" ":26257:" ":54322:" ":*:";
 }
 
 /// The first two digits of ids of users of Discord in base64, and what goes on from them.

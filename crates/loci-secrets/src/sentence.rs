@@ -34,7 +34,7 @@ pub fn after_blank(
     // `machine host login name password value`, on one or several lines.
     if word.eq_ignore_ascii_case("password") {
         let before = &bytes[name.start.saturating_sub(200)..name.start];
-        if before.windows(6).any(|window| window == b"login ") {
+        if before.windows(6).any(|window| window == b"login ") || is_after_user(text, name) {
             return Some(ValuePosition::new(at, How::Direct));
         }
     }
@@ -132,6 +132,30 @@ pub fn uncertain(bytes: &[u8], at: usize) -> How {
 fn is_long_quotation(word: &[u8]) -> bool {
     const LONG_MIN: usize = 16;
     word.len() > LONG_MIN && matches!(word.first(), Some(b'"' | b'\'' | b'`'))
+}
+
+/// Returns true if the word "user" or the like and a name stand before: `user ann password …`.
+pub fn is_after_user(text: &str, name: &Range<usize>) -> bool {
+    const USERS: &[&str] = &[
+        "user",
+        "username",
+        "login",
+        "account",
+        "benutzer",
+        "benutzername",
+        "utilisateur",
+        "usuario",
+        "utente",
+        "gebruiker",
+    ];
+    let from = text.floor_char_boundary(name.start.saturating_sub(80));
+    let mut words = text[from..name.start].split_ascii_whitespace().rev();
+    let is_name = words.next().is_some_and(|word| word.len() > 1);
+    let user = words
+        .next()
+        .unwrap_or_default()
+        .trim_end_matches([':', '=']);
+    is_name && USERS.iter().any(|known| known.eq_ignore_ascii_case(user))
 }
 
 /// Returns the place of the value of an option that says nothing else: `--value …`.
