@@ -173,7 +173,7 @@ class Archive(AsyncTestCase):
                 self.assertFalse(failed, (name, texts))
             for stdin, source in [(lines, "-"), (None, str(folder))]:
                 with self.subTest(source), data_folder() as there:
-                    ended = run(there, "import", source, stdin=stdin, variables=WORDS)
+                    ended = run(there, "import", "--follow", source, stdin=stdin, variables=WORDS)
                     self.assertEqual(ended.returncode, 0, ended)
                     self.assertEqual(export(there).decode(), before.decode())
                     again = {**await call(there, READS), **await call_elsewhere(there, ELSEWHERE_READS)}

@@ -74,7 +74,7 @@ pub enum Command {
     /// Write everything that is remembered as text, to read, to move or to keep
     ///
     /// Memories of every tool set, notes, facts, tunnels, settings, cached answers and decisions,
-    /// as of one moment, while others go on writing. `loci import` brings it back, byte for byte.
+    /// as of one moment, while others go on writing. `loci import --follow` brings it back, byte for byte.
     /// Tokens, the audit log and work under way are not in it: `loci backup` keeps these, too.
     Export(Export),
     /// Write a copy of the whole store and its notes into one file, while others go on writing
@@ -316,7 +316,7 @@ pub struct Doctor {
     /// Trust the clock as it is after a jump: what has expired by it is removed for good
     #[arg(long, conflicts_with = "salvage")]
     pub trust_clock: bool,
-    /// Write the records of a damaged database that are whole into this file, for `loci import`;
+    /// Write the records of a damaged database that are whole into this file, for `loci import --follow`;
     /// changes nothing
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub salvage: Option<PathBuf>,

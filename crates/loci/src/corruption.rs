@@ -116,7 +116,7 @@ pub fn recovery_advice(settings: &Settings) -> String {
 /// The ways out where a rebuild did not help.
 pub fn manual_recovery_advice(settings: &Settings) -> String {
     format!(
-        "`loci doctor --salvage FILE` writes the records that are whole into a file for `loci import`; {}",
+        "`loci doctor --salvage FILE` writes the records that are whole into a file for `loci import --follow`; {}",
         restore(settings)
     )
 }

@@ -71,7 +71,7 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
         "left_out": export.left_out,
     });
     let text = format!(
-        "salvaged {records} records into {}; bring them back with `loci import`\n",
+        "salvaged {records} records into {}; bring them back with `loci import --follow`\n",
         target.file.display()
     );
     output.either(&value, text)?;
