@@ -30,7 +30,7 @@ pub fn check(tree: &Tree, sources: &BTreeMap<String, RustSource>) -> Vec<Fault> 
         .filter_map(|path| path.strip_prefix(SOURCES)?.strip_suffix("/mod.rs"))
         .filter(|name| !name.contains('/'))
         .collect();
-    let mut faults = Vec::new();
+    let mut faults = unnamed_files(sources, tree);
     let mut tools = BTreeSet::new();
     for dialect in &dialects {
         let folder = format!("{SOURCES}{dialect}/");
@@ -38,7 +38,6 @@ pub fn check(tree: &Tree, sources: &BTreeMap<String, RustSource>) -> Vec<Fault> 
         let files = || sources.iter().filter(|(path, _)| path.starts_with(&folder));
         let listed = ListedTools::of(&sources[&list]);
         for (path, source) in files() {
-            faults.extend(unnamed_file(path, &folder, &sources[&list]));
             faults.extend(foreign_imports(path, source, dialect, &dialects));
             for tool in tools_in(source) {
                 if !listed.types.contains(&tool.type_name) {
@@ -66,22 +65,35 @@ pub fn check(tree: &Tree, sources: &BTreeMap<String, RustSource>) -> Vec<Fault> 
     faults
 }
 
-/// A fault if the list of the dialect in `folder` has no `mod` line for the file at `path`. Files
-/// deeper than the folder itself are for the compiler's eyes: their parent names them.
-fn unnamed_file(path: &str, folder: &str, list: &RustSource) -> Option<Fault> {
-    let name = path.strip_prefix(folder)?.strip_suffix(".rs")?;
-    let is_named = list
-        .syntax
-        .items
-        .iter()
-        .any(|item| matches!(item, Item::Mod(module) if module.ident == name && module.content.is_none()));
-    if name == "mod" || name.contains('/') || is_named {
-        return None;
-    }
-    Some(Fault::new(
-        path,
-        format!("no module names it, so it is not compiled: add `mod {name};` to {folder}mod.rs"),
-    ))
+/// Returns a fault for each file that its parent module does not name, because the compiler skips
+/// it in silence. A crate root has no parent and is left to cargo.
+fn unnamed_files(sources: &BTreeMap<String, RustSource>, tree: &Tree) -> Vec<Fault> {
+    let unnamed = |path: &String| {
+        let stem = path.strip_suffix("/mod.rs").or(path.strip_suffix(".rs"))?;
+        let (folder, name) = stem.rsplit_once('/')?;
+        if matches!(name, "lib" | "main") {
+            return None;
+        }
+        let parents = ["/mod.rs", "/lib.rs", "/main.rs", ".rs"].map(|end| format!("{folder}{end}"));
+        let texts = || {
+            parents
+                .iter()
+                .filter(|parent| *parent != path)
+                .filter_map(|parent| tree.text(parent))
+        };
+        let line = format!("mod {name};");
+        let names = |text: &str| {
+            text.lines().any(|words| {
+                let words = words.trim_start();
+                !words.starts_with("//") && words.contains(&line)
+            })
+        };
+        let parent = parents.iter().find(|parent| tree.text(parent).is_some())?;
+        let message =
+            format!("no module names it, so it is not compiled: add `{line}` to {parent}");
+        (!texts().any(names)).then(|| Fault::new(path, message))
+    };
+    sources.keys().filter_map(unnamed).collect()
 }
 
 /// The folder of a dialect's cases has its name on the wire, where a module's underscore is a dash.
