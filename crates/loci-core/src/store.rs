@@ -832,9 +832,11 @@ pub trait Store:
         Ok(())
     }
 
-    /// Returns a number that grows with every change that any process commits in this space, in the
-    /// order of the commits, except for a [kept reply](Change::PutIdempotentReply). It may grow
-    /// with changes in other spaces, too.
+    /// Returns a number that grows, in the order of the commits, with every change that any process
+    /// commits to the memories (except for the counts of their accesses), facts, tunnels, settings,
+    /// source files and tombstones of this space. A change of other records, e.g. a decision or a
+    /// [kept reply](Change::PutIdempotentReply), and a change in another space may leave it or raise
+    /// it.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
