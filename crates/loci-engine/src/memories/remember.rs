@@ -45,17 +45,19 @@ pub struct Remember {
     pub weight: f64,
     /// The delivery, which decides whether every session start includes it.
     pub delivery: Delivery,
-    /// The other callers that may read and write it.
+    /// The other callers that may read and write it; none by [`new`](Self::new).
     pub visibility: Visibility,
     /// Seconds until it expires; never if `None`.
     pub ttl_seconds: Option<u64>,
     /// The memory that it supersedes.
     pub supersedes: Option<MemoryId>,
     /// The collections in which it is compared with existing memories, to find repeats and
-    /// contradictions before it is stored; no comparison if `None`.
+    /// contradictions before it is stored; no comparison if `None`, which is what
+    /// [`new`](Self::new) sets.
     pub compare_in: Option<CollectionFilter>,
     /// True if nothing is stored when the comparison finds a memory with the same text, which is
-    /// then returned.
+    /// then returned. Without [`compare_in`](Self::compare_in), or without the right to read, there
+    /// is no comparison, so it has no effect.
     pub once: bool,
 }
 
