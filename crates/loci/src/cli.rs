@@ -95,7 +95,8 @@ pub enum Command {
     Migrate(Migrate),
     /// Find memories by a question
     ///
-    /// Ranked as an agent's `recall` ranks them.
+    /// Ranked as an agent's `recall` ranks them. Without `--project` it looks everywhere, `recall`
+    /// only among the global memories, as `--project global` does.
     Search(Search),
     /// Browse memories, last updated first
     List(List),
