@@ -213,19 +213,28 @@ pub fn both(first: Option<String>, second: Option<String>) -> Option<String> {
 pub fn explained(hit: &Hit) -> Value {
     let Signals {
         relevance,
+        words,
+        meaning,
         bm25,
         cosine,
+        coverage,
         words_weight,
         context,
         asked_for,
         identifiers,
         passage,
+        rank_by_words,
+        rank_by_meaning,
+        access_count,
         ..
     } = hit.signals;
     json!({
         "id": hit.memory.id.as_str(),
         "final": rounded(hit.score, 6),
         "relevance": rounded(relevance, 4),
+        "words": rounded(words, 4),
+        "meaning": rounded(meaning, 4),
+        "coverage": rounded(coverage, 4),
         "bm25": rounded(f64::from(bm25), 4),
         "cosine": cosine.map(|cosine| rounded(f64::from(cosine), 4)),
         "words_weight": rounded(words_weight, 4),
@@ -233,6 +242,9 @@ pub fn explained(hit: &Hit) -> Value {
         "signals": rounded(asked_for, 4),
         "identifiers": identifiers,
         "passage": passage + 1,
+        "rank_by_words": rank_by_words,
+        "rank_by_meaning": rank_by_meaning,
+        "access_count": access_count,
         "weight": hit.signals.weight,
         "age_days": rounded(hit.signals.age_days, 4),
     })

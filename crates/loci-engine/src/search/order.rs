@@ -64,6 +64,8 @@ pub(super) fn ranked(
     let rank = |(index, (candidate, fused)): (usize, (&Candidate, &FusedScores))| {
         let signals = Signals {
             relevance: fused.relevance,
+            words: fused.words,
+            meaning: fused.meaning,
             bm25: candidate.bm25,
             cosine: candidate.cosine,
             coverage: fused.coverage,

@@ -10,6 +10,10 @@ use crate::search::fusion::reciprocal_rank;
 pub struct Signals {
     /// Fused relevance, 0 to 1.
     pub relevance: f64,
+    /// The normalised score of the words, 0 to 1.
+    pub words: f64,
+    /// The normalised score of the meaning, 0 to 1.
+    pub meaning: f64,
     /// BM25 score of the best passage.
     pub bm25: f32,
     /// Cosine similarity of the nearest passage, if it has a vector.

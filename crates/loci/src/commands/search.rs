@@ -94,19 +94,22 @@ fn explanation(signals: &Signals, score: f64) -> String {
         .cosine
         .map_or_else(|| "no vector".to_owned(), |cosine| format!("{cosine:.3}"));
     format!(
-        "    why: score {score:.3} from relevance {:.3} (words {:.0} %: bm25 {:.3}, meaning: cosine {cosine}, context {:.3}, signals {:.3}, passage {}), weight {}, age {:.1} days, {}\n",
+        "    why: score {score:.3} from relevance {:.3} (words {:.0} %: {:.3} of bm25 {:.3}, meaning: {:.3} of cosine {cosine}, context {:.3}, signals {:.3}, passage {}), identifiers {}, weight {}, age {:.1} days, {}\n",
         signals.relevance,
         signals.words_weight * 100.0,
+        signals.words,
         signals.bm25,
+        signals.meaning,
         signals.context,
         signals.asked_for,
         signals.passage + 1,
+        signals.identifiers,
         signals.weight,
         signals.age_days,
         if signals.collection.is_some() {
             "of a project"
         } else {
-            "global"
+            "global, which counts 0.8 times"
         },
     )
 }
