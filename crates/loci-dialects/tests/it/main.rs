@@ -6,6 +6,7 @@ mod audit;
 mod authors;
 mod case;
 mod cases;
+mod explanations;
 #[path = "../../../loci-engine/tests/it/faulty_store.rs"]
 mod faulty_store;
 mod identifiers;
