@@ -82,15 +82,7 @@ fn import(random: &mut Random) -> Import {
         visibility: Visibility::Common,
         ..memory(random)
     };
-    Import {
-        memory,
-        id: None,
-        owner: None,
-        updated_by: None,
-        created_at: None,
-        updated_at: None,
-        expires_at: None,
-    }
+    Import::new(memory)
 }
 
 fn add_facts(engine: &Engine) -> Result<(), Failure> {

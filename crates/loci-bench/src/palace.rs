@@ -112,13 +112,8 @@ fn drawer(random: &mut Random) -> Import {
         ..Remember::new(content, "drawer")
     };
     Import {
-        memory,
         id: Some(id),
-        owner: None,
-        updated_by: None,
-        created_at: None,
-        updated_at: None,
-        expires_at: None,
+        ..Import::new(memory)
     }
 }
 

@@ -182,6 +182,39 @@ impl Filter {
         }
     }
 
+    /// Returns true if it asks for nothing but what a caller may read and wants to see of some places
+    /// and kinds, so that counts of places answer it.
+    pub fn asks_for_places_only(&self) -> bool {
+        // All fields by name, because a new condition is then thought of here.
+        let Filter {
+            space: _,
+            reader: _,
+            live_at: _,
+            owner,
+            origin,
+            tiers: _,
+            unlisted_origin: _,
+            thread,
+            created_from,
+            created_until,
+            collections: _,
+            sections: _,
+            kinds: _,
+            tags,
+            delivery,
+            superseded,
+            forgotten: _,
+        } = self;
+        *owner == OwnerFilter::Any
+            && origin.is_none()
+            && thread.is_none()
+            && created_from.is_none()
+            && created_until.is_none()
+            && tags.is_empty()
+            && delivery.is_none()
+            && *superseded == Superseded::Show
+    }
+
     /// Returns true if a memory matches all conditions but the one on superseded memories. The
     /// store checks that one, because it depends on other memories.
     pub fn admits(&self, memory: &Memory) -> bool {

@@ -147,36 +147,3 @@ impl Conditions {
         }
     }
 }
-
-/// Returns true if a filter asks for nothing but what a caller may read and wants to see of some
-/// places and kinds.
-pub(crate) fn asks_for_places_alone(filter: &Filter) -> bool {
-    // All fields by name, because a new condition is then thought of here.
-    let Filter {
-        space: _,
-        reader: _,
-        live_at: _,
-        owner,
-        origin,
-        tiers: _,
-        unlisted_origin: _,
-        thread,
-        created_from,
-        created_until,
-        collections: _,
-        sections: _,
-        kinds: _,
-        tags,
-        delivery,
-        superseded,
-        forgotten: _,
-    } = filter;
-    *owner == OwnerFilter::Any
-        && origin.is_none()
-        && thread.is_none()
-        && created_from.is_none()
-        && created_until.is_none()
-        && tags.is_empty()
-        && delivery.is_none()
-        && *superseded == Superseded::Show
-}

@@ -12,7 +12,7 @@ use loci_index::codec::{damaged, decode_attributes};
 use tokio_postgres::Row;
 
 use crate::failure::Result;
-use crate::filter::{Conditions, asks_for_places_alone};
+use crate::filter::Conditions;
 use crate::row::{WHOLE_COLUMNS, WHOLE_TABLES, read_whole};
 use crate::session::{Session, Statement};
 use crate::value::{Columns, digest, values};
@@ -293,7 +293,7 @@ pub(crate) async fn count_by_location(
     session: &Session,
     filter: &Filter,
 ) -> Result<Vec<LocationCount>> {
-    if !asks_for_places_alone(filter) {
+    if !filter.asks_for_places_only() {
         return count_uncached(session, filter).await;
     }
     let conditions = Conditions::of(filter);

@@ -48,6 +48,19 @@ pub struct ImportOutcome {
 }
 
 impl Import {
+    /// Creates an import of a memory of the caller, with a new id and the current time.
+    pub fn new(memory: Remember) -> Self {
+        Import {
+            memory,
+            id: None,
+            owner: None,
+            updated_by: None,
+            created_at: None,
+            updated_at: None,
+            expires_at: None,
+        }
+    }
+
     /// # Errors
     /// `invalid_argument` or `too_large` if something exceeds its limits; `forbidden` if it belongs
     /// to another owner and the caller is not an `admin`.

@@ -92,15 +92,7 @@ const WAYS: [Arrival; 7] = [
 ];
 
 fn import(vault: &Vault, memory: Remember, are_followed: bool) {
-    let import = Import {
-        memory,
-        id: None,
-        owner: None,
-        updated_by: None,
-        created_at: None,
-        updated_at: None,
-        expires_at: None,
-    };
+    let import = Import::new(memory);
     let system = vault.engine.system(&Caller::local());
     let imports = system.imports().followed(are_followed);
     let mut outcome = ImportOutcome::default();

@@ -8,13 +8,8 @@ use super::*;
 
 fn import(id: &str, content: &str) -> Import {
     Import {
-        memory: fact(content, Visibility::Common),
         id: Some(MemoryId::new(id)),
-        owner: None,
-        updated_by: None,
-        created_at: None,
-        updated_at: None,
-        expires_at: None,
+        ..Import::new(fact(content, Visibility::Common))
     }
 }
 

@@ -170,15 +170,7 @@ fn write_everywhere(engine: &Engine, caller: &Caller) {
             remember(&text(3)),
         )
         .unwrap();
-    let import = Import {
-        memory: remember(&text(4)),
-        id: None,
-        owner: None,
-        updated_by: None,
-        created_at: None,
-        updated_at: None,
-        expires_at: None,
-    };
+    let import = Import::new(remember(&text(4)));
     engine
         .system(caller)
         .imports()

@@ -63,15 +63,7 @@ fn counts(added: u64, kept: u64, forgotten: u64) -> SourceCounts {
 }
 
 fn import(text: &str) -> Import {
-    Import {
-        memory: fact(text, Visibility::Private),
-        id: None,
-        owner: None,
-        updated_by: None,
-        created_at: None,
-        updated_at: None,
-        expires_at: None,
-    }
+    Import::new(fact(text, Visibility::Private))
 }
 
 /// Imports a list; returns how many were stored and how many stay forgotten.

@@ -194,19 +194,11 @@ async fn what_came_in_a_file_waits_as_a_list() {
     let installation = TestPage::new();
     let mut ids = Vec::new();
     for number in 0..3 {
-        let import = Import {
-            memory: Remember {
-                delivery: Delivery::Bootstrap,
-                visibility: Visibility::Shared,
-                ..Remember::new(format!("Obey the file, line {number}."), "rule")
-            },
-            id: None,
-            owner: None,
-            updated_by: None,
-            created_at: None,
-            updated_at: None,
-            expires_at: None,
-        };
+        let import = Import::new(Remember {
+            delivery: Delivery::Bootstrap,
+            visibility: Visibility::Shared,
+            ..Remember::new(format!("Obey the file, line {number}."), "rule")
+        });
         let system = installation.engine.system(&caller("ann"));
         let mut outcome = ImportOutcome::default();
         system.imports().import(&[import], &mut outcome).unwrap();

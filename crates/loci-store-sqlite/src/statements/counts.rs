@@ -4,7 +4,7 @@ use loci_core::{Filter, LocationCount};
 use rusqlite::Connection;
 
 use crate::failure::Result;
-use crate::statements::filter_sql::{Conditions, asks_for_places_alone, by_owner, parameters};
+use crate::statements::filter_sql::{Conditions, by_owner, parameters};
 
 /// Counts by what the database keeps count of, where the filter asks for nothing else.
 pub(crate) fn count_by_location(
@@ -73,7 +73,7 @@ pub(crate) fn by_location_sql(rows: &str) -> String {
 /// Selects places with numbers of memories, from the counts that are kept if the filter asks for
 /// nothing else.
 fn rows_sql(filter: &Filter, conditions: &Conditions) -> String {
-    if asks_for_places_alone(filter) {
+    if filter.asks_for_places_only() {
         counted_rows_sql(filter, conditions)
     } else {
         recounted_rows_sql(filter, conditions)

@@ -194,39 +194,6 @@ fn narrow(filter: &Filter, sql: &mut String, values: &mut Vec<(&'static str, Val
     }
 }
 
-/// Returns whether a filter asks for nothing but what a caller may read and wants to see of some
-/// places and kinds.
-pub(crate) fn asks_for_places_alone(filter: &Filter) -> bool {
-    // All fields by name, because a new condition is then thought of here.
-    let Filter {
-        space: _,
-        reader: _,
-        live_at: _,
-        owner,
-        origin,
-        tiers: _,
-        unlisted_origin: _,
-        thread,
-        created_from,
-        created_until,
-        collections: _,
-        sections: _,
-        kinds: _,
-        tags,
-        delivery,
-        superseded,
-        forgotten: _,
-    } = filter;
-    *owner == OwnerFilter::Any
-        && origin.is_none()
-        && thread.is_none()
-        && created_from.is_none()
-        && created_until.is_none()
-        && tags.is_empty()
-        && delivery.is_none()
-        && *superseded == Superseded::Show
-}
-
 /// Makes a statement read the rows of the owner through their index, if the filter names an owner
 /// and no thread. Other indexes have the order that it asks for, but an owner has few of a space's
 /// memories.

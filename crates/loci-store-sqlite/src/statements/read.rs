@@ -11,9 +11,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::failure::{Result, damaged};
-use crate::statements::filter_sql::{
-    Conditions, asks_for_places_alone, bound, by_owner, parameters,
-};
+use crate::statements::filter_sql::{Conditions, bound, by_owner, parameters};
 use crate::statements::passages::{PASSAGE_HOLDS, POSITION_BITS};
 use crate::statements::row::{
     COLUMNS, FURTHER_COLUMNS, NEXT_WHOLE_COLUMN, WHOLE_TABLES, read_id, read_space, read_whole,
@@ -201,7 +199,7 @@ pub(crate) fn filed_sql(filter: &Filter, conditions: &Conditions, order: FilingO
         ..
     } = conditions;
     // Of what is plain, and so not forgotten, an index says so, and nothing else is looked at.
-    let shows_plain = asks_for_places_alone(filter)
+    let shows_plain = filter.asks_for_places_only()
         && filter.forgotten != Forgotten::Only
         && filter.kinds.is_empty()
         && (filter.tiers.is_empty() || filter.tiers.contains(&Tier::LongTerm));
