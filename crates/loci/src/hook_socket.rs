@@ -24,10 +24,9 @@ use tokio::time::timeout;
 
 use crate::models::search_of_prompts;
 use crate::output::notice;
+use crate::own_server::RUN_FOLDER;
 use crate::settings::Settings;
 
-/// The folder of the sockets in the data folder.
-const FOLDER: &str = "run";
 /// The version of the form of questions and answers.
 const FORM: u32 = 3;
 /// The most bytes of a question or an answer.
@@ -78,7 +77,7 @@ pub fn listen(settings: &Settings, kind: &str, engine: &Arc<Engine>) -> Option<H
     if search_of_prompts(settings) != settings.search {
         return None;
     }
-    let folder = settings.data.join(FOLDER);
+    let folder = settings.data.join(RUN_FOLDER);
     let file = folder.join(format!("{kind}-{}.socket", process::id()));
     let (engine, store, own) = (Arc::clone(engine), store_of(settings), file.clone());
     let answering = tokio::spawn(async move {
@@ -187,7 +186,7 @@ pub fn ask(settings: &Settings, prompt: &Prompt) -> Result<Option<String>, NoAns
         prompt: prompt.clone(),
     };
     let question = serde_json::to_vec(&question).map_err(|_| NoAnswer)?;
-    let files = sockets(&settings.data.join(FOLDER));
+    let files = sockets(&settings.data.join(RUN_FOLDER));
     if files.is_empty() {
         return Err(NoAnswer);
     }

@@ -11,7 +11,7 @@ use crate::browser::show;
 use crate::cli::{self, Serve};
 use crate::exit::Failure;
 use crate::output::{Output, status_line};
-use crate::own_server::own_url;
+use crate::own_server::running_url;
 use crate::secret;
 use crate::settings::Settings;
 
@@ -20,13 +20,10 @@ const TIMEOUT: Duration = Duration::from_secs(3);
 
 pub fn run(settings: &Settings, arguments: &cli::Page, output: Output) -> Result<(), Failure> {
     let opens = !arguments.print;
-    let url = own_url(
-        settings,
-        "open the address of the server in a browser, and sign in with a token",
-    )?;
-    if check_ready("bind", &url, TIMEOUT).is_err() {
+    let Some(url) = running_url(&settings.data) else {
         return serve::run_with_page(settings, &Serve::default(), output, opens);
-    }
+    };
+    check_ready("bind", &url, TIMEOUT)?;
     let token = fs::read_to_string(secret::file_in(&settings.data)).ok();
     let path = match sign_in_path(&url, token.as_deref().map(str::trim), TIMEOUT) {
         Ok(path) => path,

@@ -32,7 +32,7 @@ use crate::hook_socket;
 use crate::models::probe;
 use crate::output::{Output, status_line};
 use crate::own_program;
-use crate::own_server::reached;
+use crate::own_server::{announce_running, reached};
 use crate::page::page;
 use crate::secret::{self, OwnersToken};
 use crate::settings::{
@@ -101,6 +101,7 @@ fn serve_until_signal(
     let (host, call_limit) = (host(settings, &parts), call_limit(settings));
     let limits = (call_limit.clone(), Arc::clone(host.large_requests()));
     let page = page(settings, &parts, authentication.clone(), provider, limits);
+    announce_running(&settings.data, own_base(settings, scheme, address));
     match opens_page {
         None => announce(settings, scheme, address, token.as_ref(), output)?,
         Some(opens) => {
@@ -292,6 +293,15 @@ fn shown_base(settings: &Settings, scheme: &str, address: SocketAddr) -> String 
         || format!("{scheme}://{}", reached(address)),
         ToString::to_string,
     )
+}
+
+/// Returns the URL at which this machine reaches the server: under TLS the public one, because the
+/// certificate is for a name.
+fn own_base(settings: &Settings, scheme: &str, address: SocketAddr) -> String {
+    match settings.network.tls {
+        Some(_) => shown_base(settings, scheme, address),
+        None => format!("{scheme}://{}", reached(address)),
+    }
 }
 
 /// Prints the address of the page, and opens it in a browser if `opens`.

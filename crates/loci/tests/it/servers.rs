@@ -427,6 +427,56 @@ fn addresses_that_cannot_be_used() {
     assert!(!place.data().exists());
 }
 
+#[test]
+fn the_page_of_a_running_server_is_found_whatever_its_port_is() {
+    let place = Place::new();
+    let print = || place.run(&["page", "--print"]).succeeded().stdout;
+    let mut first = Server::start(&place, &[]);
+    let second = Server::start(&place, &[]);
+    let url = print();
+    assert!(
+        url.starts_with(&format!("http://{}/", first.address)),
+        "{url}"
+    );
+    assert!(url.contains("code="), "{url}");
+    let asked = place.run(&["doctor", "--server"]).succeeded().stdout;
+    assert!(asked.contains(&first.address), "{asked}");
+    // It is killed, and leaves its files. The other one is there for the page then.
+    first.child.kill().unwrap();
+    first.child.wait().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !print_at(&place, "127.0.0.1:1").contains(&second.address) {
+        assert!(Instant::now() < deadline);
+    }
+}
+
+/// Returns the output of `loci page`, whose own server could only be at this address.
+fn print_at(place: &Place, bind: &str) -> String {
+    let mut page = place.command(&["page", "--print"]);
+    ended(page.env("LOCI_BIND", bind).spawn().unwrap()).stdout
+}
+
+#[test]
+fn a_program_on_the_port_of_a_server_gets_no_token() {
+    let place = Place::new();
+    let mut server = Server::start(&place, &[]);
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+    let token = fs::read_to_string(place.data().join("token")).unwrap();
+    // Another program listens there now, and takes down what it is sent.
+    let other = TcpListener::bind(&server.address).unwrap();
+    other.set_nonblocking(true).unwrap();
+    let mut page = place.command(&["page", "--print"]);
+    let page = page.env("LOCI_BIND", &server.address).spawn().unwrap();
+    let page = ended(page);
+    page.failed(6, "another program uses it");
+    let mut heard = String::new();
+    while let Ok((mut stream, _)) = other.accept() {
+        let _ = stream.read_to_string(&mut heard);
+    }
+    assert!(!heard.contains(token.trim()), "{heard}");
+}
+
 #[cfg(unix)]
 #[test]
 fn signals_end_the_server_in_good_order() {

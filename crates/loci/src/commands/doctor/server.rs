@@ -7,18 +7,19 @@ use loci_http::{Readiness, check_ready};
 use super::{Verdict, report};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::own_server::own_url;
+use crate::own_server::{own_url, running_url};
 use crate::settings::Settings;
 
 /// The time for the answer. Engines of containers give a check more.
 const TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Asks the server at the URL or, if that is empty, the one that the settings describe.
+/// Asks the server at the URL or, if that is empty, the one of this data folder that runs, or else the
+/// one that the settings describe.
 pub fn run(settings: &Settings, url: &str, output: Output) -> Result<(), Failure> {
-    let url = if url.is_empty() {
-        own_url(settings, "name the server: `loci doctor --server URL`")?
-    } else {
-        url.to_owned()
+    let url = match (url, running_url(&settings.data)) {
+        ("", Some(running)) => running,
+        ("", None) => own_url(settings, "name the server: `loci doctor --server URL`")?,
+        (named, _) => named.to_owned(),
     };
     let finding = match check_ready("--server", &url, TIMEOUT) {
         Ok(Readiness::Ready) => (Verdict::Ok, format!("the server at {url} is ready")),
