@@ -92,13 +92,18 @@ pub enum OwnersToken {
     Elsewhere,
 }
 
-/// Makes the owner's token if the store has no tokens, so that the server can be used. Writes the
-/// file before the record, so that the store never has a token whose secret is lost; a start in
+/// Makes the owner's token if its file is missing, so that the server can be used by its owner,
+/// whatever tokens others have; in a store on a server only the first of all machines does, because
+/// each token there opens the memory of all. Writes the file before the record, so that the store never has a token whose secret is lost; a start in
 /// between finds the file and adds the record.
 ///
 /// # Errors
 /// [`Exit::DataFolder`] if the file can be neither read nor written; the errors of the store.
-pub fn ensure(data: &Path, store: &dyn TokenStore) -> Result<OwnersToken, Failure> {
+pub fn ensure(
+    data: &Path,
+    store: &dyn TokenStore,
+    is_shared: bool,
+) -> Result<OwnersToken, Failure> {
     let file = file_in(data);
     match look(&file, store)? {
         Some(TokenInFile::Known(token)) if token.is_valid(SystemClock.now()) => {
@@ -107,7 +112,7 @@ pub fn ensure(data: &Path, store: &dyn TokenStore) -> Result<OwnersToken, Failur
         Some(TokenInFile::Known(_)) => Ok(OwnersToken::Elsewhere),
         Some(TokenInFile::NotYetKnown(secret)) => add(store, &secret).map(|()| OwnersToken::InFile),
         None => {
-            if !store.tokens()?.is_empty() {
+            if is_shared && !store.tokens()?.is_empty() {
                 return Ok(OwnersToken::Elsewhere);
             }
             let secret = new_secret()?;

@@ -149,10 +149,9 @@ fn start_refresher(oidc: &Arc<OidcVerifier>) -> Result<Refresher, Failure> {
 /// Makes the owner's token if it is missing. A server starts while the one with its store is away,
 /// and accepts no token until that is back.
 fn owners_token(settings: &Settings, parts: &Parts) -> Result<OwnersToken, Failure> {
-    match secret::ensure(&settings.data, &*parts.store) {
-        Err(failure)
-            if settings.store_for(&settings.data).is_shared() && parts.store.tokens().is_err() =>
-        {
+    let is_shared = settings.store_for(&settings.data).is_shared();
+    match secret::ensure(&settings.data, &*parts.store, is_shared) {
+        Err(failure) if is_shared && parts.store.tokens().is_err() => {
             status_line(format_args!(
                 "warning: {}; until then no token is accepted, and if there is none yet, start this again then",
                 failure.message

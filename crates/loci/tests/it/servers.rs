@@ -298,14 +298,23 @@ fn a_token_file_without_a_token_is_refused() {
 }
 
 #[test]
-fn own_tokens_need_no_other() {
+fn tokens_of_others_leave_the_owner_a_way_in() {
     let place = Place::new();
     let secret = place
         .run(&["token", "create", "--subject", "ann", "--scopes", "read"])
         .succeeded()
         .stdout;
     let server = Server::start(&place, &[]);
-    assert!(server.line.contains("Bearer TOKEN") && !place.data().join("token").exists());
+    assert!(server.line.contains("$(cat '"), "{}", server.line);
+    let owners = fs::read_to_string(place.data().join("token")).unwrap();
+    assert_eq!(server.call(Some(owners.trim()), "stats", &json!({})).0, 200);
+    assert!(
+        place
+            .run(&["page", "--print"])
+            .succeeded()
+            .stdout
+            .contains("code=")
+    );
     assert_eq!(server.call(Some(secret.trim()), "stats", &json!({})).0, 200);
     let (_, reply) = server.call(Some(secret.trim()), "remember", &json!({"content": "a"}));
     assert!(reply.contains("forbidden"), "{reply}");
