@@ -48,7 +48,7 @@ pub enum Command {
     /// Serve one dialect over stdin and stdout, as an MCP host starts it
     Mcp {
         /// The tool set
-        #[arg(value_parser = dialects())]
+        #[arg(value_parser = dialects(), default_value = loci_dialects::mememory::DIALECT.name)]
         dialect: String,
     },
     /// Connect the hosts on this machine to loci: Claude Code, Codex, Cursor and others

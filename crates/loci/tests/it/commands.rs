@@ -1,5 +1,7 @@
 use std::io::Read;
 
+use serde_json::{Value, json};
+
 use crate::program::{Place, ended};
 
 #[test]
@@ -400,4 +402,21 @@ fn a_reader_trusts_authors_until_told_otherwise() {
     assert_eq!(trusted(&["bob", "--remove"]), "ann\n");
     place.run(&["trust", "--remove"]).failed(2, "--remove");
     place.run(&["trust", " "]).failed(2, "author");
+}
+
+#[test]
+fn a_host_that_names_no_tool_set_has_mememory() {
+    let place = Place::new();
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }}});
+    let listed = place.run_with_stdin(&["mcp"], format!("{list}\n").as_bytes());
+    let reply: Value = serde_json::from_str(&listed.succeeded().stdout).unwrap();
+    let tools = reply["result"]["tools"].as_array().unwrap();
+    assert!(
+        tools.iter().any(|tool| tool["name"] == "remember"),
+        "{reply}"
+    );
 }
