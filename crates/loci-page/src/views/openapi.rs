@@ -45,6 +45,7 @@ use super::{
         review::change::keep,
         review::change::redact,
         review::change::trust,
+        review::change::accept,
         review::change::dismiss,
         recalls::view,
         admin::view,
