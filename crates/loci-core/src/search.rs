@@ -33,7 +33,8 @@ pub struct CandidateQuery<'a> {
     /// True if the neighbours of the candidates in their threads are returned too, with a score for
     /// each thread as a whole.
     pub with_context: bool,
-    /// The number of best candidates by words, and by vector, to return.
+    /// The number of best candidates by words, and by vector, to return. Of candidates whose
+    /// scores are as good as equal at this limit, a store may return any.
     pub limit: usize,
 }
 
@@ -74,6 +75,11 @@ pub struct Candidate {
     /// The BM25 score of its best passage; 0 if no term of the query occurs. The statistics (number
     /// of passages, document frequencies, mean length) cover only the passages that the filter
     /// admits, so that a score never depends on memories that the caller may not read.
+    ///
+    /// All stores score alike: the sum, over the terms, of `idf (k1 + 1) tf / (tf + k1 (1 - b + b
+    /// length / mean))`, where `k1` is 0.9, `b` is 0.4, `tf` counts the term in the passage, and
+    /// `idf` is `ln(1 + (N - n + 0.5) / (n + 0.5))` for a term in `n` of `N` passages. The contract
+    /// allows a difference below 0.0001, because sums of floats depend on their order.
     pub bm25: f32,
     /// The greatest share of the query's information that one of its passages holds, 0 to 1: the
     /// sum of the idf of the terms that occur in the passage over the sum for all terms of the

@@ -18,6 +18,10 @@ use crate::{
 
 /// Changes that are committed atomically.
 ///
+/// A batch has no limit of its own. The largest ones are imports: up to
+/// [`IMPORT_MEMORIES_MAX`](crate::limits::IMPORT_MEMORIES_MAX) memories with their passages, of
+/// which `loci import` commits 1,000, or about 16 MiB of texts, at once.
+///
 /// A change says which state it expects, because a writer reads first and writes later, and another
 /// writer may come between the two. Here a text is replaced that was read at revision 1; the store
 /// answers `conflict` if the memory has another revision by then, and the writer reads again.
