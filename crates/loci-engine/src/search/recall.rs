@@ -22,6 +22,46 @@ use crate::search::order::{Paging, RankedCandidate, candidates_for, in_order, ra
 use crate::search::signals::Signals;
 
 /// A question.
+///
+/// The filter decides which memories can answer, the ranking of the caller in which order they do.
+/// Here the heavier memory comes first, and what another project says about kilns is left out:
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use loci_core::{Caller, CollectionFilter, Scope};
+/// use loci_engine::{CallInfo, Effect, Engine, Recall, Remember, SearchMode};
+/// use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
+///
+/// let engine = Engine::new(
+///     Arc::new(NaiveStore::new()),
+///     Arc::new(HashingEmbedder::default()),
+///     Arc::new(FixedClock::default()),
+///     SearchMode::Hybrid,
+/// );
+/// let scopes = [Scope::Read, Scope::Write];
+/// let info = CallInfo::new("example", "note", "memory:write", Effect::Write, &scopes);
+/// let found = engine.call(Caller::local(), info, |call| {
+///     for (project, weight, text) in [
+///         ("pottery", 0.5, "The kiln is hot on Mondays."),
+///         ("pottery", 0.9, "The kiln fires bowls and plates."),
+///         ("brickworks", 1.0, "The kiln needs a new door."),
+///     ] {
+///         call.memories().remember(Remember {
+///             collection: Some(project.to_owned()),
+///             weight,
+///             ..Remember::new(text, "fact")
+///         })?;
+///     }
+///     call.search().recall(&Recall {
+///         collections: CollectionFilter::Only("pottery".to_owned()),
+///         ..Recall::new("What is known about the kiln?", 5, &|signals| signals.weight)
+///     })
+/// })?;
+/// let texts: Vec<&str> = found.hits.iter().map(|hit| hit.memory.content.as_str()).collect();
+/// assert_eq!(texts, ["The kiln fires bowls and plates.", "The kiln is hot on Mondays."]);
+/// # Ok::<(), loci_core::Error>(())
+/// ```
 pub struct Recall<'a> {
     /// The question, in natural language.
     pub query: &'a str,
