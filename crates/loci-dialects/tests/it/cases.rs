@@ -210,6 +210,33 @@ const VERBS: [(&str, [&[&str]; 6]); 5] = [
     ),
 ];
 
+/// The tools that write, but no memories, so that no case crosses to another tool set, which cannot
+/// see what they write.
+const WRITERS_OF_OTHER_RECORDS: &[&str] = &[
+    "cache_invalidate",
+    "mempalace_create_tunnel",
+    "mempalace_delete_tunnel",
+    "mempalace_hook_settings",
+    "mempalace_kg_add",
+    "mempalace_kg_invalidate",
+    "store_cache",
+    "store_decision",
+];
+
+#[test]
+fn every_tool_that_writes_has_a_verb() {
+    for (dialect, (name, verbs)) in DIALECTS.iter().zip(VERBS) {
+        let writers = dialect.tools.iter().filter(|tool| !tool.hints.read_only);
+        for tool in writers.map(|tool| tool.name) {
+            let has_verb = verbs.iter().any(|tools| tools.contains(&tool));
+            assert!(
+                has_verb != WRITERS_OF_OTHER_RECORDS.contains(&tool),
+                "{tool} of {name} writes: add it to `VERBS` if it writes memories, else to `WRITERS_OF_OTHER_RECORDS`"
+            );
+        }
+    }
+}
+
 /// Checks that there is a case for every pair of tool sets: records written through one are read,
 /// searched, listed, changed and forgotten through the other, and then read through the first
 /// again.
