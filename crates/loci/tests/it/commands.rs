@@ -148,7 +148,7 @@ fn a_limit_beyond_the_greatest_is_no_secret() {
         .run(&["--json", "list", "--limit", "5000"])
         .succeeded();
     assert_eq!(
-        serde_json::from_str::<Vec<serde_json::Value>>(&listed.stdout)
+        serde_json::from_str::<Vec<Value>>(&listed.stdout)
             .unwrap()
             .len(),
         1_000
@@ -167,7 +167,7 @@ fn a_limit_beyond_the_greatest_is_no_secret() {
         .run(&["--json", "search", "bead", "--limit", "500"])
         .succeeded();
     assert_eq!(
-        serde_json::from_str::<Vec<serde_json::Value>>(&found.stdout)
+        serde_json::from_str::<Vec<Value>>(&found.stdout)
             .unwrap()
             .len(),
         100
