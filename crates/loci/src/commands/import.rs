@@ -237,8 +237,8 @@ fn tell_unreviewed(parts: &Parts) -> Result<(), Failure> {
     let waiting = parts.system().context().unreviewed()?.len();
     if waiting > 0 {
         status_line(format_args!(
-            "note: {waiting} memories that came in files and would give agents orders wait until you accept them: list \
-             them by `loci trust --waiting`, or open Review on the page"
+            "note: of what came in files, {waiting} would give agents orders and wait until you accept them: list them by \
+             `loci trust --waiting`, or open Review on the page"
         ));
     }
     Ok(())

@@ -207,7 +207,8 @@ fn orders_of_a_file_wait_for_the_person() {
     let file = place.write("memories.jsonl", lines);
     let imported = place.run(&["import", file.to_str().unwrap()]).succeeded();
     assert!(
-        imported.stderr.contains("3 memories") && imported.stderr.contains("loci trust --waiting"),
+        imported.stderr.contains("3 would give agents orders")
+            && imported.stderr.contains("loci trust --waiting"),
         "{}",
         imported.stderr
     );
