@@ -324,8 +324,8 @@ impl PromptText<'_> {
     }
 }
 
-/// Returns the text with as many of these memories as fit and are not known. Each has a share of the tokens, and the
-/// tokens that it leaves go to the next ones.
+/// Returns the text with as many of these memories as fit and are not known. Each has a share of the
+/// tokens, and the tokens that it leaves go to the next ones.
 fn rendered<'a>(
     engine: &Engine,
     terms: &[String],

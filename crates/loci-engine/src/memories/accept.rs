@@ -2,6 +2,7 @@
 
 use loci_core::{Batch, Error, ErrorCode, Memory, MemoryId, RecordVerb, Result, Scope, UNREVIEWED};
 
+use crate::authors::hold_orders;
 use crate::background::enrich::changed;
 use crate::memories::Memories;
 
@@ -17,7 +18,8 @@ impl Memories<'_> {
         self.set_unreviewed(id, false)
     }
 
-    /// Takes an acceptance back.
+    /// Takes an acceptance back. Returns false if the memory waits already, or gives no orders any
+    /// more.
     ///
     /// # Errors
     /// As for [`accept`](Self::accept).
@@ -32,14 +34,14 @@ impl Memories<'_> {
                 let message = "only its owner or an `admin` decides whether agents follow a memory that came in a file";
                 return Err(Error::about_argument(ErrorCode::Forbidden, "id", message));
             }
-            if memory.is_unreviewed() == is_unreviewed {
-                return Ok(false);
-            }
+            let before = memory.is_unreviewed();
             if is_unreviewed {
-                let (name, value) = (UNREVIEWED.to_owned(), "true".to_owned());
-                memory.attributes.insert(name, value);
+                hold_orders(&mut memory);
             } else {
                 memory.attributes.remove(UNREVIEWED);
+            }
+            if memory.is_unreviewed() == before {
+                return Ok(false);
             }
             let put = changed(memory, None);
             self.store

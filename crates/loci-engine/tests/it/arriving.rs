@@ -184,5 +184,7 @@ fn what_gives_no_orders_or_came_through_a_tool_does_not_wait() {
     assert_eq!(waiting(&vault, &local).len(), 1);
     vault.folder.replace("b.md", "true", "false");
     vault.reconcile();
+    assert_eq!(system.memories().hold(&vault.id("b.md")), Ok(false));
+    assert!(!vault.memory("b.md").is_unreviewed());
     assert_eq!(waiting(&vault, &local), []);
 }
