@@ -10,7 +10,7 @@ import install
 
 # In the order of the table in docs/hosts.md, each with what it means there.
 FEATURES = {
-    "setup": "The line that README shows for it adds loci; where `loci connect` knows it, that does, too, and leaves no trace.",
+    "setup": "The line that docs/hosts shows for it adds loci; where `loci connect` knows it, that does, too, and leaves no trace.",
     "stdio": "It starts `loci mcp` by itself and is shown every tool of every tool set.",
     "HTTP": "It connects to `loci serve` with a token and is shown every tool of every tool set.",
     "calls": "It stores something and finds it again through every tool set, and hands on what loci says.",
@@ -70,12 +70,12 @@ def environment(home):
 
 
 def connect_line(name, way="over stdio"):
-    """The line of README.md that connects a client in that way, which is the head of the table that the line is in."""
+    """The line of docs/hosts/README.md that connects a client in that way, which is the head of the table that the line is in."""
     title = re.escape(install.CLIENTS[name]["title"])
-    table = (install.ROOT / "README.md").read_text().partition(f"| host | {way} |")[2].partition("\n\n")[0]
+    table = (install.ROOT / "docs/hosts/README.md").read_text().partition(f"| host | {way} |")[2].partition("\n\n")[0]
     if found := re.search(rf"^\| {title} \| `([^`]+)` \|", table, re.MULTILINE):
         return found.group(1)
-    raise AssertionError(f"README.md has no line that connects {title} {way}")
+    raise AssertionError(f"docs/hosts/README.md has no line that connects {title} {way}")
 
 
 class ClientTests:

@@ -75,8 +75,8 @@ MISTAKES = {
         "`wing` must have at most 128 characters",
     ),
 }
-# The server that README's lines connect to.
-README_URL = "http://127.0.0.1:7821"
+# The server that the lines of docs/hosts connect to.
+LINE_URL = "http://127.0.0.1:7821"
 # How many sessions of each kind the soak runs.
 SESSIONS = int(os.environ.get("LOCI_HOSTS_SESSIONS") or (20 if CHOICE == "all" else 1))
 # Seconds that the model takes over an answer that is interrupted: more than the host lives after that.
@@ -220,7 +220,7 @@ class Agent(HostTests):
         further = [dialect for dialect in CALLS if dialect != "mememory"] if CHOICE == "all" else []
         with support.data_folder() as data, support.Server(data) as server:
             self.host.environment["LOCI_TOKEN"] = server.token()
-            self.host.shell(connect_line(self.client, "over HTTP").replace(README_URL, server.url))
+            self.host.shell(connect_line(self.client, "over HTTP").replace(LINE_URL, server.url))
             # Some hosts prefix tools with the server's name, so that none is the beginning of another.
             for dialect in further:
                 self.host.add(f"by-{dialect}", dialect, f"{server.url}/mcp/{dialect}", server.token())
@@ -378,7 +378,7 @@ class Hooks(Conversations):
         request = self.endpoint.requests[-1]
         self.assertEqual(request.texts("assistant"), [])
         self.check_told(request)
-        # README connects mememory, so that the agent has no tools of mempalace.
+        # docs/hosts connects mememory, so that the agent has no tools of mempalace.
         self.assertEqual(re.findall(r"mempalace_\w+", request.everything), [])
 
     @feature("prompts")
