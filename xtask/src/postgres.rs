@@ -35,6 +35,18 @@ pub fn run(command: &[&str]) -> Result<ExitCode> {
     let choice = env::var(CHOICE_VARIABLE).unwrap_or_default();
     let mut command = Command::new(program);
     command.args(arguments);
+    // `cargo run` sets these for what it starts. A cargo that inherits them builds ring anew, and all
+    // that depends on it, because ring's build script watches the variables of its own package.
+    for (name, _) in env::vars_os() {
+        let of_package = |name: &str| {
+            ["CARGO_PKG_", "CARGO_MANIFEST_"]
+                .iter()
+                .any(|start| name.starts_with(start))
+        };
+        if name.to_str().is_some_and(of_package) {
+            command.env_remove(name);
+        }
+    }
     let server = if choice.contains("://") {
         command.env(URL_VARIABLE, choice);
         None
