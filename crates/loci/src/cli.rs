@@ -12,6 +12,7 @@ use clap_complete::Shell;
 use loci_core::Scope;
 use loci_dialects::{DIALECTS, mememory};
 use loci_hosts::{Event, Host};
+use loci_peers::Peer;
 
 pub use self::common::Common;
 use self::common::given;
@@ -249,9 +250,20 @@ pub struct Add {
     reason = "each is a flag of the command line"
 )]
 pub struct Import {
-    /// The file, or a zip archive of one file or of an export; `-` reads stdin
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub file: PathBuf,
+    /// The file, a zip archive of one file or of an export, or the store of another memory system; `-`
+    /// reads stdin
+    #[arg(value_hint = ValueHint::AnyPath, required_unless_present = "detect")]
+    pub file: Option<PathBuf>,
+    /// The memory system whose store or export it is; told by its content if it is left out
+    #[arg(long, value_name = "KIND", value_parser = Peer::ALL.map(Peer::name))]
+    pub from: Option<String>,
+    /// The time zone of times that name none, e.g. Europe/Berlin; the one of this machine if it is left
+    /// out
+    #[arg(long, value_name = "ZONE")]
+    pub zone: Option<String>,
+    /// Only list the stores of other memory systems on this machine
+    #[arg(long, conflicts_with = "file")]
+    pub detect: bool,
     /// Store again what was forgotten or wiped here, too
     #[arg(long)]
     pub again: bool,

@@ -69,6 +69,7 @@ pub static RULES: Rules = Rules {
         ("loci-embed", 1),
         ("loci-http", 1),
         ("loci-mine", 1),
+        ("loci-peers", 1),
         ("loci-secrets", 1),
         ("loci-tokens", 1),
         ("loci-vault", 1),
@@ -92,7 +93,7 @@ pub static RULES: Rules = Rules {
     only_in: &[
         ("rmcp", &["loci-server"]),
         ("axum", &["loci-page", "loci-server"]),
-        ("rusqlite", &["loci-store-sqlite"]),
+        ("rusqlite", &["loci-store-sqlite", "loci-peers"]),
         ("refinery", &["loci-store-sqlite"]),
         ("tokio-postgres*", &["loci-store-postgres", "loci-bench"]),
         ("deadpool-postgres", &["loci-store-postgres"]),

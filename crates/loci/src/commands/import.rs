@@ -1,6 +1,7 @@
 //! `loci import`: stores many memories, or restores an export.
 
 mod list;
+mod peer;
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -28,7 +29,13 @@ use crate::signal::before_end;
 use crate::wiring::{CommandInfo, Parts, SystemClock};
 
 pub fn run(settings: &Settings, arguments: &cli::Import, output: Output) -> Result<(), Failure> {
-    let file = &arguments.file;
+    if arguments.detect {
+        return peer::detect(output);
+    }
+    let file = &file_of(arguments);
+    if let Some(peer) = peer::of(arguments)? {
+        return peer::import(settings, arguments, peer, output);
+    }
     if !is_zip(file) {
         return run_on(settings, arguments, file, output);
     }
@@ -44,6 +51,11 @@ pub fn run(settings: &Settings, arguments: &cli::Import, output: Output) -> Resu
         )
     })?;
     run_on(settings, arguments, &path, output)
+}
+
+/// Returns the path that the user named.
+fn file_of(arguments: &cli::Import) -> PathBuf {
+    arguments.file.clone().unwrap_or_default()
 }
 
 /// Returns what to import out of an archive: its single file, or the folder of an export.
@@ -66,7 +78,7 @@ fn run_on(
     path: &Path,
     output: Output,
 ) -> Result<(), Failure> {
-    let file = &arguments.file;
+    let file = &file_of(arguments);
     let usage =
         |problem: String| Failure::new(Exit::Usage, format!("{} {problem}", file.display()));
     let unreadable = |error: io::Error| usage(format!("cannot be read: {error}"));
@@ -115,7 +127,7 @@ fn import_list(
         importer.is_dry_run = arguments.dry_run;
         importer.again = arguments.again;
         importer.are_followed = arguments.follow;
-        importer.read(&arguments.file, input)?;
+        importer.read(&file_of(arguments), input)?;
         importer.store()?;
         Ok((importer.imported, importer.refused, importer.repairs))
     })?;

@@ -19,6 +19,7 @@ mod import;
 mod models;
 #[cfg(unix)]
 mod palace;
+mod peers;
 mod postgres;
 mod program;
 mod prompts;

@@ -1,0 +1,348 @@
+//! The stores and exports of other memory systems, read as they are.
+//!
+//! Each [`Peer`] is a system whose store, or export, [`read`] turns into [`PeerRecord`]s. Nothing is
+//! written beside the owner's files: a database is copied with its write-ahead log into a temporary
+//! folder first, so that a running owner is not disturbed. A record that is left out is
+//! counted by its reason in the [`Report`], so that the records of a source are the ones that were
+//! passed on and the ones in the report.
+//!
+//! The form of each store is known from the package that its module names, run and looked at.
+
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, reason = "a test that fails may panic")
+)]
+
+mod chroma;
+mod claude_mem;
+mod database;
+mod json_file;
+mod langgraph;
+mod mcp_memory_service;
+mod mem0;
+mod memory_tool;
+mod mempalace;
+mod pickle;
+mod server_memory;
+mod times;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+/// A memory system whose data loci reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Peer {
+    /// A palace of mempalace, on Chroma or on SQLite, with its graph and its tunnels.
+    Mempalace,
+    /// The database of claude-mem.
+    ClaudeMem,
+    /// The database of mcp-memory-service, or its export in JSON.
+    McpMemoryService,
+    /// The file of the reference memory server.
+    ServerMemory,
+    /// The history of mem0 with its local Qdrant folder, or an export in JSON.
+    Mem0,
+    /// Any folder of Chroma.
+    Chroma,
+    /// The SQLite store of LangGraph.
+    LangGraph,
+    /// The folder of Anthropic's memory tool.
+    MemoryTool,
+}
+
+impl Peer {
+    /// Every peer, in the order in which a path is tried.
+    pub const ALL: [Peer; 8] = [
+        Peer::Mempalace,
+        Peer::ClaudeMem,
+        Peer::McpMemoryService,
+        Peer::ServerMemory,
+        Peer::Mem0,
+        Peer::Chroma,
+        Peer::LangGraph,
+        Peer::MemoryTool,
+    ];
+
+    /// Returns the name of the package, by which a user names it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Peer::Mempalace => "mempalace",
+            Peer::ClaudeMem => "claude-mem",
+            Peer::McpMemoryService => "mcp-memory-service",
+            Peer::ServerMemory => "server-memory",
+            Peer::Mem0 => "mem0",
+            Peer::Chroma => "chromadb",
+            Peer::LangGraph => "langgraph",
+            Peer::MemoryTool => "anthropic-memory",
+        }
+    }
+
+    /// Returns the peer with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|peer| peer.name() == name)
+    }
+
+    /// Returns the peer that a file or folder belongs to, told by its content; `None` if it belongs
+    /// to another program.
+    pub fn of(path: &Path) -> Option<Self> {
+        Self::ALL.into_iter().find(|peer| peer.wrote(path))
+    }
+
+    fn wrote(self, path: &Path) -> bool {
+        match self {
+            Peer::Mempalace => mempalace::wrote(path),
+            Peer::ClaudeMem => claude_mem::wrote(path),
+            Peer::McpMemoryService => mcp_memory_service::wrote(path),
+            Peer::ServerMemory => server_memory::wrote(path),
+            Peer::Mem0 => mem0::wrote(path),
+            Peer::Chroma => chroma::wrote(path),
+            Peer::LangGraph => langgraph::wrote(path),
+            Peer::MemoryTool => memory_tool::wrote(path),
+        }
+    }
+
+    /// Returns where the peer keeps its data on this machine unless it is told otherwise; `variable`
+    /// returns a variable of the environment.
+    pub fn places(self, home: &Path, variable: &dyn Fn(&str) -> Option<String>) -> Vec<PathBuf> {
+        let set = |name: &str| {
+            variable(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
+        match self {
+            Peer::Mempalace => [
+                set("MEMPALACE_HOME"),
+                Some(home.join(".mempalace")),
+                set("XDG_CONFIG_HOME").map(|folder| folder.join("mempalace")),
+                Some(home.join(".config/mempalace")),
+            ]
+            .into_iter()
+            .flatten()
+            .collect(),
+            Peer::ClaudeMem => {
+                vec![set("CLAUDE_MEM_DATA_DIR").unwrap_or_else(|| home.join(".claude-mem"))]
+            }
+            Peer::McpMemoryService => vec![set("MCP_MEMORY_SQLITE_PATH").unwrap_or_else(|| {
+                let base = set("MCP_MEMORY_BASE_DIR").unwrap_or_else(|| {
+                    if cfg!(target_os = "macos") {
+                        home.join("Library/Application Support/mcp-memory")
+                    } else {
+                        home.join(".local/share/mcp-memory")
+                    }
+                });
+                base.join("sqlite_vec.db")
+            })],
+            Peer::ServerMemory => set("MEMORY_FILE_PATH").into_iter().collect(),
+            Peer::Mem0 => vec![set("MEM0_DIR").unwrap_or_else(|| home.join(".mem0"))],
+            // They have no place of their own.
+            Peer::Chroma | Peer::LangGraph | Peer::MemoryTool => Vec::new(),
+        }
+    }
+}
+
+/// A memory of another system.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PeerMemory {
+    /// Its id in that system, unique in the source.
+    pub id: String,
+    /// Its text, byte for byte.
+    pub text: String,
+    /// Its title.
+    pub title: Option<String>,
+    /// Its project, store or collection.
+    pub container: Option<String>,
+    /// Its type, category or room.
+    pub kind: Option<String>,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// The user or agent who wrote it.
+    pub author: Option<String>,
+    /// The time at which it was first stored.
+    pub created_at: Option<Timestamp>,
+    /// The time at which its text last changed.
+    pub updated_at: Option<Timestamp>,
+    /// The time at which it expires.
+    pub expires_at: Option<Timestamp>,
+    /// The id of the memory that it replaces.
+    pub supersedes: Option<String>,
+    /// The ids of the memories that it is linked to, each with the relation.
+    pub links: Vec<(String, String)>,
+    /// Its further attributes, by name.
+    pub attributes: BTreeMap<String, String>,
+    /// True for an entry of a diary, which only its own room shows.
+    pub is_diary: bool,
+}
+
+impl PeerMemory {
+    /// Creates a memory that has only an id and a text.
+    pub fn new(id: impl Into<String>, text: impl Into<String>) -> Self {
+        PeerMemory {
+            id: id.into(),
+            text: text.into(),
+            title: None,
+            container: None,
+            kind: None,
+            tags: Vec::new(),
+            author: None,
+            created_at: None,
+            updated_at: None,
+            expires_at: None,
+            supersedes: None,
+            links: Vec::new(),
+            attributes: BTreeMap::new(),
+            is_diary: false,
+        }
+    }
+
+    /// Notes an attribute, unless the value is blank.
+    fn note(&mut self, name: &str, value: &str) {
+        if !value.trim().is_empty() {
+            self.attributes.insert(name.to_owned(), value.to_owned());
+        }
+    }
+}
+
+/// A fact of another system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerFact {
+    /// The subject.
+    pub subject: String,
+    /// The relation.
+    pub predicate: String,
+    /// The object.
+    pub object: String,
+    /// The first and the last moment of the time from which it holds: of a day both ends.
+    pub valid_from: Option<(Timestamp, Timestamp)>,
+    /// The same of the time until which it holds.
+    pub valid_to: Option<(Timestamp, Timestamp)>,
+    /// The source that it was read from.
+    pub source: Option<String>,
+}
+
+/// A link between two places of another system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerTunnel {
+    /// The place that it leads from: a wing and a room.
+    pub source: (String, String),
+    /// The place that it leads to.
+    pub target: (String, String),
+    /// The reason for the link.
+    pub label: String,
+}
+
+/// A record of another system.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PeerRecord {
+    /// A memory.
+    Memory(Box<PeerMemory>),
+    /// A fact.
+    Fact(PeerFact),
+    /// A link between two places.
+    Tunnel(PeerTunnel),
+}
+
+/// The notices of a reading, and the records that it left out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Report {
+    /// The number of records that were left out, by their reason.
+    pub left_out: BTreeMap<String, u64>,
+    /// Notices for the person: a file that is missing, a time that was taken for granted.
+    pub notices: Vec<String>,
+}
+
+impl Report {
+    fn leave_out(&mut self, reason: impl Into<String>) {
+        *self.left_out.entry(reason.into()).or_default() += 1;
+    }
+
+    fn notice(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        if !self.notices.contains(&text) {
+            self.notices.push(text);
+        }
+    }
+}
+
+/// The reason why a source cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum PeerError {
+    /// The source has another form than the peer gives it.
+    #[error("{0}")]
+    Form(String),
+    /// A file cannot be read or copied.
+    #[error("{file} cannot be read: {source}")]
+    File {
+        /// The path of the file.
+        file: String,
+        /// The error of the system.
+        source: std::io::Error,
+    },
+    /// A database cannot be read.
+    #[error("{file} is a database that cannot be read: {source}")]
+    Database {
+        /// The path of the database.
+        file: String,
+        /// The error of SQLite.
+        source: rusqlite::Error,
+    },
+    /// The receiver of the records stopped.
+    #[error("{0}")]
+    Stopped(String),
+}
+
+/// The result of a reader.
+pub type Result<T> = std::result::Result<T, PeerError>;
+
+/// Receives the records of a source, one by one; an error ends the reading.
+pub type Sink<'a> = dyn FnMut(PeerRecord) -> std::result::Result<(), String> + 'a;
+
+/// The sink of the records, and the report about them.
+struct Outlet<'a> {
+    sink: &'a mut Sink<'a>,
+    report: Report,
+    /// The zone of times without one.
+    zone: TimeZone,
+}
+
+impl Outlet<'_> {
+    fn put(&mut self, record: PeerRecord) -> Result<()> {
+        (self.sink)(record).map_err(PeerError::Stopped)
+    }
+
+    /// Passes on a memory; one with a blank text is left out.
+    fn put_memory(&mut self, memory: PeerMemory) -> Result<()> {
+        if memory.text.trim().is_empty() {
+            self.report.leave_out("memories without a text");
+            return Ok(());
+        }
+        self.put(PeerRecord::Memory(Box::new(memory)))
+    }
+}
+
+/// Reads what a peer keeps at `path`, a file or a folder, and passes each record to `sink`. A time
+/// without a zone that nothing beside it tells is of `zone`.
+///
+/// # Errors
+/// If the path is not the peer's, a file cannot be read, or `sink` stops. Records that were passed
+/// on before stand.
+pub fn read<'a>(peer: Peer, path: &Path, zone: TimeZone, sink: &'a mut Sink<'a>) -> Result<Report> {
+    let mut outlet = Outlet {
+        sink,
+        report: Report::default(),
+        zone,
+    };
+    match peer {
+        Peer::Mempalace => mempalace::read(path, &mut outlet),
+        Peer::ClaudeMem => claude_mem::read(path, &mut outlet),
+        Peer::McpMemoryService => mcp_memory_service::read(path, &mut outlet),
+        Peer::ServerMemory => server_memory::read(path, &mut outlet),
+        Peer::Mem0 => mem0::read(path, &mut outlet),
+        Peer::Chroma => chroma::read(path, &mut outlet),
+        Peer::LangGraph => langgraph::read(path, &mut outlet),
+        Peer::MemoryTool => memory_tool::read(path, &mut outlet),
+    }?;
+    Ok(outlet.report)
+}

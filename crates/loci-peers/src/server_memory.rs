@@ -1,0 +1,123 @@
+//! The file of the reference memory server (2026.8.31): an entity or a relation on each line.
+//!
+//! Two entities may have one name, observations and relations may repeat, and a relation may end at no
+//! entity. Nothing has a time or an id.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::json_file::{self, Line, text, texts};
+use crate::{Outlet, PeerError, PeerFact, PeerMemory, PeerRecord, Result};
+
+/// The names of the file, today's and the older one.
+const FILES: [&str; 2] = ["memory.jsonl", "memory.json"];
+
+fn file(path: &Path) -> PathBuf {
+    if path.is_file() {
+        return path.to_owned();
+    }
+    let files = FILES.map(|name| path.join(name));
+    let found = files.iter().find(|file| file.is_file());
+    found.unwrap_or(&files[0]).clone()
+}
+
+/// Returns true if the reference server wrote the file.
+pub fn wrote(path: &Path) -> bool {
+    let file = file(path);
+    let mut is_own = false;
+    // Only the first line that can be read is looked at.
+    let look = |line| match line {
+        Line::Object(object) => {
+            is_own = matches!(text(&object, &["type"]), Some("entity" | "relation"));
+            Err(PeerError::Stopped(String::new()))
+        }
+        Line::Broken(_) => Ok(()),
+    };
+    if file.is_file() {
+        let _ = json_file::lines(&file, look);
+    }
+    is_own
+}
+
+pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
+    let file = file(path);
+    let mut said = BTreeMap::new();
+    let (mut facts, mut related) = (Vec::new(), BTreeSet::new());
+    json_file::lines(&file, |line| {
+        let object = match line {
+            Line::Object(object) => object,
+            Line::Broken(number) => {
+                outlet.report.leave_out("lines that are no JSON object");
+                let file = file.display();
+                let notice = format!("line {number} of {file} is no JSON object");
+                outlet.report.notice(notice);
+                return Ok(());
+            }
+        };
+        match text(&object, &["type"]) {
+            Some("entity") => put_observations(&object, &mut said, outlet)?,
+            Some("relation") => match fact(&object) {
+                None => outlet.report.leave_out("relations without an end"),
+                Some(fact) => {
+                    let ends = [&fact.subject, &fact.predicate, &fact.object].map(Clone::clone);
+                    if related.insert(ends) {
+                        facts.push(fact);
+                    } else {
+                        outlet.report.leave_out("relations that were said before");
+                    }
+                }
+            },
+            _ => {
+                let reason = "lines that are neither an entity nor a relation";
+                outlet.report.leave_out(reason);
+            }
+        }
+        Ok(())
+    })?;
+    facts
+        .into_iter()
+        .try_for_each(|fact| outlet.put(PeerRecord::Fact(fact)))
+}
+
+fn fact(relation: &Map<String, Value>) -> Option<PeerFact> {
+    let end = |names: &[&str]| text(relation, names).map(str::to_owned);
+    Some(PeerFact {
+        subject: end(&["from", "from_id"])?,
+        predicate: end(&["relationType", "relation_type"])?,
+        object: end(&["to", "to_id"])?,
+        valid_from: None,
+        valid_to: None,
+        source: None,
+    })
+}
+
+/// Passes on the observations of an entity. Two entities of one name, and equal observations, have
+/// ids that count up.
+fn put_observations(
+    entity: &Map<String, Value>,
+    said: &mut BTreeMap<(String, String), u64>,
+    outlet: &mut Outlet<'_>,
+) -> Result<()> {
+    let Some(name) = text(entity, &["name", "entityName", "id"]) else {
+        outlet.report.leave_out("entities without a name");
+        return Ok(());
+    };
+    let kind = text(entity, &["entityType", "entity_type"]);
+    let observations = texts(entity.get("observations"));
+    if observations.is_empty() {
+        outlet.report.leave_out("entities without an observation");
+    }
+    for observation in observations {
+        let key = (name.to_owned(), observation.clone());
+        let count = said.entry(key).or_default();
+        let mut memory = PeerMemory::new(format!("{name}\n{count}\n{observation}"), observation);
+        *count += 1;
+        memory.title = Some(name.to_owned());
+        memory.kind = kind.map(str::to_owned);
+        memory.note("entity", name);
+        outlet.put_memory(memory)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,535 @@
+//! `loci import --from`: takes in the stores and exports of other memory systems.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::path::Path;
+
+use data_encoding::HEXLOWER;
+use jiff::tz::TimeZone;
+use loci_archive::{RECORDS, Refusals, stay_forgotten};
+use loci_core::{
+    Archived, Clock as _, Fact, LOCAL, Link, Location, Memory, MemoryId, Name, Period, Record,
+    Relation, Space, Tier, Timestamp, TunnelEnd, Visibility, limits,
+};
+use loci_engine::{Call, ImportReport, NOTE_KIND, name_key};
+use loci_peers::{Peer, PeerError, PeerFact, PeerMemory, PeerRecord, PeerTunnel, Report, read};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::{IMPORT, embed_pending, file_of, show_progress, tell_dry_run, tell_unreviewed};
+use crate::cli;
+use crate::escaped::OneLine;
+use crate::exit::{Exit, Failure};
+use crate::output::{Output, status_line};
+use crate::settings::Settings;
+use crate::wiring::{Parts, SystemClock};
+
+/// The largest number of records in one transaction.
+const BATCH_RECORDS: usize = 1_000;
+/// The number of bytes of texts with which a batch is full, too.
+const BATCH_BYTES: usize = 16 << 20;
+/// The size in bytes of an id that is made of a foreign one.
+const ID_BYTES: usize = 16;
+/// The attribute with the id that a memory had in the system that it came from.
+const FOREIGN_ID: &str = "foreign_id";
+/// The attribute with the name of that system.
+const CAME_FROM: &str = "came_from";
+/// The attribute with the time at which it expired there.
+const EXPIRED_AT: &str = "expired_at";
+/// The number of attributes that an import adds.
+const OWN_ATTRIBUTES: usize = 3;
+/// The kind and section of a memory that had none.
+const KIND: &str = "fact";
+/// The room of every diary, and the kind of its entries.
+const DIARY: &str = "diary";
+/// The largest length in bytes of an attribute, beyond which its end is left out.
+const ATTRIBUTE_BYTES_MAX: usize = limits::REFERENCE_BYTES_MAX;
+
+/// Lists the stores of other memory systems on this machine.
+pub(super) fn detect(output: Output) -> Result<(), Failure> {
+    let home = directories::BaseDirs::new()
+        .map(|folders| folders.home_dir().to_owned())
+        .unwrap_or_default();
+    let variable = |name: &str| env::var(name).ok();
+    let mut found = Vec::new();
+    for peer in Peer::ALL {
+        for path in peer.places(&home, &variable) {
+            if Peer::of(&path) == Some(peer) {
+                found.push((peer, path));
+            }
+        }
+    }
+    let value: Vec<Value> = found
+        .iter()
+        .map(|(peer, path)| json!({"from": peer.name(), "path": path}))
+        .collect();
+    let lines: Vec<String> = found
+        .iter()
+        .map(|(peer, path)| format!("loci import --from {} {}\n", peer.name(), path.display()))
+        .collect();
+    let text = if lines.is_empty() {
+        "no store of another memory system is where these keep theirs; name its path: loci import PATH\n".to_owned()
+    } else {
+        lines.concat()
+    };
+    Ok(output.either(&json!({ "found": value }), text)?)
+}
+
+/// Returns the system that the path belongs to: the one that the user named, or the one that its
+/// content tells; `None` for what loci itself wrote, or anything else.
+pub(super) fn of(arguments: &cli::Import) -> Result<Option<Peer>, Failure> {
+    let path = &file_of(arguments);
+    if let Some(name) = &arguments.from {
+        return Peer::from_name(name).map(Some).ok_or_else(|| {
+            Failure::new(
+                Exit::Usage,
+                format!("--from {name} is no memory system that loci reads"),
+            )
+        });
+    }
+    if path == Path::new("-") || path.join(RECORDS).is_file() {
+        return Ok(None);
+    }
+    Ok(Peer::of(path))
+}
+
+/// Imports what a system keeps at the path.
+pub(super) fn import(
+    settings: &Settings,
+    arguments: &cli::Import,
+    peer: Peer,
+    output: Output,
+) -> Result<(), Failure> {
+    let path = &file_of(arguments);
+    if !path.exists() {
+        let message = format!("{} does not exist", path.display());
+        return Err(Failure::new(Exit::Usage, message));
+    }
+    let zone = arguments.zone.as_deref().map_or_else(
+        || Ok(TimeZone::system()),
+        |name| {
+            TimeZone::get(name).map_err(|_| {
+                let message =
+                    format!("--zone {name} is no time zone; name one such as Europe/Berlin or UTC");
+                Failure::new(Exit::Usage, message)
+            })
+        },
+    )?;
+    let parts = Parts::open(settings)?;
+    let (outcome, report) = parts.logged_in_all(IMPORT, |call| {
+        let mut taking = Intake::new(call, peer, arguments);
+        let outcome = read(peer, path, zone, &mut |record| {
+            taking.take(record).map_err(|failure| failure.message)
+        });
+        // What was read before a fault stands.
+        taking.finish()?;
+        let told = taking.told();
+        match outcome {
+            Ok(report) => Ok((taking.counts(&report), report)),
+            Err(error) => Err(Failure::new(exit_of(&error), format!("{error}; {told}"))),
+        }
+    })?;
+    let Counts {
+        mut value,
+        text,
+        reasons,
+        refused,
+    } = outcome;
+    for notice in &report.notices {
+        status_line(OneLine(&format!("note: {notice}")));
+    }
+    if arguments.dry_run {
+        tell_dry_run(value, &format!("{text}\n{}", reasons.trim_end()), output)?;
+    } else {
+        show_progress(&format!("stored {}", value["stored"]), true);
+        tell_unreviewed(&parts)?;
+        let pending = embed_pending(&parts, settings, !arguments.no_wait)?;
+        value["pending_embeddings"] = json!(pending);
+        output.either(&value, format!("{text}, waiting for the model {pending}\n"))?;
+    }
+    match refused {
+        0 => Ok(()),
+        _ => Err(super::refusal(refused, "is stored")),
+    }
+}
+
+fn exit_of(error: &PeerError) -> Exit {
+    match error {
+        PeerError::Stopped(_) => Exit::Failure,
+        PeerError::Form(_) | PeerError::File { .. } | PeerError::Database { .. } => Exit::Usage,
+    }
+}
+
+/// What an import did, for a program and for a person.
+struct Counts {
+    value: Value,
+    text: String,
+    /// What was left out, a reason on each line.
+    reasons: String,
+    refused: u64,
+}
+
+/// The records that are read and not stored yet, and what became of the others.
+struct Intake<'a> {
+    call: &'a Call<'a>,
+    peer: Peer,
+    arguments: &'a cli::Import,
+    waiting: Vec<Archived>,
+    bytes: usize,
+    /// They lead to places that must exist, so they come last.
+    tunnels: Vec<PeerTunnel>,
+    report: ImportReport,
+    refused: Refusals,
+    updated: u64,
+    links: u64,
+}
+
+impl<'a> Intake<'a> {
+    fn new(call: &'a Call<'a>, peer: Peer, arguments: &'a cli::Import) -> Self {
+        let mut report = ImportReport::default();
+        report.is_dry_run = arguments.dry_run;
+        Intake {
+            call,
+            peer,
+            arguments,
+            waiting: Vec::new(),
+            bytes: 0,
+            tunnels: Vec::new(),
+            report,
+            refused: Refusals::default(),
+            updated: 0,
+            links: 0,
+        }
+    }
+
+    fn take(&mut self, record: PeerRecord) -> Result<(), Failure> {
+        let record = match record {
+            PeerRecord::Memory(memory) => {
+                self.bytes += memory.text.len();
+                let memory = self.memory(*memory);
+                if self.is_updated(&memory)? {
+                    return Ok(());
+                }
+                Record::Memory(Box::new(memory))
+            }
+            PeerRecord::Fact(fact) => Record::Fact(Box::new(self.fact(fact))),
+            PeerRecord::Tunnel(tunnel) => {
+                self.tunnels.push(tunnel);
+                return Ok(());
+            }
+        };
+        self.waiting.push(Archived {
+            space: Space::default(),
+            record,
+        });
+        if self.waiting.len() >= BATCH_RECORDS || self.bytes >= BATCH_BYTES {
+            self.store()?;
+        }
+        Ok(())
+    }
+
+    /// Stores the waiting records, and then the links between places.
+    fn finish(&mut self) -> Result<(), Failure> {
+        self.store()?;
+        for tunnel in std::mem::take(&mut self.tunnels) {
+            if self.arguments.dry_run {
+                self.links += 1;
+                continue;
+            }
+            let end = |(collection, section): (String, String)| TunnelEnd {
+                collection: Some(collection),
+                section,
+                memory: None,
+            };
+            let label = (!tunnel.label.is_empty()).then_some(&*tunnel.label);
+            let (source, target) = (end(tunnel.source), end(tunnel.target));
+            match self.call.graph().create_tunnel(source, target, label) {
+                Ok(_) => self.links += 1,
+                Err(error) if error.is_unavailable() => return Err(error.into()),
+                Err(error) => self.refuse("a tunnel:", &error.message),
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, place: &str, problem: &str) {
+        self.refused
+            .add(place, problem, &|message| status_line(OneLine(message)));
+    }
+
+    fn store(&mut self) -> Result<(), Failure> {
+        let records = std::mem::take(&mut self.waiting);
+        self.bytes = 0;
+        let imports = self.call.imports();
+        imports
+            .again(self.arguments.again)
+            .followed(self.arguments.follow)
+            .import_records(&records, &mut self.report)?;
+        for (number, error) in std::mem::take(&mut self.report.refused) {
+            let place = match records.get(number).map(|archived| &archived.record) {
+                Some(Record::Memory(memory)) => memory
+                    .attributes
+                    .get(FOREIGN_ID)
+                    .map_or_else(String::new, |id| format!("{id}:")),
+                _ => "a fact:".to_owned(),
+            };
+            self.refuse(&place, &error.message);
+        }
+        if !self.arguments.dry_run {
+            show_progress(&format!("stored {}", self.report.stored), false);
+        }
+        Ok(())
+    }
+
+    /// Returns a text without its secrets, as of a file that is read.
+    fn redacted(&self, text: &str) -> String {
+        self.call
+            .engine()
+            .redaction()
+            .redact_mined(text)
+            .text
+            .into_owned()
+    }
+
+    /// Returns the id of a memory here, which is made of the foreign one, so that an import can be
+    /// repeated.
+    fn id(&self, memory: &PeerMemory) -> MemoryId {
+        // The ids of claude-mem count up on each machine.
+        let created_at = memory
+            .created_at
+            .filter(|_| self.peer == Peer::ClaudeMem)
+            .map(jiff::Timestamp::as_microsecond);
+        self.id_of(&memory.id, created_at)
+    }
+
+    fn id_of(&self, foreign: &str, created_at: Option<i64>) -> MemoryId {
+        let mut hash = Sha256::new();
+        for part in [self.peer.name(), foreign] {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        }
+        if let Some(created_at) = created_at {
+            hash.update(created_at.to_be_bytes());
+        }
+        MemoryId::new(HEXLOWER.encode(&hash.finalize()[..ID_BYTES]))
+    }
+
+    fn memory(&self, peer: PeerMemory) -> Memory {
+        let id = self.id(&peer);
+        let now = SystemClock.now();
+        let created_at = peer.created_at.map_or(now, timestamp);
+        let section = peer.kind.as_deref().map_or(KIND.to_owned(), name);
+        // Only files of the folder of notes are notes here.
+        let kind = match &*section {
+            _ if peer.is_diary => DIARY,
+            NOTE_KIND => KIND,
+            named => named,
+        };
+        let mut memory = Memory::new(
+            Space::default(),
+            id,
+            self.redacted(&peer.text),
+            kind,
+            created_at,
+        );
+        memory.title = peer.title.map(|title| name(&self.redacted(&title)));
+        memory.location = Location {
+            collection: peer.container.as_deref().map(name),
+            section: section.clone(),
+        };
+        memory.tags = tags(peer.tags);
+        memory.weight = 1.0;
+        memory.updated_at = peer
+            .updated_at
+            .map_or(created_at, timestamp)
+            .max(created_at);
+        memory.expires_at = peer.expires_at.map(timestamp);
+        // What expired there is hidden there, and not gone.
+        if let Some(expired_at) = peer.expires_at.filter(|time| timestamp(*time) <= now) {
+            memory.expires_at = None;
+            memory.forgotten_at = Some(now);
+            memory
+                .attributes
+                .insert(EXPIRED_AT.to_owned(), expired_at.to_string());
+        }
+        memory.owner = Some(LOCAL.to_owned());
+        memory.updated_by = peer
+            .author
+            .as_deref()
+            .map(name)
+            .filter(|author| author != LOCAL);
+        memory.visibility = Visibility::Common;
+        if peer.is_diary {
+            memory.tier = Tier::Unlisted;
+            memory.visibility = Visibility::Shared;
+        }
+        if self.peer == Peer::Mempalace {
+            "mempalace".clone_into(&mut memory.origin);
+        } else {
+            "loci".clone_into(&mut memory.origin);
+        }
+        memory.supersedes = peer.supersedes.map(|id| self.id_of(&id, None));
+        memory.links = peer
+            .links
+            .into_iter()
+            .take(limits::LINKS_MAX)
+            .map(|(target, relation)| Link {
+                target: self.id_of(&target, None),
+                relation: Relation::from_name(&relation).unwrap_or(Relation::RelatedTo),
+                similarity: 1.0,
+            })
+            .collect();
+        self.note_attributes(&mut memory, &peer.id, peer.attributes);
+        memory
+    }
+
+    fn note_attributes(
+        &self,
+        memory: &mut Memory,
+        foreign_id: &str,
+        attributes: BTreeMap<String, String>,
+    ) {
+        let attributes = attributes.into_iter();
+        memory.attributes.extend(
+            attributes
+                .map(|(attribute, value)| (name(&attribute), cut(&self.redacted(&value))))
+                .take(limits::ATTRIBUTES_MAX - OWN_ATTRIBUTES),
+        );
+        memory
+            .attributes
+            .insert(FOREIGN_ID.to_owned(), cut(foreign_id));
+        memory
+            .attributes
+            .insert(CAME_FROM.to_owned(), self.peer.name().to_owned());
+    }
+
+    /// Replaces the text of a memory that came before by one that changed there since; returns true
+    /// if it did. What was changed here later stays.
+    fn is_updated(&mut self, memory: &Memory) -> Result<bool, Failure> {
+        let known = match self.call.memories().show(&memory.id) {
+            Ok(known) => known,
+            Err(error) if error.is_unavailable() => return Err(error.into()),
+            Err(_) => return Ok(false),
+        };
+        if known.content == memory.content || known.updated_at >= memory.updated_at {
+            return Ok(false);
+        }
+        if !self.arguments.dry_run {
+            self.call
+                .memories()
+                .update(&memory.id, &memory.content, None)?;
+        }
+        self.updated += 1;
+        Ok(true)
+    }
+
+    fn fact(&self, fact: PeerFact) -> Fact {
+        let spelt = |text: &str| {
+            let spelling = self.redacted(text);
+            Name {
+                key: name_key(&spelling),
+                spelling,
+            }
+        };
+        let period = |(first, last): (jiff::Timestamp, jiff::Timestamp)| Period {
+            first: timestamp(first),
+            last: timestamp(last),
+        };
+        let said = format!(
+            "{}\n{}\n{}\n{:?}",
+            fact.subject, fact.predicate, fact.object, fact.valid_from
+        );
+        Fact {
+            space: Space::default(),
+            id: self.id_of(&said, None).as_str().to_owned(),
+            subject: spelt(&fact.subject),
+            predicate: spelt(&fact.predicate),
+            object: spelt(&fact.object),
+            valid_from: fact.valid_from.map(period),
+            valid_to: fact.valid_to.map(period),
+            source: fact.source,
+            created_at: SystemClock.now(),
+        }
+    }
+
+    /// Says what is stored, for the message about a fault.
+    fn told(&self) -> String {
+        format!("before that, {} records were stored", self.report.stored)
+    }
+
+    fn counts(&self, report: &Report) -> Counts {
+        let ImportReport {
+            stored,
+            present,
+            forgotten,
+            ..
+        } = &self.report;
+        let refused = self.refused.count;
+        let left_out: u64 = report.left_out.values().sum();
+        let mut value = json!({
+            "from": self.peer.name(), "stored": stored, "present": present, "updated": self.updated,
+            "tunnels": self.links, "refused": refused, "left_out": report.left_out, "notices": report.notices,
+        });
+        if *forgotten > 0 {
+            value["forgotten"] = json!(forgotten);
+        }
+        let text = format!(
+            "from {}: stored {stored}, already there {present}, updated {}, tunnels {}, refused {refused}, left out {left_out}{}",
+            self.peer.name(),
+            self.updated,
+            self.links,
+            stay_forgotten(*forgotten),
+        );
+        let reasons: Vec<String> = report
+            .left_out
+            .iter()
+            .map(|(reason, count)| format!("left out: {reason}: {count}\n"))
+            .collect();
+        Counts {
+            value,
+            text,
+            reasons: reasons.concat(),
+            refused,
+        }
+    }
+}
+
+fn timestamp(time: jiff::Timestamp) -> Timestamp {
+    Timestamp::from_microseconds(time.as_microsecond())
+}
+
+/// Returns a name that a record may have: without control characters, and not too long.
+fn name(text: &str) -> String {
+    let text: String = text
+        .chars()
+        .map(|character| {
+            if character.is_control() {
+                ' '
+            } else {
+                character
+            }
+        })
+        .take(limits::NAME_CHARACTERS_MAX)
+        .collect();
+    let text = text.trim();
+    text[..text.floor_char_boundary(limits::NAME_BYTES_MAX)].to_owned()
+}
+
+/// Returns a value that an attribute may have.
+fn cut(text: &str) -> String {
+    text[..text.floor_char_boundary(ATTRIBUTE_BYTES_MAX)].replace('\0', " ")
+}
+
+fn tags(tags: Vec<String>) -> Vec<String> {
+    let mut kept: Vec<String> = Vec::new();
+    for tag in tags {
+        let tag = name(&tag);
+        let tag = tag[..tag.floor_char_boundary(limits::TAG_BYTES_MAX)]
+            .trim()
+            .to_owned();
+        if !tag.is_empty() && !kept.contains(&tag) && kept.len() < limits::TAGS_MAX {
+            kept.push(tag);
+        }
+    }
+    kept
+}

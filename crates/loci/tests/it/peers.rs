@@ -1,0 +1,168 @@
+//! `loci import --from`: what other memory systems keep. What their packages really write is tried in
+//! `loci-peers`.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::program::Place;
+
+const GRAPH: &str = r#"{"type":"entity","name":"Orla","entityType":"person","observations":["Orla keeps the lantern in shed 41.","The key lies under the third stone."]}
+{"type":"relation","from":"Orla","to":"Harbour","relationType":"works at"}
+not a line
+{"type":"relation","from":"Orla","to":"Harbour","relationType":"works at"}"#;
+
+fn without_model(mut counts: Value) -> Value {
+    let counts = counts.as_object_mut().map(|counts| {
+        counts.remove("pending_embeddings");
+        counts.remove("notices");
+        counts.clone()
+    });
+    counts.map_or(Value::Null, Value::Object)
+}
+
+#[test]
+fn a_file_of_the_reference_server_is_told_by_its_content_and_comes_once() {
+    let place = Place::new();
+    let file = place.write("memory.jsonl", GRAPH);
+    let file = file.to_str().unwrap();
+    let counts = |stored: u64, present: u64| {
+        json!({
+            "from": "server-memory", "stored": stored, "present": present, "updated": 0, "tunnels": 0, "refused": 0,
+            "left_out": {"lines that are no JSON object": 1, "relations that were said before": 1},
+        })
+    };
+    let mut dry = counts(3, 0);
+    dry["dry_run"] = json!(true);
+    assert_eq!(
+        without_model(place.json(&["import", file, "--dry-run"])),
+        dry
+    );
+    assert_eq!(without_model(place.json(&["import", file])), counts(3, 0));
+    assert_eq!(without_model(place.json(&["import", file])), counts(0, 3));
+    let found = place.json(&["search", "lantern"]);
+    assert_eq!(
+        found[0]["memory"]["content"],
+        "Orla keeps the lantern in shed 41."
+    );
+    assert_eq!(found[0]["memory"]["type"], "person");
+    let named = place.run(&["import", file]).succeeded().stderr;
+    assert!(named.contains("line 3"), "{named}");
+}
+
+#[test]
+fn what_changed_there_later_comes_and_what_changed_here_stays() {
+    let place = Place::new();
+    let memory = |text: &str, updated_at: &str| {
+        json!({"results": [{
+            "id": "a", "memory": text, "user_id": "orla", "created_at": "2024-01-01T10:00:00Z",
+            "updated_at": updated_at, "metadata": {"tags": ["tea"], "title": "Tea"},
+        }]})
+        .to_string()
+    };
+    let import = |text: &str, updated_at: &str| {
+        let file = place.write("mem0.json", memory(text, updated_at));
+        without_model(place.json(&["import", file.to_str().unwrap()]))
+    };
+    assert_eq!(
+        import("Tea is at four.", "2024-01-01T10:00:00Z")["stored"],
+        1
+    );
+    let listed = place.json(&["list"]);
+    let id = listed[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(listed[0]["tags"], json!(["tea"]));
+    assert_eq!(
+        import("Tea is at five.", "2024-02-01T10:00:00Z")["updated"],
+        1
+    );
+    assert_eq!(place.json(&["show", &id])["content"], "Tea is at five.");
+    // It was changed here just now, which is later.
+    assert_eq!(
+        import("Tea is at six.", "2024-03-01T10:00:00Z")["updated"],
+        0
+    );
+    assert_eq!(place.json(&["show", &id])["content"], "Tea is at five.");
+    // What was forgotten here stays so.
+    place.run(&["forget", &id]).succeeded();
+    let again = import("Tea is at five.", "2024-02-01T10:00:00Z");
+    assert_eq!(
+        (&again["stored"], &again["updated"]),
+        (&json!(0), &json!(0))
+    );
+}
+
+#[test]
+fn secrets_are_removed_and_what_expired_there_is_hidden_here() {
+    let place = Place::new();
+    let key = ["ghp", "_", "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"].concat();
+    let memories = json!([
+        {"id": "a", "memory": format!("The key is {key} for now."), "created_at": "2024-01-01"},
+        {"id": "b", "memory": "The old shed is open.", "created_at": "2024-01-01", "expiration_date": "2024-05-01"},
+    ]);
+    let file = place.write("export.json", memories.to_string());
+    let counts = place.json(&["import", file.to_str().unwrap()]);
+    assert_eq!(counts["stored"], 2);
+    let listed = place.json(&["list"]);
+    assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
+    let content = listed[0]["content"].as_str().unwrap();
+    assert!(
+        content.starts_with("The key is ") && !content.contains(&key),
+        "{content}"
+    );
+    let exported = place.run(&["export", "-"]).succeeded().stdout;
+    let hidden = exported
+        .lines()
+        .find(|line| line.contains("old shed"))
+        .unwrap();
+    let hidden: Value = serde_json::from_str(hidden).unwrap();
+    let hidden = &hidden["memory"];
+    assert!(hidden["forgotten_at"].is_string(), "{hidden}");
+    assert!(hidden["expires_at"].is_null(), "{hidden}");
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_a_folder_of_another_is_no_store() {
+    let place = Place::new();
+    let broken = place.write("broken.db", b"SQLite format 3\0 and no more".repeat(8));
+    for (arguments, expected) in [
+        (
+            &["import", "--from", "claude-mem", "/nowhere"][..],
+            "/nowhere does not exist",
+        ),
+        (
+            &["import", "--from", "claude-mem", broken.to_str().unwrap()],
+            "cannot be read",
+        ),
+        (
+            &[
+                "import",
+                "--from",
+                "mempalace",
+                place.write("x/y", "").parent().unwrap().to_str().unwrap(),
+            ],
+            "chroma.sqlite3",
+        ),
+        (
+            &[
+                "import",
+                "--from",
+                "mem0",
+                "--zone",
+                "Middle/Earth",
+                broken.to_str().unwrap(),
+            ],
+            "Europe/Berlin",
+        ),
+    ] {
+        let outcome = place.run(arguments);
+        assert_eq!(outcome.code, 2, "{arguments:?}: {}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains(expected),
+            "{arguments:?}: {}",
+            outcome.stderr
+        );
+    }
+    assert_eq!(place.json(&["import", "--detect"]), json!({"found": []}));
+    let home = place.write("home/.claude-mem/claude-mem.db", "SQLite format 3\0");
+    assert!(fs::metadata(home).is_ok());
+}
