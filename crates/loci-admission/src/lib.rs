@@ -27,5 +27,5 @@ mod subject;
 pub use blocking::run_blocking;
 pub use body::{BodyError, BodyLimit, Collected, collect};
 pub use eviction::subject_to_evict;
-pub use pool::{Permit, Pool};
+pub use pool::{Permit, Pool, usual_share};
 pub use subject::Subject;

@@ -38,7 +38,19 @@ pub struct Permit {
     all: OwnedSemaphorePermit,
 }
 
+/// Returns the part of so many permits that one subject may hold where no other part is chosen:
+/// three quarters, rounded up.
+pub const fn usual_share(all: usize) -> usize {
+    all - all / 4
+}
+
 impl Pool {
+    /// Returns a pool of so many permits, of which one subject may hold the
+    /// [usual share](usual_share).
+    pub fn shared(all: usize) -> Self {
+        Pool::new(all, usual_share(all))
+    }
+
     /// Returns a pool of so many permits, of which one subject may hold `each`, clamped to 1 to
     /// `all`.
     pub fn new(all: usize, each: usize) -> Self {

@@ -41,10 +41,11 @@ pub(crate) async fn read(
             Refusal::too_long(b"", REQUEST_BYTES_MAX),
         ));
     }
+    let subject = subject_of(&parts.extensions);
     let limit = BodyLimit {
         bytes_max: REQUEST_BYTES_MAX,
         announced: announced(headers),
-        budget: Some((budget.large(), &subject_of(&parts.extensions))),
+        budget: Some((budget.large(), &subject)),
         weight: weight_at_most,
     };
     let (bytes, permit) = match collect(&mut body, &limit).await {
@@ -68,7 +69,8 @@ pub(crate) async fn read(
         }
     };
     let text = Text::of(Bytes::from(bytes));
-    let share = budget.hold(&text, permit).await.ok_or_else(|| {
+    let share = budget.hold(&text, &subject, permit).await;
+    let share = share.ok_or_else(|| {
         let message = "loci is shutting down; try again when it is back";
         let refusal = Refusal::new(None, ErrorCode::INTERNAL_ERROR, message);
         (StatusCode::SERVICE_UNAVAILABLE, refusal)

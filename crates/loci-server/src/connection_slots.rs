@@ -1,4 +1,8 @@
 //! Connection slots: limits the number of connections and evicts one when all slots are taken.
+//!
+//! Connections with a request under way of a client that is known cannot be evicted, so one subject
+//! has such requests on three quarters of the slots at most. Its others wait for that, and give way
+//! like strangers until then.
 
 use std::collections::HashMap;
 use std::io::{self, IoSlice};
@@ -8,6 +12,7 @@ use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::{Frame, SizeHint};
+use loci_admission::{Permit, Pool, Subject};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
@@ -20,12 +25,14 @@ pub(crate) struct ConnectionSlots {
     taken: Mutex<HashMap<u64, Arc<ConnectionSlot>>>,
     /// Notifies when another connection can be evicted.
     freed: Arc<Notify>,
+    shares: Arc<Pool>,
 }
 
 /// The slot of one connection.
 pub(crate) struct ConnectionSlot {
     state: Mutex<State>,
     freed: Arc<Notify>,
+    shares: Arc<Pool>,
     /// Notifies when this connection should end.
     asked: Notify,
 }
@@ -37,8 +44,10 @@ struct State {
     /// The time when the connection became idle; for an unauthenticated one, when it was accepted.
     since: Instant,
     has_begun: bool,
-    /// True if a request of this connection was authenticated.
+    /// True if a request of this connection was authenticated, and has its share.
     is_known: bool,
+    /// The share of the subject of its request, until nothing is under way.
+    share: Option<Permit>,
     /// True while it has been asked to end and has not answered.
     is_asked: bool,
 }
@@ -72,6 +81,7 @@ impl ConnectionSlots {
             free,
             taken: Mutex::default(),
             freed: Arc::default(),
+            shares: Arc::new(Pool::shared(max)),
         })
     }
 
@@ -94,11 +104,13 @@ impl ConnectionSlots {
             since: Instant::now(),
             has_begun: false,
             is_known: false,
+            share: None,
             is_asked: false,
         };
         let place = Arc::new(ConnectionSlot {
             state: Mutex::new(state),
             freed: Arc::clone(&self.freed),
+            shares: Arc::clone(&self.shares),
             asked: Notify::new(),
         });
         lock(&self.taken).insert(number, Arc::clone(&place));
@@ -150,14 +162,35 @@ impl ConnectionSlot {
         lock(&self.state).has_begun
     }
 
-    /// Marks the connection as authenticated.
-    pub(crate) fn know(&self) {
-        lock(&self.state).is_known = true;
+    /// Marks the connection as authenticated once its request has a share of the slots that its
+    /// subject may hold. While it waits for that it gives way like a stranger's.
+    pub(crate) async fn know(&self, subject: &Subject) {
+        let share = match self.shares.try_acquire(subject, 1) {
+            Some(share) => Some(share),
+            None if self.has_share() => return,
+            None => {
+                lock(&self.state).is_known = false;
+                self.freed.notify_waiters();
+                self.shares.acquire(subject, 1).await
+            }
+        };
+        let mut state = lock(&self.state);
+        state.is_known = true;
+        state.share = share;
+    }
+
+    /// True if the request before this one has left its share, which serves this one, too: the bytes
+    /// of its reply are not yet read.
+    fn has_share(&self) -> bool {
+        lock(&self.state).share.is_some()
     }
 
     fn change(&self, change: impl FnOnce(&mut State)) {
         let mut state = lock(&self.state);
         change(&mut state);
+        if state.under_way == 0 {
+            state.share = None;
+        }
         if state.is_known && state.may_be_evicted() {
             state.since = Instant::now();
             self.freed.notify_waiters();

@@ -14,6 +14,7 @@ use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HOST, ORIGIN};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt, Collected};
+use loci_admission::Subject;
 use loci_core::{Caller, Error};
 use loci_dialects::{Context, Dialect};
 use rmcp::ServerHandler;
@@ -30,6 +31,7 @@ use crate::message::{self, ClientInput, Refusal};
 use crate::mutex::lock;
 use crate::rate_limit::charge_batch;
 use crate::request_context::{product, session_of};
+use crate::subject::subject_of;
 use crate::subscription::{Since, is_listen};
 
 const PROTOCOL_VERSION: &str = "mcp-protocol-version";
@@ -102,7 +104,8 @@ impl Endpoint {
                 if is_listen(&message)
                     && let Some(caller) = parts.extensions.get::<Caller>()
                 {
-                    let since = Since::now(&self.host, caller.space.clone()).await;
+                    let subject = subject_of(&parts.extensions);
+                    let since = Since::now(&self.host, &subject, caller.space.clone()).await;
                     parts.extensions.insert(since);
                 }
                 drop(message);
@@ -141,7 +144,8 @@ impl Endpoint {
             session: session_of(parts),
             ..caller.clone()
         };
-        self.note_denied(named, &message.request).await;
+        let subject = subject_of(&parts.extensions);
+        self.note_denied(named, &subject, &message.request).await;
         Some(insufficient_scope(
             &self.authentication,
             parts,
@@ -152,7 +156,7 @@ impl Endpoint {
     }
 
     /// Records a denied call in the dialect's audit log.
-    async fn note_denied(&self, caller: Caller, request: &ClientRequest) {
+    async fn note_denied(&self, caller: Caller, subject: &Subject, request: &ClientRequest) {
         let (Some(dialect), ClientRequest::CallToolRequest(call)) = (self.dialect, request) else {
             return;
         };
@@ -160,7 +164,7 @@ impl Endpoint {
             return;
         };
         let arguments = call.params.arguments.clone().unwrap_or_default();
-        let denied = self.host.call(CallKind::Reads, move |engine| {
+        let denied = self.host.call(subject, CallKind::Reads, move |engine| {
             Ok(dialect.deny(
                 tool,
                 Context {

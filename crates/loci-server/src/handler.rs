@@ -6,6 +6,8 @@ mod tool_call;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use http::request::Parts;
+use loci_admission::Subject;
 use loci_core::limits::COMPLETION_VALUES_MAX;
 use loci_core::{Caller, Error, ErrorCode, Scope};
 use loci_dialects::{Context, Dialect, Resources};
@@ -32,6 +34,7 @@ use crate::error_reply::protocol_error;
 use crate::host::{CallKind, Host};
 use crate::mutex::lock;
 use crate::request_context::{found, session_of};
+use crate::subject::subject_of;
 use crate::subscription;
 
 /// The time that clients may cache a list, in milliseconds: lists change only with the version of
@@ -134,6 +137,18 @@ impl DialectHandler {
         Err(protocol_error(&error))
     }
 
+    /// Returns the subject whose shares a request uses.
+    fn subject(&self, extensions: &Extensions) -> Subject {
+        let stranger = Subject::network(None);
+        match &self.shared.identity {
+            Identity::Fixed(caller) => Subject::of(caller, stranger),
+            Identity::OfRequest => {
+                let parts = extensions.get::<Parts>();
+                parts.map_or(stranger, |parts| subject_of(&parts.extensions))
+            }
+        }
+    }
+
     /// Returns the dialect's resources; if it has none, their methods do not exist.
     fn resources<M: ConstString>(&self) -> Result<&'static Resources, ErrorData> {
         self.shared
@@ -166,23 +181,26 @@ impl DialectHandler {
     async fn complete_resource(
         &self,
         resources: &'static Resources,
-        caller: Caller,
+        (caller, subject): (Caller, Subject),
         uri: String,
         request: CompleteRequestParams,
     ) -> Result<Vec<String>, ErrorData> {
         let (argument, prefix) = (request.argument.name, request.argument.value);
         let named = (uri.clone(), argument.clone());
-        let values = self.shared.host.call(CallKind::Reads, move |engine| {
-            resources.complete(
-                Context {
-                    engine,
-                    caller: &caller,
-                },
-                &uri,
-                &argument,
-                &prefix,
-            )
-        });
+        let values = self
+            .shared
+            .host
+            .call(&subject, CallKind::Reads, move |engine| {
+                resources.complete(
+                    Context {
+                        engine,
+                        caller: &caller,
+                    },
+                    &uri,
+                    &argument,
+                    &prefix,
+                )
+            });
         values
             .await
             .map_err(|error| protocol_error(&error))?
@@ -337,8 +355,9 @@ impl ServerHandler for DialectHandler {
             ));
         };
         let uri = reference.uri.clone();
+        let subject = self.subject(&context.extensions);
         let mut values = self
-            .complete_resource(resources, caller, uri, request)
+            .complete_resource(resources, (caller, subject), uri, request)
             .await?;
         let total = u32::try_from(values.len()).unwrap_or(u32::MAX);
         let has_more = values.len() > COMPLETION_VALUES_MAX;
@@ -387,7 +406,9 @@ impl ServerHandler for DialectHandler {
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let caller = self.reader(&context.request_context().extensions)?;
         let resources = self.resources::<rmcp::model::SubscriptionsListenRequestMethod>()?;
-        let listening = subscription::listen(&self.shared.host, resources, caller, &context);
+        let subject = self.subject(&context.request_context().extensions);
+        let listening =
+            subscription::listen(&self.shared.host, resources, caller, subject, &context);
         tokio::select! {
             () = self.shared.ending.cancelled() => Ok(()),
             ended = listening => ended,

@@ -1,24 +1,26 @@
 //! The state that all handlers of one process share: the engine, the limits on concurrent calls,
 //! the polling for changes, and the shutdown.
 
+mod call_slots;
+mod readiness;
 mod reply_share;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use loci_admission::{Pool, run_blocking};
-use loci_core::limits::{
-    CALL_SECONDS_MAX, CALLS_IN_FLIGHT_MAX, OUTSIDE_CALLS_IN_FLIGHT_MAX, SUBSCRIPTIONS_MAX,
-};
-use loci_core::{Error, ErrorCode, Result, Space};
+use loci_admission::{Permit, Pool, Subject, run_blocking};
+use loci_core::limits::{CALL_SECONDS_MAX, SUBSCRIPTIONS_MAX};
+use loci_core::{Error, Result, Space};
 use loci_engine::Engine;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use reply_share::{CallKind, ReplyShare};
 
+use call_slots::CallSlots;
+use readiness::ReadinessProbe;
 use reply_share::ReplyBudget;
 
 use crate::client_calls::{ClientCall, ClientCalls};
@@ -33,9 +35,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// The engine as handlers use it. One for each process.
 pub struct Host {
     engine: Arc<Engine>,
-    reads: Arc<Semaphore>,
-    writes: Arc<Semaphore>,
-    outside_calls: Arc<Semaphore>,
+    slots: CallSlots,
+    readiness: ReadinessProbe,
     replies: ReplyBudget,
     requests: RequestBudget,
     subscriptions: Arc<SubscriptionSlots>,
@@ -65,9 +66,8 @@ impl Host {
             engine,
             client_calls,
             set_parent,
-            reads: Arc::new(Semaphore::new(CALLS_IN_FLIGHT_MAX)),
-            writes: Arc::new(Semaphore::new(CALLS_IN_FLIGHT_MAX)),
-            outside_calls: Arc::new(Semaphore::new(OUTSIDE_CALLS_IN_FLIGHT_MAX)),
+            slots: CallSlots::new(),
+            readiness: ReadinessProbe::default(),
             replies: ReplyBudget::new(),
             requests: RequestBudget::new(),
             subscriptions: SubscriptionSlots::new(SUBSCRIPTIONS_MAX),
@@ -108,9 +108,10 @@ impl Host {
         &self.requests
     }
 
-    /// Runs blocking work for a caller, within the limit on concurrent calls of its kind. While
-    /// another process holds the lock of the store, calls that write wait for it in their threads:
-    /// calls that only read never wait for them, and neither kind waits for external services.
+    /// Runs blocking work for a caller, within the limit on concurrent calls of its kind and the
+    /// share of its subject. While another process holds the lock of the store, calls that write
+    /// wait for it in their threads: calls that only read never wait for them, and neither kind
+    /// waits for external services.
     ///
     /// # Errors
     /// The error of the work; `internal` if it panicked; `unavailable` if it is not done within
@@ -118,30 +119,32 @@ impl Host {
     /// needs external services and finds no free slot within [`CALL_SECONDS_MAX`].
     pub(crate) async fn call<T: Send + 'static>(
         &self,
+        subject: &Subject,
         kind: CallKind,
         work: impl FnOnce(&Engine) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let permit = match kind {
-            CallKind::Reads => Arc::clone(&self.reads).acquire_owned().await,
-            CallKind::Writes => Arc::clone(&self.writes).acquire_owned().await,
-            CallKind::Outside => {
-                let permit = Arc::clone(&self.outside_calls).acquire_owned();
-                let waited =
-                    tokio::time::timeout(Duration::from_secs(CALL_SECONDS_MAX), permit).await;
-                waited.map_err(|_elapsed| {
-                    let message = "too many calls wait for services outside of loci; try again when some are answered";
-                    Error::new(ErrorCode::RateLimited, message)
-                })?
-            }
-        };
-        self.block(Some(permit.map_err(|_| closed())?), work).await
+        let slot = self.slots.take(subject, kind).await?;
+        self.block(Some(slot), work).await
     }
 
-    /// Runs blocking work of the server itself, outside the limits on calls.
+    /// Runs blocking work for a subscription of a subject, outside the limits on calls.
     ///
     /// # Errors
     /// As for [`Host::call`].
     pub(crate) async fn watch<T: Send + 'static>(
+        &self,
+        subject: &Subject,
+        work: impl FnOnce(&Engine) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let slot = self.slots.take_for_subscription(subject).await?;
+        self.block(Some(slot), work).await
+    }
+
+    /// Runs blocking work of the server itself, of which there is one piece of each kind at a time.
+    ///
+    /// # Errors
+    /// As for [`Host::call`].
+    async fn work<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Engine) -> Result<T> + Send + 'static,
     ) -> Result<T> {
@@ -150,11 +153,11 @@ impl Host {
 
     async fn block<T: Send + 'static>(
         &self,
-        permit: Option<OwnedSemaphorePermit>,
+        slot: Option<Permit>,
         work: impl FnOnce(&Engine) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let engine = Arc::clone(&self.engine);
-        let task = run_blocking(permit, move || work(&engine));
+        let task = run_blocking(slot, move || work(&engine));
         match tokio::time::timeout(Duration::from_secs(CALL_SECONDS_MAX), task).await {
             Ok(outcome) => outcome,
             Err(_elapsed) => {
@@ -204,7 +207,7 @@ impl Host {
             if polled.is_empty() {
                 return;
             }
-            let read = self.watch(|engine| {
+            let read = self.work(|engine| {
                 let read = |space| engine.version(&space).map(|version| (space, version));
                 polled.into_iter().map(read).collect::<Result<Vec<_>>>()
             });
@@ -232,15 +235,13 @@ pub(crate) fn cut_off() -> Error {
     )
 }
 
-fn closed() -> Error {
-    Error::unavailable("loci is shutting down; try again when it is back")
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc;
 
+    use loci_admission::usual_share;
+    use loci_core::limits::CALLS_IN_FLIGHT_MAX;
     use loci_engine::SearchMode;
     use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 
@@ -257,11 +258,59 @@ mod tests {
         )))
     }
 
-    fn slots(host: &Host, kind: CallKind) -> &Semaphore {
+    /// The calls of one subject that work at a time.
+    const OF_ONE: usize = usual_share(CALLS_IN_FLIGHT_MAX);
+
+    fn user(name: &str) -> Subject {
+        Subject::User(Space::default(), name.to_owned())
+    }
+
+    /// Runs work that waits for its slot; `None` stands for a subscription.
+    async fn run<T: Send + 'static>(
+        host: &Host,
+        name: &str,
+        kind: Option<CallKind>,
+        work: impl FnOnce(&Engine) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         match kind {
-            CallKind::Reads => &host.reads,
-            CallKind::Writes => &host.writes,
-            CallKind::Outside => &host.outside_calls,
+            Some(kind) => host.call(&user(name), kind, work).await,
+            None => host.watch(&user(name), work).await,
+        }
+    }
+
+    #[tokio::test]
+    async fn calls_of_one_subject_leave_room_for_others() {
+        let kinds = [CallKind::Reads, CallKind::Writes, CallKind::Outside];
+        for kind in kinds.map(Some).into_iter().chain([None]) {
+            let host = host();
+            let (release, held) = mpsc::channel::<()>();
+            let held = Arc::new(Mutex::new(held));
+            let greedy: Vec<_> = (0..5 * CALLS_IN_FLIGHT_MAX)
+                .map(|_| {
+                    let (host, held) = (Arc::clone(&host), Arc::clone(&held));
+                    let work = move |_: &Engine| {
+                        let _ = held.lock().unwrap().recv();
+                        Ok(())
+                    };
+                    tokio::spawn(async move { run(&host, "greedy", kind, work).await })
+                })
+                .collect();
+            let slots = kind.map_or(host.slots.for_subscriptions(), |kind| {
+                host.slots.of_kind(kind)
+            });
+            while slots.free() > CALLS_IN_FLIGHT_MAX - OF_ONE {
+                tokio::task::yield_now().await;
+            }
+            // Its other calls wait, and another subject's do not wait behind them.
+            let other = run(&host, "other", kind, |_| Ok(()));
+            let patience = Duration::from_secs(CALL_SECONDS_MAX);
+            let other = tokio::time::timeout(patience, other).await;
+            assert_eq!(other.expect("it waits for the greedy one"), Ok(()));
+            assert!(greedy.iter().all(|call| !call.is_finished()));
+            drop(release);
+            for call in greedy {
+                assert_eq!(call.await.unwrap(), Ok(()));
+            }
         }
     }
 
@@ -291,11 +340,11 @@ mod tests {
                     let _ = held.lock().unwrap().recv();
                     Ok(())
                 };
-                host.call(kind, work).await
+                host.call(&user("ann"), kind, work).await
             })
         };
-        let running: Vec<_> = (0..CALLS_IN_FLIGHT_MAX).map(|_| call(&host)).collect();
-        for _ in 0..CALLS_IN_FLIGHT_MAX {
+        let running: Vec<_> = (0..OF_ONE).map(|_| call(&host)).collect();
+        for _ in 0..OF_ONE {
             told.recv().await.unwrap();
         }
         let (given_up, waiting) = (call(&host), call(&host));
@@ -304,13 +353,15 @@ mod tests {
         // A call that started runs to its end, and keeps its permit until then.
         let mut running = running.into_iter();
         running.next().unwrap().abort();
-        assert_eq!(slots(&host, kind).available_permits(), 0);
+        let slots = host.slots.of_kind(kind);
+        assert_eq!(slots.free(), CALLS_IN_FLIGHT_MAX - OF_ONE);
         drop(release);
         for call in running.chain([waiting]) {
             call.await.unwrap().unwrap();
         }
-        assert_eq!(ran.load(Ordering::SeqCst), CALLS_IN_FLIGHT_MAX + 1);
-        let all = u32::try_from(CALLS_IN_FLIGHT_MAX).unwrap();
-        drop(slots(&host, kind).acquire_many(all).await.unwrap());
+        assert_eq!(ran.load(Ordering::SeqCst), OF_ONE + 1);
+        while slots.free() < CALLS_IN_FLIGHT_MAX {
+            tokio::task::yield_now().await;
+        }
     }
 }

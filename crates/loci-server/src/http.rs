@@ -15,7 +15,6 @@ use ipnet::IpNet;
 use loci_core::limits::{CONNECTIONS_MAX, REQUEST_BYTES_MAX};
 use loci_core::{Error, ErrorCode};
 use loci_dialects::Dialect;
-use loci_engine::Engine;
 use rmcp::ServerHandler;
 use rmcp::transport::StreamableHttpServerConfig;
 use tokio::net::TcpListener;
@@ -344,7 +343,7 @@ async fn ready(host: Arc<Host>) -> (StatusCode, &'static str) {
     if host.closing().is_cancelled() {
         return (NOT_READY, "not ready\n");
     }
-    match host.watch(Engine::check_ready).await {
+    match host.check_ready().await {
         Ok(()) => (StatusCode::OK, "ok\n"),
         Err(error) if error.is_disk_full() => (NOT_READY, "not ready: the disk is full\n"),
         Err(_) => (NOT_READY, "not ready\n"),

@@ -61,6 +61,7 @@ pub async fn serve_stdio(
     let (incoming, messages) = mpsc::channel(QUEUE_MAX);
     let closing = host.closing().clone();
     let space = caller.space.clone();
+    let subject = Subject::of(&caller, Subject::network(None));
     let handler = DialectHandler::for_caller(dialect, Arc::clone(&host), caller);
     let session = Arc::new(StdioSession {
         state: Mutex::default(),
@@ -68,6 +69,7 @@ pub async fn serve_stdio(
         replies,
         host,
         space,
+        subject,
     });
     let (ending, over) = (handler.ending().clone(), CancellationToken::new());
     let mut writing = tokio::spawn(write_lines(writer, lines, ending.clone(), over.clone()));
@@ -143,6 +145,7 @@ struct StdioSession {
     host: Arc<Host>,
     /// The space of the caller.
     space: Space,
+    subject: Subject,
 }
 
 #[derive(Default)]
@@ -345,7 +348,7 @@ async fn take_line(
     let request = session
         .host
         .requests()
-        .hold_line(line, &Subject::network(None))
+        .hold_line(line, &session.subject)
         .await
         .map(Arc::new);
     let in_flight = InFlight {
@@ -411,7 +414,7 @@ async fn forward(
         request
             .request
             .extensions_mut()
-            .insert(Since::now(&session.host, session.space.clone()).await);
+            .insert(Since::now(&session.host, &session.subject, session.space.clone()).await);
         subscription = Some(request.id.clone());
     }
     let cancelled = match &message {

@@ -5,6 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
+use loci_admission::Subject;
 use loci_core::limits::{SUBSCRIPTION_RESOURCES_MAX, SUBSCRIPTIONS_MAX};
 use loci_core::{Caller, Error, ErrorCode, Result, Space};
 use loci_dialects::{Context, Resources};
@@ -33,9 +34,9 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 pub(crate) struct Since(Option<u64>);
 
 impl Since {
-    pub(crate) async fn now(host: &Host, space: Space) -> Self {
+    pub(crate) async fn now(host: &Host, subject: &Subject, space: Space) -> Self {
         let read = move |engine: &Engine| engine.version(&space);
-        Since(host.watch(read).await.ok())
+        Since(host.watch(subject, read).await.ok())
     }
 
     /// True if the store may have changed before a read that saw it at `version`.
@@ -74,9 +75,11 @@ pub(crate) async fn listen(
     host: &Arc<Host>,
     resources: &'static Resources,
     caller: Caller,
+    subject: Subject,
     context: &SubscriptionContext,
 ) -> Result<(), ErrorData> {
-    let slot = host.subscriptions().take(&caller).ok_or_else(too_many)?;
+    let slot = host.subscriptions().take(subject.clone());
+    let slot = slot.ok_or_else(too_many)?;
     let extensions = &context.request_context().extensions;
     let (since, credential) = (
         found::<Since>(extensions).unwrap_or(Since(None)),
@@ -88,7 +91,7 @@ pub(crate) async fn listen(
         .clone()
         .unwrap_or_default();
     let telling = async {
-        let mut watch = Watch::start(host, resources, caller, uris).await;
+        let mut watch = Watch::start(host, resources, (caller, subject), uris).await;
         let mut changed = watch.changed_since(since);
         loop {
             if !changed.is_empty() && !is_valid(credential.as_ref()).await {
@@ -160,8 +163,10 @@ pub(crate) async fn subscribe(
             Some(json!({"uri": uri})),
         ));
     }
-    let slot = host.subscriptions().take(&caller).ok_or_else(too_many)?;
-    let mut watch = Watch::start(host, resources, caller, vec![uri.to_owned()]).await;
+    let subject = Subject::of(&caller, Subject::network(None));
+    let slot = host.subscriptions().take(subject.clone());
+    let slot = slot.ok_or_else(too_many)?;
+    let mut watch = Watch::start(host, resources, (caller, subject), vec![uri.to_owned()]).await;
     tokio::spawn(async move {
         let telling = async {
             while let Some(changed) = until(&ended, watch.changed()).await {
@@ -210,6 +215,7 @@ struct Watch {
     host: Arc<Host>,
     resources: &'static Resources,
     caller: Caller,
+    subject: Subject,
     seen: Vec<(String, Option<u64>)>,
     /// The version of the caller's space from the last read or later; `None` if that read failed.
     version: Option<u64>,
@@ -220,7 +226,7 @@ impl Watch {
     async fn start(
         host: &Arc<Host>,
         resources: &'static Resources,
-        caller: Caller,
+        (caller, subject): (Caller, Subject),
         uris: Vec<String>,
     ) -> Self {
         let versions = host.versions(&caller.space);
@@ -229,6 +235,7 @@ impl Watch {
             host: Arc::clone(host),
             resources,
             caller,
+            subject,
             seen,
             version: None,
             versions,
@@ -266,7 +273,7 @@ impl Watch {
     async fn reread(&mut self) -> Vec<String> {
         let (resources, caller) = (self.resources, self.caller.clone());
         let uris: Vec<String> = self.seen.iter().map(|(uri, _)| uri.clone()).collect();
-        let read = self.host.watch(move |engine| {
+        let read = self.host.watch(&self.subject, move |engine| {
             let context = Context {
                 engine,
                 caller: &caller,

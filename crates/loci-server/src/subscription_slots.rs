@@ -1,15 +1,11 @@
 //! Subscription slots: limits the number of subscriptions and shares them between subjects.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use loci_core::{Caller, Space};
+use loci_admission::{Subject, subject_to_evict};
 use tokio_util::sync::CancellationToken;
 
 use crate::mutex::lock;
-
-/// A subject in its space. All anonymous callers are one.
-type Subject = (Space, Option<String>);
 
 /// All subscription slots of one process.
 pub(crate) struct SubscriptionSlots {
@@ -37,22 +33,14 @@ impl SubscriptionSlots {
         })
     }
 
-    /// Takes a slot for the subject of the caller. If no slot is free, evicts the newest
-    /// subscription of the subject that has most, provided that it then still has at least as many
-    /// as this subject; otherwise returns `None`.
-    pub(crate) fn take(self: &Arc<Self>, caller: &Caller) -> Option<SubscriptionSlot> {
-        let subject = (caller.space.clone(), caller.principal.subject.clone());
+    /// Takes a slot for a subject. If no slot is free, evicts the newest subscription of the subject
+    /// that has most, provided that it then still has at least as many as this subject; otherwise
+    /// returns `None`.
+    pub(crate) fn take(self: &Arc<Self>, subject: Subject) -> Option<SubscriptionSlot> {
         let mut taken = lock(&self.taken);
         if taken.len() >= self.slots_max {
-            let mut counts: HashMap<&Subject, usize> = HashMap::new();
-            for slot in taken.iter() {
-                *counts.entry(&slot.subject).or_default() += 1;
-            }
-            let own = counts.get(&subject).copied().unwrap_or_default();
-            let (most, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
-            if own + 1 >= count {
-                return None;
-            }
+            let holders = taken.iter().map(|slot| &slot.subject);
+            let most = subject_to_evict(holders, &subject)?;
             let newest = taken.iter().rposition(|slot| slot.subject == *most)?;
             taken.remove(newest).evicted.cancel();
         }
@@ -83,15 +71,12 @@ impl Drop for SubscriptionSlot {
 
 #[cfg(test)]
 mod tests {
-    use loci_core::{Principal, Scope, Scopes};
+    use loci_core::Space;
 
     use super::*;
 
-    fn caller(subject: &str) -> Caller {
-        Caller::new(
-            Space::default(),
-            Principal::new(subject, Scopes::of(&[Scope::Read])),
-        )
+    fn user(name: &str) -> Subject {
+        Subject::User(Space::default(), name.to_owned())
     }
 
     #[test]
@@ -103,14 +88,12 @@ mod tests {
                 .filter(|slot| !slot.taken.evicted.is_cancelled())
                 .count()
         };
-        let mut anns: Vec<_> = (0..8)
-            .map(|_| slots.take(&caller("ann")).unwrap())
-            .collect();
+        let mut anns: Vec<_> = (0..8).map(|_| slots.take(user("ann")).unwrap()).collect();
         assert!(
-            slots.take(&caller("ann")).is_none(),
+            slots.take(user("ann")).is_none(),
             "there are no more for one alone"
         );
-        let bobs: Vec<_> = std::iter::from_fn(|| slots.take(&caller("bob"))).collect();
+        let bobs: Vec<_> = std::iter::from_fn(|| slots.take(user("bob"))).collect();
         assert_eq!((held(&anns), held(&bobs)), (4, 4));
         // The oldest subscriptions stay.
         assert!(
@@ -118,23 +101,20 @@ mod tests {
                 .iter()
                 .all(|slot| !slot.taken.evicted.is_cancelled())
         );
-        let cids: Vec<_> = std::iter::from_fn(|| slots.take(&caller("cid"))).collect();
+        let cids: Vec<_> = std::iter::from_fn(|| slots.take(user("cid"))).collect();
         assert_eq!((held(&anns) + held(&bobs), held(&cids)), (6, 2));
         // The same name in another space is another subject.
-        let elsewhere = Caller::new(
-            Space::parse("space", "other").unwrap(),
-            caller("cid").principal,
-        );
-        assert!(slots.take(&elsewhere).is_some());
+        let elsewhere = Subject::User(Space::parse("space", "other").unwrap(), "cid".to_owned());
+        assert!(slots.take(elsewhere).is_some());
         anns.clear();
-        assert!(slots.take(&caller("ann")).is_some() && slots.take(&caller("cid")).is_some());
+        assert!(slots.take(user("ann")).is_some() && slots.take(user("cid")).is_some());
     }
 
     #[test]
     fn a_slot_is_free_again() {
         let slots = SubscriptionSlots::new(1);
         for _ in 0..3 {
-            assert!(slots.take(&caller("ann")).is_some());
+            assert!(slots.take(user("ann")).is_some());
         }
     }
 }

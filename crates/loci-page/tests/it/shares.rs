@@ -1,11 +1,13 @@
 //! Shares of the page: a greedy subject keeps out no other, and a stranger nobody.
 
+use std::net::IpAddr;
+
 use axum::body::{Body, Bytes};
 use futures_util::stream;
-use http::header::{AUTHORIZATION, CONTENT_LENGTH, ORIGIN, RETRY_AFTER};
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, ORIGIN, RETRY_AFTER};
 use http::{Request, StatusCode};
 
-use crate::support::{BASE, Browser, TestPage, named};
+use crate::support::{BASE, Browser, Gate, TestPage, named};
 
 /// Returns a request of which some bytes come, and then nothing more.
 fn stalled(path: &str, token: Option<&str>, sent: usize) -> Request<Body> {
@@ -103,6 +105,108 @@ async fn listeners_and_sessions_of_one_subject_leave_room_for_others() {
         installation.browser("ann").await;
     }
     assert_eq!(bob.get("/palace").await.status, StatusCode::OK);
+}
+
+/// Waits until a gate holds up so many.
+async fn until_waiting(gate: &Gate, count: usize) {
+    while gate.waiting() < count {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn requests_of_one_subject_leave_threads_for_others() {
+    let installation = TestPage::new();
+    installation.hosts.close();
+    let greedy: Vec<_> = (0..20)
+        .map(|_| {
+            let mut program = installation.stranger();
+            tokio::spawn(async move { program.send(with_token("/keep", "admin")).await.status })
+        })
+        .collect();
+    until_waiting(&installation.hosts, 3).await;
+    let mut other = installation.stranger();
+    for _ in 0..3 {
+        let reply = other.send(with_token("/palace", "bob")).await;
+        assert_eq!(reply.status, StatusCode::OK);
+    }
+    assert_eq!(installation.hosts.waiting(), 3);
+    installation.hosts.open();
+    for task in greedy {
+        assert_eq!(task.await.unwrap(), StatusCode::OK);
+    }
+}
+
+#[tokio::test]
+async fn whole_files_of_one_subject_leave_room_for_others() {
+    let installation = TestPage::new();
+    let upload = |token: &str, body: Body| {
+        let request = Request::post("/api/v1/keep/import")
+            .header(AUTHORIZATION, format!("Bearer {token}"))
+            .header(CONTENT_TYPE, "multipart/form-data; boundary=border");
+        request.body(body).unwrap()
+    };
+    let head =
+        "--border\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\nline";
+    let (pieces, mut taken) = tokio::sync::mpsc::unbounded_channel::<()>();
+    let body = stream::unfold(pieces, move |pieces| async move {
+        if pieces.send(()).is_err() {
+            return None;
+        }
+        Some((
+            Ok::<_, std::io::Error>(Bytes::from_static(head.as_bytes())),
+            pieces,
+        ))
+    });
+    let stops =
+        futures_util::StreamExt::chain(futures_util::StreamExt::take(body, 1), stream::pending());
+    let mut program = installation.stranger();
+    let stopped = upload("admin", Body::from_stream(stops));
+    let stopped = tokio::spawn(async move { program.send(stopped).await.status });
+    taken.recv().await.unwrap();
+    let whole = format!("{head}\r\n--border--\r\n");
+    for (token, status) in [
+        ("admin", StatusCode::SERVICE_UNAVAILABLE),
+        ("local", StatusCode::OK),
+    ] {
+        let mut program = installation.stranger();
+        let request = upload(token, Body::from(whole.clone()));
+        let reply = program.send(request).await;
+        assert_eq!(reply.status, status, "{token}: {}", reply.text);
+    }
+    stopped.abort();
+}
+
+#[tokio::test]
+async fn waits_for_the_provider_of_one_network_leave_room_for_others() {
+    let installation = TestPage::new();
+    let gate = &installation.authenticator.provider;
+    gate.close();
+    let come_back = |code: &'static str, address: &str| {
+        let mut browser = installation.stranger();
+        let address: IpAddr = address.parse().unwrap();
+        tokio::spawn(async move {
+            let mut get = async |path: &str| {
+                let mut request = Request::get(path).body(Body::empty()).unwrap();
+                request.extensions_mut().insert(address);
+                browser.send(request).await
+            };
+            let sent = get("/sign-in/provider?next=%2F").await;
+            let (_, state) = sent.location().split_once("?state=").unwrap();
+            get(&format!("/signed-in?code={code}&state={state}"))
+                .await
+                .status
+        })
+    };
+    let greedy: Vec<_> = (0..20).map(|_| come_back("waits", "192.0.2.1")).collect();
+    until_waiting(gate, 2).await;
+    let other = come_back("ann", "192.0.2.2").await.unwrap();
+    assert_eq!(other, StatusCode::OK);
+    assert_eq!(gate.waiting(), 2);
+    gate.open();
+    for task in greedy {
+        task.await.unwrap();
+    }
 }
 
 #[tokio::test]

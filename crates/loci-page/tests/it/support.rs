@@ -7,7 +7,7 @@ use std::io::Read;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use axum::Router;
@@ -39,6 +39,45 @@ pub fn named(user: &str) -> Subject {
     Subject::User(Space::default(), user.to_owned())
 }
 
+/// Holds up the threads that pass it while it is closed.
+#[derive(Default)]
+pub struct Gate {
+    state: Mutex<GateState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct GateState {
+    is_closed: bool,
+    waiting: usize,
+}
+
+impl Gate {
+    pub fn close(&self) {
+        self.state.lock().unwrap().is_closed = true;
+    }
+
+    pub fn open(&self) {
+        self.state.lock().unwrap().is_closed = false;
+        self.changed.notify_all();
+    }
+
+    /// Returns the number of threads that it holds up.
+    pub fn waiting(&self) -> usize {
+        self.state.lock().unwrap().waiting
+    }
+
+    fn pass(&self) {
+        let mut state = self.state.lock().unwrap();
+        state.waiting += 1;
+        state = self
+            .changed
+            .wait_while(state, |state| state.is_closed)
+            .unwrap();
+        state.waiting -= 1;
+    }
+}
+
 /// Marks a request that named a host which is not served.
 #[derive(Clone)]
 pub struct OtherHost;
@@ -50,6 +89,8 @@ pub struct NamesAsTokens {
     pub has_brief_expired: AtomicBool,
     /// The requests that subjects may still send; any number, if a subject is not here.
     pub calls_left: Mutex<HashMap<Subject, u32>>,
+    /// Before the provider redeems the code `waits`.
+    pub provider: Arc<Gate>,
 }
 
 impl Authenticator for NamesAsTokens {
@@ -110,12 +151,12 @@ impl Authenticator for NamesAsTokens {
     }
 
     fn provider(&self) -> Option<Arc<dyn SignInProvider>> {
-        Some(Arc::new(CodesAsTokens))
+        Some(Arc::new(CodesAsTokens(Arc::clone(&self.provider))))
     }
 }
 
 /// Grants the code as a token. The token `brief` can be renewed, once.
-struct CodesAsTokens;
+struct CodesAsTokens(Arc<Gate>);
 
 impl SignInProvider for CodesAsTokens {
     fn issuer(&self) -> &'static str {
@@ -133,6 +174,9 @@ impl SignInProvider for CodesAsTokens {
             (43..=128).contains(&attempt.verifier.len()),
             "RFC 7636, 4.1"
         );
+        if code == "waits" {
+            self.0.pass();
+        }
         if code == "unknown" {
             return Err(Error::new(ErrorCode::Unauthorized, "invalid_grant"));
         }
@@ -154,10 +198,14 @@ impl SignInProvider for CodesAsTokens {
 }
 
 /// Keeps nothing but uploads, in a folder.
-struct Uploads(TempDir);
+struct Uploads {
+    folder: TempDir,
+    hosts: Arc<Gate>,
+}
 
 impl Installation for Uploads {
     fn hosts(&self) -> Vec<HostStatus> {
+        self.hosts.pass();
         Vec::new()
     }
 
@@ -170,7 +218,7 @@ impl Installation for Uploads {
     }
 
     fn begin_upload(&self, _: u64) -> Result<Upload> {
-        let path = self.0.path().join("upload");
+        let path = self.folder.path().join("upload");
         Ok(Upload {
             name: "upload".to_owned(),
             file: File::create(path).unwrap(),
@@ -178,12 +226,12 @@ impl Installation for Uploads {
     }
 
     fn discard_upload(&self, name: &str) -> Result<()> {
-        let _ = std::fs::remove_file(self.0.path().join(name));
+        let _ = std::fs::remove_file(self.folder.path().join(name));
         Ok(())
     }
 
     fn import(&self, name: &str, work: ImportWork) -> Result<ImportReport> {
-        let text = std::fs::read_to_string(self.0.path().join(name))
+        let text = std::fs::read_to_string(self.folder.path().join(name))
             .map_err(|error| Error::not_found(error.to_string()))?;
         if work != ImportWork::Count {
             self.discard_upload(name)?;
@@ -252,6 +300,8 @@ pub struct TestPage {
     pub clock: Arc<FixedClock>,
     pub authenticator: Arc<NamesAsTokens>,
     pub page: Arc<Page>,
+    /// Before the hosts of *Connect and keep* are found.
+    pub hosts: Arc<Gate>,
 }
 
 impl TestPage {
@@ -269,10 +319,14 @@ impl TestPage {
             SearchMode::Hybrid,
         )));
         let authenticator = Arc::new(NamesAsTokens::default());
+        let hosts = Arc::<Gate>::default();
         let page = Page::new(
             Arc::clone(&engine),
             Arc::clone(&authenticator) as Arc<dyn Authenticator>,
-            Arc::new(Uploads(tempfile::tempdir().unwrap())),
+            Arc::new(Uploads {
+                folder: tempfile::tempdir().unwrap(),
+                hosts: Arc::clone(&hosts),
+            }),
             Arc::new(Pool::new(64 << 20, 48 << 20)),
         );
         TestPage {
@@ -280,6 +334,7 @@ impl TestPage {
             clock,
             authenticator,
             page,
+            hosts,
         }
     }
 

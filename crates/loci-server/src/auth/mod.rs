@@ -25,7 +25,7 @@ pub(crate) use scopes::{RequiredScopes, insufficient_scope};
 
 use crate::body::drain;
 use crate::connection_slots::ConnectionSlot;
-use crate::subject::RequestOrigin;
+use crate::subject::{RequestOrigin, subject_of};
 
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
@@ -149,10 +149,11 @@ pub(crate) async fn authenticate(
     let resource = Resource::of(request.extensions(), request.uri());
     match authentication.admit(request.headers(), resource).await {
         Ok((caller, credential)) => {
-            if let Some(place) = request.extensions().get::<Arc<ConnectionSlot>>() {
-                place.know();
-            }
             request.extensions_mut().insert(caller);
+            let extensions = request.extensions();
+            if let Some(place) = extensions.get::<Arc<ConnectionSlot>>().cloned() {
+                place.know(&subject_of(extensions)).await;
+            }
             if let Some(credential) = credential {
                 request.extensions_mut().insert(credential);
             }

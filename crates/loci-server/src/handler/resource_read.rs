@@ -33,7 +33,9 @@ impl DialectHandler {
         let caller = self.reader(&context.extensions)?;
         let uri = request.uri.clone();
         let share = found::<ReplyShare>(&context.extensions).unwrap_or_default();
+        let subject = self.subject(&context.extensions);
         let read = self.shared.host.call_for_reply(
+            &subject,
             &share,
             CallKind::Reads,
             |text: &Option<String>| text.as_ref().map_or(0, String::len),

@@ -50,7 +50,9 @@ impl DialectHandler {
         let wants_hits = context.meta.0.get(HITS_KEY) == Some(&Value::Bool(true));
         let arguments = request.arguments.unwrap_or_default();
         let share = found::<ReplyShare>(&context.extensions).unwrap_or_default();
+        let subject = self.subject(&context.extensions);
         let call = self.shared.host.call_for_reply(
+            &subject,
             &share,
             kind_of(tool.hints),
             |reply: &Reply| reply.text.len(),

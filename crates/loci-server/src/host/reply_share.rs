@@ -8,13 +8,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use loci_admission::{Permit, Pool, Subject};
 use loci_core::limits::{
     CALL_SECONDS_MAX, CONTENT_BYTES_MAX, REPLIES_HELD_BYTES_MAX, REPLY_CONTENT_BYTES_MAX,
     REPLY_TEXT_BYTES_MAX,
 };
 use loci_core::{Error, ErrorCode, Result};
 use loci_engine::Engine;
-use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Mutex;
 
 use super::Host;
 
@@ -28,7 +29,7 @@ pub(crate) struct ReplyShare {
 
 #[derive(Default)]
 struct ReplyReservation {
-    permit: Option<OwnedSemaphorePermit>,
+    permit: Option<Permit>,
     /// Bytes of the replies so far; more than one reply only in a batch.
     bytes: usize,
 }
@@ -67,23 +68,22 @@ impl ReplyShare {
 }
 
 /// The budget of one process. Calls that may write wait for locks while they hold their shares, so
-/// reads have a separate part.
+/// reads have a separate part. Of each part, one subject gets three quarters.
 pub(crate) struct ReplyBudget {
-    reads: Arc<Semaphore>,
-    writes: Arc<Semaphore>,
+    reads: Pool,
+    writes: Pool,
 }
 
 impl ReplyBudget {
     pub(crate) fn new() -> Self {
-        let part = || Arc::new(Semaphore::new(REPLIES_HELD_BYTES_MAX));
         ReplyBudget {
-            reads: part(),
-            writes: part(),
+            reads: Pool::shared(REPLIES_HELD_BYTES_MAX),
+            writes: Pool::shared(REPLIES_HELD_BYTES_MAX),
         }
     }
 
     /// Returns the part for calls of this kind; a batch may contain calls of any kind.
-    fn part(&self, kind: CallKind, of_batch: bool) -> &Arc<Semaphore> {
+    fn part(&self, kind: CallKind, of_batch: bool) -> &Pool {
         if of_batch || kind == CallKind::Writes {
             &self.writes
         } else {
@@ -92,18 +92,16 @@ impl ReplyBudget {
     }
 }
 
-/// Takes a share of a part of the budget.
-async fn take(part: &Arc<Semaphore>, bytes: usize) -> Result<OwnedSemaphorePermit> {
-    let permits = u32::try_from(bytes).unwrap_or(u32::MAX);
-    let taken = Arc::clone(part).acquire_many_owned(permits);
-    tokio::time::timeout(Duration::from_secs(CALL_SECONDS_MAX), taken).await.ok().and_then(Result::ok).ok_or_else(
-        || {
-            Error::unavailable(
-                "too many calls are at work, or have replies that their clients did not read yet; read those, or \
-                     try again later",
-            )
-        },
-    )
+/// Takes a share of a part of the budget for a subject.
+async fn take(part: &Pool, subject: &Subject, bytes: usize) -> Result<Permit> {
+    let patience = Duration::from_secs(CALL_SECONDS_MAX);
+    let taken = tokio::time::timeout(patience, part.acquire(subject, bytes)).await;
+    taken.ok().flatten().ok_or_else(|| {
+        Error::unavailable(
+            "too many calls are at work, or have replies that their clients did not read yet; read those, or \
+             try again later",
+        )
+    })
 }
 
 impl Host {
@@ -116,6 +114,7 @@ impl Host {
     /// nothing was changed, or if earlier replies of the batch leave no room.
     pub(crate) async fn call_for_reply<T: Send + 'static>(
         &self,
+        subject: &Subject,
         share: &ReplyShare,
         kind: CallKind,
         length: fn(&T) -> usize,
@@ -134,22 +133,22 @@ impl Host {
         let part = self.replies().part(kind, share.of_batch);
         if kind == CallKind::Outside {
             // No share is held while an external service works.
-            let outcome = self.call(kind, work).await?;
+            let outcome = self.call(subject, kind, work).await?;
             let bytes = length(&outcome);
             if held.permit.is_none() {
-                held.permit =
-                    Some(take(part, if share.of_batch { bytes_max } else { bytes }).await?);
+                let taken = if share.of_batch { bytes_max } else { bytes };
+                held.permit = Some(take(part, subject, taken).await?);
             }
             held.bytes += bytes;
             return Ok(outcome);
         }
         let permit = match held.permit.take() {
             Some(permit) => permit,
-            None => take(part, bytes_max).await?,
+            None => take(part, subject, bytes_max).await?,
         };
         // The permit moves with the work, which may outlive this future.
         let (outcome, mut permit) = self
-            .call(kind, move |engine| Ok((work(engine), permit)))
+            .call(subject, kind, move |engine| Ok((work(engine), permit)))
             .await?;
         let bytes = outcome.as_ref().map_or(0, length);
         if kind == CallKind::Reads && bytes > REPLY_TEXT_BYTES_MAX {
@@ -160,7 +159,7 @@ impl Host {
         }
         held.bytes += bytes;
         if !share.of_batch {
-            drop(permit.split(permit.num_permits().saturating_sub(bytes)));
+            permit.shrink(bytes);
         }
         held.permit = Some(permit);
         outcome
@@ -169,6 +168,7 @@ impl Host {
 
 #[cfg(test)]
 mod tests {
+    use loci_admission::usual_share;
     use loci_core::limits::{CALLS_IN_FLIGHT_MAX, OUTSIDE_CALLS_IN_FLIGHT_MAX};
     use loci_engine::SearchMode;
     use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
@@ -187,11 +187,11 @@ mod tests {
     }
 
     fn free(host: &Host) -> usize {
-        host.replies().reads.available_permits()
+        host.replies().reads.free()
     }
 
     fn free_for_writes(host: &Host) -> usize {
-        host.replies().writes.available_permits()
+        host.replies().writes.free()
     }
 
     async fn reply(
@@ -200,8 +200,39 @@ mod tests {
         kind: CallKind,
         bytes: usize,
     ) -> Result<String> {
-        host.call_for_reply(share, kind, String::len, move |_| Ok("x".repeat(bytes)))
+        let work = move |_: &Engine| Ok("x".repeat(bytes));
+        host.call_for_reply(&user("ann"), share, kind, String::len, work)
             .await
+    }
+
+    fn user(name: &str) -> Subject {
+        Subject::User(loci_core::Space::default(), name.to_owned())
+    }
+
+    /// The paused clock advances as soon as all tasks wait.
+    #[tokio::test(start_paused = true)]
+    async fn replies_to_one_subject_leave_room_for_others() {
+        for kind in [CallKind::Reads, CallKind::Writes] {
+            let host = host();
+            let (mut unread, mut waiting) = (Vec::new(), None);
+            // No client reads them.
+            while waiting.is_none() {
+                let share = ReplyShare::default();
+                let work = move |_: &Engine| Ok("x".repeat(kind.bytes_max()));
+                let greedy = user("greedy");
+                let call = host.call_for_reply(&greedy, &share, kind, String::len, work);
+                let brief = Duration::from_secs(CALL_SECONDS_MAX / 2);
+                match tokio::time::timeout(brief, call).await {
+                    Ok(replied) => drop(replied.unwrap()),
+                    Err(elapsed) => waiting = Some(elapsed),
+                }
+                unread.push(share);
+            }
+            assert!(unread.len() > 2, "{}", unread.len());
+            let share = ReplyShare::default();
+            let replied = reply(&host, &share, kind, kind.bytes_max()).await;
+            assert_eq!(replied.map(|reply| reply.len()), Ok(kind.bytes_max()));
+        }
     }
 
     #[tokio::test]
@@ -245,7 +276,7 @@ mod tests {
                         Ok("x".repeat(10))
                     };
                     let share = ReplyShare::default();
-                    host.call_for_reply(&share, CallKind::Outside, String::len, work)
+                    host.call_for_reply(&user("ann"), &share, CallKind::Outside, String::len, work)
                         .await
                         .unwrap()
                         .len()
@@ -284,7 +315,7 @@ mod tests {
                         let _ = held.lock().unwrap().recv();
                         Ok("x".repeat(10))
                     };
-                    host.call_for_reply(&share, CallKind::Writes, String::len, work)
+                    host.call_for_reply(&user("ann"), &share, CallKind::Writes, String::len, work)
                         .await
                         .map(|reply| reply.len())
                 });
@@ -294,7 +325,8 @@ mod tests {
             } else {
                 CONTENT_BYTES_MAX
             };
-            while free_for_writes(&host) >= least {
+            let of_others = REPLIES_HELD_BYTES_MAX - usual_share(REPLIES_HELD_BYTES_MAX);
+            while free_for_writes(&host) >= of_others + least {
                 tokio::task::yield_now().await;
             }
             for _ in 0..2 * CALLS_IN_FLIGHT_MAX {
@@ -340,11 +372,12 @@ mod tests {
     async fn failures_and_panics_hold_nothing() {
         let host = host();
         let share = ReplyShare::default();
-        let failed = host.call_for_reply(&share, CallKind::Reads, String::len, |_| {
+        let ann = user("ann");
+        let failed = host.call_for_reply(&ann, &share, CallKind::Reads, String::len, |_| {
             Err(Error::not_found("no"))
         });
         assert_eq!(failed.await.unwrap_err().code, ErrorCode::NotFound);
-        let panicked = host.call_for_reply(&share, CallKind::Reads, String::len, |_| {
+        let panicked = host.call_for_reply(&ann, &share, CallKind::Reads, String::len, |_| {
             panic!("as the test wants it")
         });
         assert_eq!(panicked.await.unwrap_err().code, ErrorCode::Internal);

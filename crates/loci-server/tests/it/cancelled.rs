@@ -1,13 +1,14 @@
 //! Cancelled calls.
 
+use loci_admission::usual_share;
 use loci_core::limits::{REPLIES_HELD_BYTES_MAX, REPLY_CONTENT_BYTES_MAX};
 use loci_server::Authentication;
 use serde_json::json;
 
 use crate::support::{DIALECT, Gate, Pipe, Server, World, call, long_calls, request};
 
-/// The number of calls with long replies that run at a time.
-const READS_MAX: usize = REPLIES_HELD_BYTES_MAX / REPLY_CONTENT_BYTES_MAX;
+/// The number of calls with long replies of one subject that run at a time.
+const READS_MAX: usize = usual_share(REPLIES_HELD_BYTES_MAX) / REPLY_CONTENT_BYTES_MAX;
 
 #[tokio::test]
 async fn a_queued_call_whose_client_is_gone_never_runs() {

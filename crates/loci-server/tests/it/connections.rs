@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use loci_admission::usual_share;
 use loci_core::limits::REPLY_CONTENT_BYTES_MAX;
 use loci_server::{Authentication, HttpConfig};
 use serde_json::json;
@@ -57,7 +58,7 @@ async fn closed(mut stream: TcpStream) {
 
 #[tokio::test]
 async fn who_says_nothing_gives_way_and_who_is_served_does_not() {
-    let server = start(4).await;
+    let server = start(5).await;
     let mut stream = server
         .listen(
             &[],
@@ -144,6 +145,60 @@ async fn strangers_with_requests_under_way_give_way_too() {
         until(&mut new, r#""result""#).await;
         known.write_all(&ours).await.unwrap();
         until(&mut known, r#""result""#).await;
+    }
+}
+
+#[tokio::test]
+async fn requests_under_way_of_one_subject_leave_places_for_others() {
+    const PLACES: usize = 4;
+    let (_, _, authentication) = with_issuer();
+    let config = HttpConfig {
+        connections_max: PLACES,
+        ..HttpConfig::new(authentication)
+    };
+    let server = Server::start_with(&World::new(), config).await;
+    let token = "authorization: Bearer secret-of-ann\r\n";
+    let (mut gates, mut greedy) = (Vec::new(), Vec::new());
+    for number in 0..PLACES {
+        let name = format!("greedy {number}");
+        let called = request(1, "tools/call", call("waits", json!({"gate": name})));
+        gates.push(Gate::new(&name));
+        greedy.push(connect(&server, &posted(&server, token, &called)).await);
+        // The last one waits for the others, which hold the share of their subject.
+        if number < usual_share(PLACES) {
+            gates[number].begun().await;
+        }
+    }
+    for _ in 0..3 {
+        let token = "authorization: Bearer secret-of-reader\r\n";
+        let ping = posted(&server, token, &request(2, "ping", json!({})));
+        let mut other = connect(&server, &ping).await;
+        let answered = tokio::time::timeout(Duration::from_mins(1), until(&mut other, "result"));
+        answered.await.expect("a place");
+    }
+    closed(greedy.pop().unwrap()).await;
+    for (gate, mut stream) in gates.iter().zip(greedy) {
+        gate.open();
+        until(&mut stream, r#""result""#).await;
+    }
+}
+
+#[tokio::test]
+async fn a_request_beyond_the_share_of_its_subject_is_served_after_others() {
+    let server = start(4).await;
+    let mut gates = Vec::new();
+    let mut streams = Vec::new();
+    for number in 0..4 {
+        let name = format!("share {number}");
+        gates.push(Gate::new(&name));
+        streams.push(server.begin_call("waits", json!({"gate": name})).await);
+        if number < usual_share(4) {
+            gates[number].begun().await;
+        }
+    }
+    for (gate, stream) in gates.iter().zip(streams) {
+        gate.open();
+        assert_eq!(stream.rest().await.status, 200);
     }
 }
 

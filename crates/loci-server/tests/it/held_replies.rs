@@ -2,18 +2,19 @@
 
 use std::time::Duration;
 
+use loci_admission::usual_share;
 use loci_core::limits::{REPLIES_HELD_BYTES_MAX, REPLY_CONTENT_BYTES_MAX};
 use loci_server::{Authentication, HttpConfig};
 use serde_json::json;
 
-use crate::support::{DIALECT, Pipe, Server, World, call, long_calls, request};
+use crate::support::{DIALECT, Pipe, Server, World, call, long_calls, request, with_issuer};
 
 /// Longer than any of these tests: only a client that reads or disconnects releases a share of the
 /// replies. On a busy machine eight replies take longer than the timeout of the product, which
 /// `a_client_that_stops_reading_is_dropped` tests.
 const WRITE_TIMEOUT: Duration = Duration::from_mins(10);
-/// The number of replies of the maximum size that are held at a time.
-const HELD_MAX: usize = REPLIES_HELD_BYTES_MAX / REPLY_CONTENT_BYTES_MAX;
+/// The number of replies of the maximum size that are held at a time for one subject.
+const HELD_MAX: usize = usual_share(REPLIES_HELD_BYTES_MAX) / REPLY_CONTENT_BYTES_MAX;
 
 #[tokio::test]
 async fn replies_that_nobody_reads_keep_further_calls_waiting_over_http() {
@@ -48,6 +49,32 @@ async fn replies_that_nobody_reads_keep_further_calls_waiting_over_http() {
         assert_eq!(long_calls("http"), HELD_MAX + gone, "it was refused");
         drop(stream);
     }
+}
+
+#[tokio::test]
+async fn replies_that_one_user_does_not_read_keep_no_other_waiting() {
+    let (_, _, authentication) = with_issuer();
+    let config = HttpConfig {
+        write_timeout: WRITE_TIMEOUT,
+        ..HttpConfig::new(authentication)
+    };
+    let server = Server::start_with(&World::new(), config).await;
+    let ann = [("authorization", "Bearer secret-of-ann")];
+    let reader = [("authorization", "Bearer secret-of-reader")];
+    let arguments = json!({"name": "greedy", "bytes": REPLY_CONTENT_BYTES_MAX});
+    let mut unread = Vec::new();
+    for number in 0..3 * HELD_MAX {
+        let mut stream = server.begin_call_as(&ann, "long", arguments.clone()).await;
+        if number < HELD_MAX {
+            stream.begun().await;
+        }
+        unread.push(stream);
+    }
+    for _ in 0..3 {
+        let call = server.begin_call_as(&reader, "numbers", json!({})).await;
+        assert_eq!(call.rest().await.status, 200);
+    }
+    assert_eq!(long_calls("greedy"), HELD_MAX);
 }
 
 #[tokio::test]

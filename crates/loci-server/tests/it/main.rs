@@ -19,6 +19,7 @@ mod rate;
 mod refusals;
 mod replies;
 mod scopes;
+mod shares;
 mod shutdown;
 mod subscriptions;
 mod support;

@@ -152,8 +152,18 @@ impl Server {
 
     /// Starts a call of a tool without reading its reply.
     pub async fn begin_call(&self, tool: &str, arguments: Value) -> Stream {
+        self.begin_call_as(&[], tool, arguments).await
+    }
+
+    /// Does the same with further headers.
+    pub async fn begin_call_as(
+        &self,
+        more: &[(&str, &str)],
+        tool: &str,
+        arguments: Value,
+    ) -> Stream {
         let body = request(1, "tools/call", call(tool, arguments)).to_string();
-        self.open("POST /mcp/test", &with_usual(&[]), body.as_bytes())
+        self.open("POST /mcp/test", &with_usual(more), body.as_bytes())
             .await
     }
 }
