@@ -5,8 +5,42 @@ use std::{fmt, mem};
 /// A result whose error can be shown to the caller.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The message of a write for which the disk has no room.
-const DISK_FULL: &str = "the disk is full: nothing was written; free some space and try again";
+/// What keeps a store from its work, where that is known. It names nothing of the installation, so
+/// that anyone may be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum StoreFault {
+    /// Its disk has no room for a write.
+    DiskFull,
+    /// It takes no writes, e.g. a standby.
+    ReadOnly,
+    /// Its server does not answer.
+    Away,
+}
+
+impl StoreFault {
+    /// Every fault.
+    pub const ALL: [StoreFault; 3] = [StoreFault::DiskFull, StoreFault::ReadOnly, StoreFault::Away];
+
+    /// Returns the fault in a few words.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            StoreFault::DiskFull => "the disk is full",
+            StoreFault::ReadOnly => "the store can only be read",
+            StoreFault::Away => "the store cannot be reached",
+        }
+    }
+
+    /// Returns the beginning of the message of its error, by which it is known.
+    const fn beginning(self) -> &'static str {
+        match self {
+            StoreFault::DiskFull => {
+                "the disk is full: nothing was written; free some space and try again"
+            }
+            StoreFault::ReadOnly => "the store can only be read: nothing was written",
+            StoreFault::Away => "the store cannot be reached",
+        }
+    }
+}
 
 /// The kind of failure. One table holds the wire name and the HTTP status of each code:
 /// [`ErrorCode::name`] and [`ErrorCode::http_status`].
@@ -278,13 +312,27 @@ impl Error {
 
     /// Creates the error of a write for which the disk has no room.
     pub fn disk_full() -> Self {
-        Error::unavailable(DISK_FULL)
+        Error::unavailable(StoreFault::DiskFull.beginning())
+    }
+
+    /// Creates the error of a store with this fault; the details end with the remedy.
+    pub fn of_store(fault: StoreFault, details: &str) -> Self {
+        Error::unavailable(format!("{}; {details}", fault.beginning()))
     }
 
     /// Returns whether this is the error of a write for which the disk has no room, whatever follows
     /// its message, because what can be read is then read all the same.
     pub fn is_disk_full(&self) -> bool {
-        self.code == ErrorCode::Unavailable && self.message.starts_with(DISK_FULL)
+        self.store_fault() == Some(StoreFault::DiskFull)
+    }
+
+    /// Returns the fault of the store that this is the error of, if it is one.
+    pub fn store_fault(&self) -> Option<StoreFault> {
+        if self.code != ErrorCode::Unavailable {
+            return None;
+        }
+        let mut faults = StoreFault::ALL.into_iter();
+        faults.find(|fault| self.message.starts_with(fault.beginning()))
     }
 
     /// The database is corrupt.
@@ -319,6 +367,19 @@ fn quoted(argument: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fault_of_a_store_is_known_by_its_error() {
+        for fault in StoreFault::ALL {
+            let error = Error::of_store(fault, "PostgreSQL: no; make room");
+            assert_eq!(error.store_fault(), Some(fault), "{error}");
+            assert!(error.message.starts_with(fault.reason()), "{error}");
+            assert_eq!(error.is_disk_full(), fault == StoreFault::DiskFull);
+        }
+        assert!(Error::disk_full().is_disk_full());
+        assert_eq!(Error::unavailable("busy").store_fault(), None);
+        assert_eq!(Error::internal("the disk is full").store_fault(), None);
+    }
 
     #[test]
     fn code_names_are_unique() {

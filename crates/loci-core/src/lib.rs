@@ -68,7 +68,7 @@ pub use citation::{Citation, CitationKind};
 pub use decision::{Decision, DecisionStore};
 pub use embedder::{CosineScale, Embedder, FormerModels, ModelId};
 pub use enricher::{Enricher, Enrichment, MEMORY_KINDS};
-pub use error::{Error, ErrorCode, Result};
+pub use error::{Error, ErrorCode, Result, StoreFault};
 pub use fact::{
     Direction, Fact, FactCounts, FactQuery, FactStore, Name, Period, Tunnel, TunnelEnd, TunnelStore,
 };

@@ -826,9 +826,9 @@ pub trait Store:
     /// `unavailable` if the store cannot be read.
     fn secret(&self) -> Result<[u8; 32]>;
 
-    /// Fails while writes are impossible although reads go on, because files of the store are no
-    /// longer where they were opened, or because their disk is full
-    /// ([`Error::is_disk_full`](crate::Error::is_disk_full)).
+    /// Fails while writes are impossible although reads go on: files of the store are no longer where
+    /// they were opened, their disk is full, or its server only reads
+    /// ([`Error::store_fault`](crate::Error::store_fault)). Costs at most a small write.
     ///
     /// # Errors
     /// `unavailable`, with how to fix it.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use loci_core::{Error, Result};
+use loci_core::{Error, Result, StoreFault};
 use ureq::http::{StatusCode, Uri};
 
 use crate::client::is_loopback;
@@ -11,8 +11,8 @@ use crate::trust;
 /// The path that a server of loci answers, with this text if it is ready.
 const PATH: &str = "/readyz";
 const READY: &[u8] = b"ok\n";
-/// The text if the disk with its store is full.
-const FULL: &[u8] = b"not ready: the disk is full\n";
+/// The beginning of the text if it is not, before the fault of its store, if that is known.
+const NOT_READY: &str = "not ready: ";
 /// The most bytes of an answer that are read.
 const ANSWER_BYTES_MAX: u64 = 64;
 
@@ -21,8 +21,8 @@ const ANSWER_BYTES_MAX: u64 = 64;
 pub enum Readiness {
     /// Everything.
     Ready,
-    /// It reads: the disk with its store is full.
-    DiskFull,
+    /// Nothing, or only to read: its store has this fault.
+    NotReady(StoreFault),
 }
 
 /// Asks the server at a URL whether it is ready, without redirects and retries. `argument` names the
@@ -84,16 +84,28 @@ fn ask(url: &str, is_loopback: bool, timeout: Duration) -> std::result::Result<R
     let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX);
     match (status, body.read_to_vec().ok().as_deref()) {
         (StatusCode::OK, Some(READY)) => Ok(Readiness::Ready),
-        (StatusCode::SERVICE_UNAVAILABLE, Some(FULL)) => Ok(Readiness::DiskFull),
-        (StatusCode::SERVICE_UNAVAILABLE, _) => Err(
-            "is not ready: it stops, or its store cannot be used; see its log, and `loci doctor`"
-                .to_owned(),
-        ),
+        (StatusCode::SERVICE_UNAVAILABLE, said) => {
+            let fault = said.and_then(fault_in).map(Readiness::NotReady);
+            fault.ok_or_else(|| {
+                "is not ready: it stops, or its store cannot be used; see its log, and `loci doctor`"
+                    .to_owned()
+            })
+        }
         _ => Err(format!(
             "does not answer as loci does (HTTP {}); see whether this is its URL",
             status.as_u16()
         )),
     }
+}
+
+/// Returns the fault that an answer names.
+fn fault_in(said: &[u8]) -> Option<StoreFault> {
+    let reason = str::from_utf8(said)
+        .ok()?
+        .strip_prefix(NOT_READY)?
+        .trim_end();
+    let mut faults = StoreFault::ALL.into_iter();
+    faults.find(|fault| fault.reason() == reason)
 }
 
 #[cfg(test)]
@@ -139,9 +151,17 @@ mod tests {
         let (path, outcome) = asked("200 OK", "ok\n", "/behind/");
         let ready = Ok(Readiness::Ready);
         assert_eq!((path.as_str(), outcome), ("/behind/readyz", ready));
-        let full = "not ready: the disk is full\n";
-        let (_, outcome) = asked("503 Service Unavailable", full, "");
-        assert_eq!(outcome, Ok(Readiness::DiskFull));
+        for (said, fault) in [
+            ("not ready: the disk is full\n", StoreFault::DiskFull),
+            (
+                "not ready: the store can only be read\n",
+                StoreFault::ReadOnly,
+            ),
+            ("not ready: the store cannot be reached\n", StoreFault::Away),
+        ] {
+            let (_, outcome) = asked("503 Service Unavailable", said, "");
+            assert_eq!(outcome, Ok(Readiness::NotReady(fault)));
+        }
         for (status, body, expected) in [
             ("503 Service Unavailable", "not ready\n", "is not ready"),
             ("200 OK", "<html>", "as loci does (HTTP 200)"),

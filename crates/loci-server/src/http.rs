@@ -337,16 +337,21 @@ async fn until_cut_off(
 
 /// Returns OK if the store can be read and written and service has not ended.
 ///
-/// Anyone may ask: of the reasons only one tells nothing of this machine.
-async fn ready(host: Arc<Host>) -> (StatusCode, &'static str) {
-    const NOT_READY: StatusCode = StatusCode::SERVICE_UNAVAILABLE;
+/// Anyone may ask, so it tells only reasons that say nothing of this machine.
+async fn ready(host: Arc<Host>) -> (StatusCode, String) {
+    let refused = |reason: &str| {
+        let text = format!("not ready{reason}\n");
+        (StatusCode::SERVICE_UNAVAILABLE, text)
+    };
     if host.closing().is_cancelled() {
-        return (NOT_READY, "not ready\n");
+        return refused("");
     }
     match host.check_ready().await {
-        Ok(()) => (StatusCode::OK, "ok\n"),
-        Err(error) if error.is_disk_full() => (NOT_READY, "not ready: the disk is full\n"),
-        Err(_) => (NOT_READY, "not ready\n"),
+        Ok(()) => (StatusCode::OK, "ok\n".to_owned()),
+        Err(error) => match error.store_fault() {
+            Some(fault) => refused(&format!(": {}", fault.reason())),
+            None => refused(""),
+        },
     }
 }
 

@@ -4,7 +4,7 @@ use std::array::TryFromSliceError;
 use std::error::Error as _;
 
 use deadpool_postgres::PoolError;
-use loci_core::{Error, ErrorCode, MemoryId, Space};
+use loci_core::{Error, ErrorCode, MemoryId, Space, StoreFault};
 use loci_index::codec::damaged;
 use tokio_postgres::error::SqlState;
 
@@ -77,6 +77,18 @@ impl Failure {
         })
     }
 
+    /// Returns true if the server refuses this write, and most likely the next one as well: its disk
+    /// is full, or it only reads.
+    pub(crate) fn refuses_writes(&self) -> bool {
+        let (Failure::Database(error) | Failure::Unreachable(PoolError::Backend(error))) = self
+        else {
+            return false;
+        };
+        error.as_db_error().is_some_and(|told| {
+            *told.code() == SqlState::DISK_FULL || is_read_only(told.code(), told.message())
+        })
+    }
+
     /// Returns the name of the constraint that the rows of a statement broke, if they did.
     pub(crate) fn constraint(&self) -> Option<&str> {
         let Failure::Database(error) = self else {
@@ -87,6 +99,12 @@ impl Failure {
             .then(|| error.constraint())
             .flatten()
     }
+}
+
+/// Returns true if the server takes no writes, such as a standby.
+fn is_read_only(state: &SqlState, reason: &str) -> bool {
+    *state == SqlState::READ_ONLY_SQL_TRANSACTION
+        || (*state == SqlState::FEATURE_NOT_SUPPORTED && reason.contains("recovery"))
 }
 
 /// Returns true if the server stops, starts, or has ended the connection.
@@ -109,9 +127,10 @@ impl From<Failure> for Error {
             Failure::Unreachable(PoolError::Timeout(_)) => Error::unavailable(
                 "all connections to PostgreSQL are in use; try again, or raise `store_connections`",
             ),
-            Failure::Unreachable(error) => {
-                Error::unavailable(format!("there is no connection to PostgreSQL ({error})"))
-            }
+            Failure::Unreachable(error) => Error::of_store(
+                StoreFault::Away,
+                &format!("PostgreSQL: there is no connection ({error})"),
+            ),
         }
     }
 }
@@ -137,16 +156,15 @@ fn describe(error: &tokio_postgres::Error) -> Error {
     } else if *state == SqlState::TOO_MANY_CONNECTIONS {
         "lower `store_connections`, or raise the limit of the server, the database or the role"
     } else if *state == SqlState::DISK_FULL {
-        let full = Error::disk_full().message;
-        return Error::unavailable(format!(
-            "{full}; PostgreSQL: {reason}; make room on the server"
-        ));
+        let details = format!("PostgreSQL: {reason}; make room on the server");
+        return Error::of_store(StoreFault::DiskFull, &details);
     } else if *state == SqlState::UNDEFINED_TABLE || *state == SqlState::INVALID_SCHEMA_NAME {
         "the schema of the store is incomplete; restore it from a backup, or run `loci doctor`"
-    } else if *state == SqlState::READ_ONLY_SQL_TRANSACTION
-        || (*state == SqlState::FEATURE_NOT_SUPPORTED && reason.contains("recovery"))
-    {
-        "this server only reads, such as a standby; name the primary in the setting `store`"
+    } else if is_read_only(state, reason) {
+        let details = format!(
+            "PostgreSQL: {reason}; this server only reads, such as a standby; name the primary in the setting `store`"
+        );
+        return Error::of_store(StoreFault::ReadOnly, &details);
     } else if *state == SqlState::OUT_OF_MEMORY || state.code().starts_with("53") {
         "the server has too few resources now; try again"
     } else if *state == SqlState::LOCK_NOT_AVAILABLE {
@@ -183,7 +201,8 @@ fn describe_connection(error: &tokio_postgres::Error) -> Error {
     } else {
         "check that the server runs and that the setting `store` names it"
     };
-    Error::unavailable(format!("PostgreSQL cannot be reached ({reason}); {remedy}"))
+    let details = format!("PostgreSQL: {reason}; {remedy}");
+    Error::of_store(StoreFault::Away, &details)
 }
 
 /// Returns the failure for a refused change, of which nothing was done.

@@ -58,6 +58,7 @@ mod tunnels;
 mod value;
 mod vectors;
 mod versions;
+mod writability;
 mod write;
 
 pub use options::{Observer, Options, without_password};

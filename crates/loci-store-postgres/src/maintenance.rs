@@ -6,7 +6,6 @@ use crate::check::check;
 use crate::repair;
 use crate::server_checks;
 use crate::store::PostgresStore;
-use crate::value::values;
 
 impl Maintenance for PostgresStore {
     /// A server that only reads refuses each write by itself.
@@ -32,19 +31,7 @@ impl Maintenance for PostgresStore {
     }
 
     fn check_write(&self) -> Result<()> {
-        let name = format!("check {:x}", crate::session::random());
-        let written = self.server.write_whole(async |transaction| {
-            transaction.queue(
-                "INSERT INTO @lease (space, name, holder, until) VALUES ($1, $2, '', 0)",
-                values![transaction.name(), &name],
-            );
-            transaction.queue(
-                "DELETE FROM @lease WHERE space = $1 AND name = $2",
-                values![transaction.name(), &name],
-            );
-            Ok(())
-        });
-        Ok(written?)
+        self.server.write_and_remove(0)
     }
 
     fn server_checks(&self, now: Timestamp) -> Vec<ServerCheck> {

@@ -48,6 +48,9 @@ pub(crate) struct Server {
     /// Held by the one that checks.
     preparing: tokio::sync::Mutex<()>,
     options: Options,
+    /// True if the last write that the server refused was refused as every write: its disk is full, or
+    /// it only reads. A write of some size tells when that is over.
+    pub(crate) has_refused: AtomicBool,
     /// The newest change of each space that this process has committed.
     committed: Mutex<HashMap<String, i64>>,
     open: Arc<OpenConnections>,
@@ -138,6 +141,7 @@ impl Server {
             is_ready: AtomicBool::new(false),
             preparing: tokio::sync::Mutex::default(),
             options,
+            has_refused: AtomicBool::new(false),
             committed: Mutex::default(),
             open,
         })
@@ -255,7 +259,7 @@ impl Server {
         retry.pause(failure).await
     }
 
-    async fn until_done<T>(&self, attempt: impl AsyncFn() -> Result<T>) -> Result<T> {
+    pub(crate) async fn until_done<T>(&self, attempt: impl AsyncFn() -> Result<T>) -> Result<T> {
         let mut retry = Retry::new();
         loop {
             match attempt().await {

@@ -438,6 +438,10 @@ impl Store for PostgresStore {
             .read(Scope::Store, async |session| read::secret(session).await)
     }
 
+    fn check_writable(&self) -> Result<()> {
+        self.server.check_writable()
+    }
+
     fn version(&self, space: &Space) -> Result<u64> {
         self.server
             .read(space, async |session| read::version(session, space).await)

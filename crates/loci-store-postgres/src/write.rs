@@ -1,5 +1,7 @@
 //! Runs transactions until they are known to be committed or refused.
 
+use std::sync::atomic::Ordering;
+
 use loci_core::{Error, Space};
 
 use crate::failure::{Failure, Result};
@@ -40,7 +42,12 @@ impl Server {
         loop {
             match self.attempt(scope, needs, &work).await {
                 Ok(value) => return Ok(value),
-                Err(Attempt::Failed(failure)) => self.pause(&mut retry, failure).await?,
+                Err(Attempt::Failed(failure)) => {
+                    if failure.refuses_writes() {
+                        self.has_refused.store(true, Ordering::Relaxed);
+                    }
+                    self.pause(&mut retry, failure).await?;
+                }
                 Err(Attempt::Unknown(value, commit, failure)) => {
                     if self
                         .was_committed(scope, &commit, &mut retry, failure)
@@ -154,7 +161,7 @@ fn unconfirmed() -> Failure {
 
 impl Session {
     /// Rolls back after a failure, and returns it.
-    async fn give_up(&self, failure: Failure) -> Failure {
+    pub(crate) async fn give_up(&self, failure: Failure) -> Failure {
         if !failure.is_lost() {
             // A connection that cannot even do that is dropped with the session.
             let _ = self.roll_back().await;

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use loci_core::{
     Batch, CandidateQuery, Candidates, Error, FilingOrder, Filter, Location, LocationCount, Memory,
-    MemoryId, ModelId, Page, Partition, Result, Space, StatusCount, Store, StoreSize, Sweep,
-    SweepClock, Timestamp, Touch, Vector, Wiped, Work, check_lease, check_texts,
+    MemoryId, ModelId, Page, Partition, Result, Space, StatusCount, Store, StoreFault, StoreSize,
+    Sweep, SweepClock, Timestamp, Touch, Vector, Wiped, Work, check_lease, check_texts,
 };
 use rusqlite::Connection;
 
 use crate::failure;
-use crate::opening::files::has_no_room;
+use crate::opening::files::write_fault;
 use crate::opening::identity::StoreId;
 use crate::opening::open::Options;
 use crate::opening::open_error::{DATABASE, OpenError};
@@ -528,10 +528,18 @@ impl Store for SqliteStore {
     fn check_writable(&self) -> Result<()> {
         let opened = self.opened_to_write()?;
         opened.database.files.check()?;
-        if opened.as_it_is.is_none() && has_no_room(&self.folder) {
-            return Err(Error::disk_full());
+        let fault = match opened.as_it_is {
+            Some(_) => Some(StoreFault::ReadOnly),
+            None => write_fault(&self.folder),
+        };
+        match fault {
+            Some(StoreFault::DiskFull) => Err(Error::disk_full()),
+            Some(fault) => Err(Error::of_store(
+                fault,
+                "its folder or disk is read-only; make it writable and start loci again",
+            )),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn version(&self, _: &Space) -> Result<u64> {

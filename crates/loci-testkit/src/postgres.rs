@@ -160,6 +160,21 @@ impl Server {
         self.wait_until_ready();
     }
 
+    /// Starts the server again as a standby of a primary that is not there, so that it only reads.
+    pub fn become_standby(&self) {
+        let mark = self.folder.join("data").join("standby.signal");
+        fs::write(&mark, "").expect("the folder can be written");
+        give(&mark);
+        self.restart(false);
+    }
+
+    /// Starts the server again as a primary after [`Server::become_standby`].
+    pub fn become_primary(&self) {
+        let mark = self.folder.join("data").join("standby.signal");
+        fs::remove_file(mark).expect("the server is a standby");
+        self.restart(false);
+    }
+
     fn place(&self) -> [String; 3] {
         [
             format!("--host={HOST}"),

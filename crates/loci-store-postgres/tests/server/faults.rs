@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use loci_core::{Error, Memory, Page, Store};
+use loci_core::{Error, Memory, Page, Store, StoreFault};
 use loci_store_postgres::{Options, PostgresStore};
 use loci_testkit::Random;
 use loci_testkit::contract::{filter, memory, put};
@@ -358,10 +358,108 @@ fn a_full_disk_refuses_writes_and_loses_none() {
         }
     };
     assert_says::<()>(Err(refused), &["No space left on device", "make room"]);
+    assert_faulty(&store, StoreFault::DiskFull);
     assert_eq!(store.list(&filter(), PAGE).unwrap().len(), stored + 1);
     disk.grow();
+    assert_eq!(store.check_writable(), Ok(()));
     store.commit(put(&large(stored), Vec::new())).unwrap();
     assert_eq!(store.version(&filter().space), Ok(stored as u64 + 2));
+}
+
+/// Fails unless a store reads, and says that this fault keeps it from its writes.
+fn assert_faulty(store: &PostgresStore, fault: StoreFault) {
+    store.version(&filter().space).unwrap();
+    for _ in 0..2 {
+        let error = store.check_writable().unwrap_err();
+        assert_eq!(error.store_fault(), Some(fault), "{error}");
+    }
+}
+
+/// The server says so, whatever its disk holds.
+#[test]
+fn a_refusal_of_every_write_is_noticed_until_a_write_succeeds() {
+    for (state, fault) in [
+        ("53100", StoreFault::DiskFull),
+        ("25006", StoreFault::ReadOnly),
+    ] {
+        let schemas = Schemas::default();
+        let options = schemas.options();
+        let store = PostgresStore::open(options.clone()).unwrap();
+        write(&store, "a").unwrap();
+        assert_eq!(store.check_writable(), Ok(()));
+        let tables = ["memory", "lease"];
+        run_sql(
+            &options,
+            &format!(
+                "CREATE FUNCTION @refuse() RETURNS trigger LANGUAGE plpgsql AS \
+                 $$ BEGIN RAISE EXCEPTION 'as the test wants it' USING ERRCODE = '{state}'; END $$"
+            ),
+        );
+        for table in tables {
+            let sql = "CREATE TRIGGER refuse BEFORE INSERT ON @";
+            run_sql(
+                &options,
+                &format!("{sql}{table} FOR EACH ROW EXECUTE FUNCTION @refuse()"),
+            );
+        }
+        assert_eq!(store.check_writable(), Ok(()), "no write was refused yet");
+        let refused = write(&store, "b").unwrap_err();
+        assert_eq!(refused.store_fault(), Some(fault), "{refused}");
+        assert_faulty(&store, fault);
+        for table in tables {
+            run_sql(&options, &format!("DROP TRIGGER refuse ON @{table}"));
+        }
+        let before = store.round_trips();
+        assert_eq!(store.check_writable(), Ok(()));
+        assert!(store.round_trips() > before);
+        write(&store, "b").unwrap();
+    }
+}
+
+#[test]
+fn a_standby_is_noticed_before_a_write() {
+    let server = Server::start(&Setup::default());
+    let mut options = Options::new(&server.url);
+    options.allows_unsafe = true;
+    let store = PostgresStore::open(options.clone()).unwrap();
+    write(&store, "a").unwrap();
+    server.become_standby();
+    assert_faulty(&store, StoreFault::ReadOnly);
+    let refused = write(&store, "b").unwrap_err();
+    assert_eq!(
+        refused.store_fault(),
+        Some(StoreFault::ReadOnly),
+        "{refused}"
+    );
+    assert_faulty(&store, StoreFault::ReadOnly);
+    server.become_primary();
+    assert_eq!(store.check_writable(), Ok(()));
+    write(&store, "b").unwrap();
+    drop(server);
+    let error = PostgresStore::open(options).unwrap().check_writable();
+    let error = error.unwrap_err();
+    assert_eq!(error.store_fault(), Some(StoreFault::Away), "{error}");
+}
+
+/// A transaction says that it writes, which counts more than what is usual for its role.
+#[test]
+fn a_role_that_reads_by_default_writes_all_the_same() {
+    let schemas = Schemas::default();
+    let options = schemas.options();
+    reach(options.clone()).unwrap();
+    let role = format!("timid_{}", options.schema);
+    let _role = Role::create(&options, &role, "");
+    run_sql(
+        &options,
+        &format!(
+            "ALTER ROLE {role} SET default_transaction_read_only = on; GRANT USAGE ON SCHEMA {0} TO {role}; \
+             GRANT ALL ON ALL TABLES IN SCHEMA {0} TO {role}",
+            options.schema
+        ),
+    );
+    let store = PostgresStore::open(as_user(&options, &role)).unwrap();
+    assert_eq!(store.check_writable(), Ok(()));
+    write(&store, "a").unwrap();
 }
 
 /// A role of the server, which is removed when this value is dropped.

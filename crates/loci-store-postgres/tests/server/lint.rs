@@ -58,7 +58,7 @@ const OVER_ALL_SPACES: [(&str, &str); 8] = [
 ];
 
 /// The files of this crate whose statements are left out: checks and repairs, and migrations.
-const LEFT_OUT: [&str; 7] = [
+const LEFT_OUT: [&str; 8] = [
     "check.rs",
     "counts.rs",
     "definitions.rs",
@@ -66,6 +66,7 @@ const LEFT_OUT: [&str; 7] = [
     "repair.rs",
     "rules.rs",
     "schema.rs",
+    "writability.rs",
 ];
 
 const PARTITIONS: usize = 4;

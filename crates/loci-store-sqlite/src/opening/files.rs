@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{fmt, io};
 
-use loci_core::Error;
+use loci_core::{Error, StoreFault};
 use tempfile::TempDir;
 
 use crate::failure::is_full;
@@ -48,12 +48,19 @@ pub(crate) fn copy_with_log(database: &Path) -> io::Result<TempDir> {
     }
 }
 
-/// Returns whether a write of a few pages would find no room in the folder.
-pub(crate) fn has_no_room(folder: &Path) -> bool {
+/// Returns the fault for which a write of a few pages in the folder would fail: it finds no room, or
+/// the disk is read-only.
+pub(crate) fn write_fault(folder: &Path) -> Option<StoreFault> {
     const BYTES: usize = 64 << 10;
     let written =
         tempfile::tempfile_in(folder).and_then(|mut file| file.write_all(&vec![1; BYTES]));
-    written.is_err_and(|error| is_full(&error))
+    match written {
+        Err(error) if is_full(&error) => Some(StoreFault::DiskFull),
+        Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => {
+            Some(StoreFault::ReadOnly)
+        }
+        _ => None,
+    }
 }
 
 fn copy_with_log_into(folder: &Path, database: &Path) -> io::Result<TempDir> {

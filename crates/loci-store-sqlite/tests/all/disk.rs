@@ -12,7 +12,7 @@ use std::os::unix::fs::chown;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use loci_core::{Error, ErrorCode, Memory, Store};
+use loci_core::{Error, ErrorCode, Memory, Store, StoreFault};
 use loci_store_sqlite::{OpenError, Options, SqliteStore};
 use loci_testkit::contract::{filter, memory, passage, put};
 
@@ -209,6 +209,12 @@ fn check_read_only(store: &SqliteStore, written: &Memory) {
         "{refused}"
     );
     assert!(store.check_write().is_err());
+    let refused = store.check_writable().unwrap_err();
+    assert_eq!(
+        refused.store_fault(),
+        Some(StoreFault::ReadOnly),
+        "{refused}"
+    );
 }
 
 #[test]

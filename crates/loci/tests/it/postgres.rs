@@ -319,13 +319,36 @@ fn tools_are_listed_while_the_server_is_away() {
     assert!(replies[0]["result"]["tools"].is_array(), "{replies:?}");
     let failure = replies[1].to_string();
     assert!(
-        failure.contains("unavailable") && failure.contains("PostgreSQL cannot be reached"),
+        failure.contains("unavailable")
+            && failure.contains("the store cannot be reached; PostgreSQL"),
         "{failure}"
     );
     assert!(!failure.contains("secret"), "{failure}");
     let doctor = place.run(&["doctor"]);
     assert!(doctor.stdout.contains("fail  server"), "{doctor:?}");
     assert_eq!(doctor.code, 4);
+}
+
+#[test]
+fn a_server_whose_store_only_reads_is_not_ready() {
+    let server = Server::start(&Setup {
+        fsync: true,
+        ..Setup::default()
+    });
+    let place = Place::new().with("LOCI_STORE", &server.url);
+    place.add(&["Tea is at four."]);
+    let loci = crate::servers::Server::start(&place, &[]);
+    let assert_ready = |status: u16, words: &str| {
+        let (code, reply) = loci.get(None, "/readyz");
+        assert!(code == status && reply.ends_with(words), "{code} {reply}");
+    };
+    assert_ready(200, "ok\n");
+    server.become_standby();
+    assert_ready(503, "not ready: the store can only be read\n");
+    let doctor = place.run(&["doctor", "--server", &loci.url()]);
+    assert!(doctor.stdout.contains("takes no writes"), "{doctor:?}");
+    server.become_primary();
+    assert_ready(200, "ok\n");
 }
 
 /// The server logs a connection that breaks off: with `debug1` always.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use loci_core::StoreFault;
 use loci_http::{Readiness, check_ready};
 
 use super::{Verdict, report};
@@ -23,11 +24,20 @@ pub fn run(settings: &Settings, url: &str, output: Output) -> Result<(), Failure
     };
     let finding = match check_ready("--server", &url, TIMEOUT) {
         Ok(Readiness::Ready) => (Verdict::Ok, format!("the server at {url} is ready")),
-        Ok(Readiness::DiskFull) => {
-            let why = format!(
-                "the server at {url} can only read, because the disk with its store is full; free some space"
-            );
-            (Verdict::Fail(Exit::Failure), why)
+        Ok(Readiness::NotReady(fault)) => {
+            let why = match fault {
+                StoreFault::DiskFull => {
+                    "can only read, because the disk with its store is full; free some space"
+                }
+                StoreFault::ReadOnly => {
+                    "can only read, because its store takes no writes; see `loci doctor`"
+                }
+                StoreFault::Away => "cannot reach its store; see `loci doctor`",
+            };
+            (
+                Verdict::Fail(Exit::Failure),
+                format!("the server at {url} {why}"),
+            )
         }
         Err(error) if error.argument.is_some() => {
             return Err(Failure::new(Exit::Usage, error.message));
