@@ -18,6 +18,8 @@ FEATURES = {
     "no token": "Without a token it says what to do about it.",
     "restart": "It goes on when the server was started again in between.",
     "schemas": "It makes of every tool what the API of a model takes, with every argument and its type.",
+    "arguments": "Every argument of every tool reaches the server as its model gave it.",
+    "notices": "A second text of an answer, such as a notice, reaches its model.",
     "left out": "Null and empty values, which strict schemas have a model send, mean that an argument is left out.",
     "hooks": "The hooks that loci installs file every question and every answer once.",
     "session start": "Its model begins a session with what earlier ones filed.",

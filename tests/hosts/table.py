@@ -12,7 +12,8 @@ INTRODUCTION = """\
 Each of these was installed from its registry at the version given and driven against a built loci on loopback: the \
 agents without a person, against a scripted model, the libraries each in an environment of its own. “–” stands for \
 what a client has no part in, or what no server can change about it; [tests/hosts](../tests/hosts) says which. \
-[docs/hosts](hosts/README.md) says what `loci connect` writes for each host.
+[docs/hosts](hosts/README.md) says what `loci connect` writes for each host, and \
+[its page of frameworks](hosts/frameworks.md) how each library for agents behaves.
 """
 END = """\
 `just hosts` installs all of them, repeats all of this and writes this page; `scripts/test` tries about half of them. \

@@ -117,12 +117,12 @@ def types(schema):
 class Program:
     """A program of sdks/, which does jobs until it is stopped."""
 
-    def __init__(self, command, home):
+    def __init__(self, command, home, variables):
         self.printed = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             command,
             cwd=home,
-            env=environment(home),
+            env={**environment(home), **variables},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.printed,
@@ -181,6 +181,8 @@ class Sdk(ClientTests):
     started = None
     # The revision of the protocol that it comes to speak with loci, if it says.
     protocol = None
+    # Variables of its environment, beside those that every client has.
+    variables = {}
     # Whether it hands on the text of a result as it is, and not the structured content in its stead.
     text = True
 
@@ -198,7 +200,7 @@ class Sdk(ClientTests):
             command = [self.folder / "bin" / "python", path]
         else:
             command = [install.TOOLS / ("node" if path.suffix == ".mjs" else "python"), path, self.folder]
-        started = Program(command, home.name)
+        started = Program(command, home.name, self.variables)
         self.addClassCleanup(started.stop)
         return started
 
@@ -292,6 +294,9 @@ class Calls(Sdk):
 
     @feature("errors")
     def test_errors(self):
+        self.check_errors()
+
+    def check_errors(self):
         def mistakes(dialect):
             # Some clients check results against the output schemas once they have listed the tools.
             return {"list": True, "calls": [call(tool, arguments) for tool, arguments, _ in MISTAKES[dialect]]}
@@ -299,12 +304,17 @@ class Calls(Sdk):
         with self.stores() as stores:
             for dialect, result in self.each(stores, mistakes).items():
                 expected = zip(MISTAKES[dialect], known_errors(dialect), result["results"], strict=True)
-                for (_, _, argument), sentence, answer in expected:
+                for (tool, _, argument), sentence, answer in expected:
                     with self.subTest(f"{dialect}, {argument}"):
                         self.assertIn(f"`{argument}`", sentence)
-                        self.assertIn(sentence, answer["text"] or answer["raised"])
-                        # None, if the client leaves it to the text.
-                        self.assertIsNot(answer["is_error"], False)
+                        known = known_schemas(dialect)[tool]["properties"]
+                        self.check_error(known.get(argument), sentence, answer)
+
+    def check_error(self, schema, sentence, answer):
+        """Checks what a client makes of the sentence about an argument, which has a schema if it is known."""
+        self.assertIn(sentence, answer["text"] or answer["raised"])
+        # None, if the client leaves it to the text.
+        self.assertIsNot(answer["is_error"], False)
 
 
 class NoToken(Sdk):

@@ -30,6 +30,7 @@ async function result(connect, job, pause) {
       const { tools } = await client.listTools();
       done.tools = tools.map((tool) => ({ name: tool.name, description: tool.description, schema: tool.inputSchema }));
     }
+    if (job.convert) done.converted = await client.convert();
     for (const call of job.calls ?? []) {
       if (call.pause) await pause();
       else done.results.push(await called(client, call));
@@ -49,6 +50,17 @@ async function called(client, call) {
   } catch (error) {
     return { is_error: true, text: "", raised: words(error) };
   }
+}
+
+/** The schemas that `convert(tool)` gives, or the reason why it gives none. */
+export function attempts(tools, convert) {
+  return tools.map((tool) => {
+    try {
+      return { name: tool.name, schema: convert(tool), raised: null };
+    } catch (error) {
+      return { name: tool.name, schema: null, raised: words(error) };
+    }
+  });
 }
 
 function words(error) {
