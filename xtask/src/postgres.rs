@@ -35,7 +35,7 @@ pub fn run(command: &[&str]) -> Result<ExitCode> {
     let choice = env::var(CHOICE_VARIABLE).unwrap_or_default();
     let mut command = Command::new(program);
     command.args(arguments);
-    // `cargo run` sets these for what it starts. A cargo that inherits them builds ring anew, and all
+    // `cargo run` sets these for what it starts. A cargo that inherits them rebuilds ring, and all
     // that depends on it, because ring's build script watches the variables of its own package.
     for (name, _) in env::vars_os() {
         let of_package = |name: &str| {
