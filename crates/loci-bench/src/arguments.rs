@@ -93,6 +93,22 @@ pub enum Bench {
         #[arg(long, value_name = "NUMBER", default_value_t = 20_000)]
         memories: u32,
     },
+    /// Measure what a burst of senders that stop in their requests costs a server and its agents
+    ///
+    /// A third each sends to `/sign-in`, as a stranger, to `/api/v1` and to `/mcp`; one half stops
+    /// within 8 MB, the other within what needs no share of memory. Each then sends a byte now and
+    /// then. Takes about a minute.
+    Stalled {
+        /// The number of memories to search in
+        #[arg(long, value_name = "NUMBER", default_value_t = 20_000)]
+        memories: u32,
+        /// The number of senders
+        #[arg(long, value_name = "NUMBER", default_value_t = 1_000)]
+        senders: u32,
+        /// The number of calls of an agent before the burst, and at most beside it
+        #[arg(long, value_name = "NUMBER", default_value_t = 500)]
+        calls: u32,
+    },
     /// Measure which prompts bring up memories: questions of LoCoMo, which should, and prompts that
     /// have nothing to do with the store
     Prompts(Prompts),

@@ -99,6 +99,11 @@ pub fn resident_bytes(process: &str) -> Option<u64> {
     memory(&format!("/proc/{process}/status"), "VmRSS:")
 }
 
+/// Returns the most resident memory in bytes that a process had, if Linux reports it.
+pub fn peak_bytes(process: &str) -> Option<u64> {
+    memory(&format!("/proc/{process}/status"), "VmHWM:")
+}
+
 /// Returns the resident memory in bytes of a process that is not the content of files, if Linux
 /// reports it. The system can drop unchanged pages of files at any time, and processes share them.
 pub fn anonymous_bytes(process: &str) -> Option<u64> {

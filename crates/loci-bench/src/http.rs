@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::client::{anonymous_bytes, loci, resident_bytes};
+use super::client::{anonymous_bytes, loci, peak_bytes, resident_bytes};
 
 /// The server process. Dropping it ends the server.
 pub struct Server {
@@ -24,17 +24,23 @@ impl Server {
     /// # Errors
     /// If it cannot be started.
     pub fn start(data: &Path) -> io::Result<Self> {
+        Server::start_with(data, &["--no-auth"])
+    }
+
+    /// Starts the server in the same way, but for callers with tokens.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start_for_tokens(data: &Path) -> io::Result<Self> {
+        Server::start_with(data, &[])
+    }
+
+    fn start_with(data: &Path, flags: &[&str]) -> io::Result<Self> {
         let mut command = loci(data)?;
         command
-            .args([
-                "serve",
-                "--no-auth",
-                "--bind",
-                "127.0.0.1:0",
-                "--log",
-                "error",
-                "--data",
-            ])
+            .arg("serve")
+            .args(flags)
+            .args(["--bind", "127.0.0.1:0", "--log", "error", "--data"])
             .arg(data);
         let mut child = command
             .stdin(Stdio::null())
@@ -64,6 +70,20 @@ impl Server {
         resident_bytes(&self.child.id().to_string())
     }
 
+    /// Returns the most resident memory in bytes that it had since [`Server::forget_peak`], or since
+    /// its start, if Linux reports it.
+    pub fn peak_bytes(&self) -> Option<u64> {
+        peak_bytes(&self.child.id().to_string())
+    }
+
+    /// Forgets the peak of its resident memory so far.
+    ///
+    /// # Errors
+    /// If the system is not Linux.
+    pub fn forget_peak(&self) -> io::Result<()> {
+        std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5")
+    }
+
     /// Returns its resident memory in bytes that is not the content of files, if Linux reports it.
     pub fn anonymous_bytes(&self) -> Option<u64> {
         anonymous_bytes(&self.child.id().to_string())
@@ -83,6 +103,8 @@ pub struct HttpClient {
     address: String,
     /// The cookie of a session on the page.
     cookie: String,
+    /// The header with its token; empty without one.
+    authorization: String,
     requests: u64,
 }
 
@@ -98,8 +120,16 @@ impl HttpClient {
             stream: BufReader::new(stream),
             address: address.to_owned(),
             cookie: String::new(),
+            authorization: String::new(),
             requests: 0,
         })
+    }
+
+    /// Sends this token with each call.
+    #[must_use]
+    pub fn with_token(mut self, token: &str) -> Self {
+        self.authorization = format!("Authorization: Bearer {token}\r\n");
+        self
     }
 
     /// Calls a tool and waits for its reply.
@@ -112,8 +142,9 @@ impl HttpClient {
         let body = json!({"jsonrpc": "2.0", "id": self.requests, "method": "tools/call", "params": params}).to_string();
         let head = format!(
             "POST /mcp/{dialect} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nAccept: application/json, \
-             text/event-stream\r\nMCP-Protocol-Version: 2025-06-18\r\nContent-Length: {}\r\n\r\n",
+             text/event-stream\r\nMCP-Protocol-Version: 2025-06-18\r\n{}Content-Length: {}\r\n\r\n",
             self.address,
+            self.authorization,
             body.len()
         );
         self.stream.get_mut().write_all((head + &body).as_bytes())?;

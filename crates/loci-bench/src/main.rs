@@ -32,6 +32,7 @@ mod prompts;
 mod server;
 mod sets;
 mod speed;
+mod stalled;
 
 use std::process::ExitCode;
 
@@ -82,6 +83,16 @@ fn run(settings: &Settings, command: &Bench, output: Output) -> Result<(), Failu
             output,
         ),
         Bench::Memory { memories } => memory::run(*memories as usize, output),
+        Bench::Stalled {
+            memories,
+            senders,
+            calls,
+        } => stalled::run(
+            *memories as usize,
+            *senders as usize,
+            *calls as usize,
+            output,
+        ),
         Bench::Prompts(options) => prompts::run(settings, options, output),
         Bench::Locomo(options) => locomo::run(settings, options, output),
         Bench::Engine(options) => engine::run(options, output),
