@@ -65,6 +65,7 @@ mod rows;
 mod search;
 mod selection;
 mod slots;
+pub mod sql;
 pub mod structures;
 #[cfg(test)]
 mod tests;

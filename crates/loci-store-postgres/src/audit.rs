@@ -6,14 +6,16 @@ use loci_core::{
     AuditEntry, AuditFailure, AuditQuery, AuditRecord, Error, ErrorCode, RecordVerb, Space,
 };
 use loci_index::codec::damaged;
+use loci_index::sql::of_audit;
 use tokio_postgres::Row;
 
 use crate::failure::Result;
+use crate::filter::Postgres;
 use crate::read;
 use crate::server::Server;
 use crate::session::{PIPELINED_MAX, Session};
 use crate::transaction::{Needs, Transaction, lower};
-use crate::value::{Columns, Value, values};
+use crate::value::{Columns, values};
 
 /// The columns that [`read_entry`] reads, in its order.
 const COLUMNS: &str = "number, space, at, \"user\", caller, dialect, tool, operation, duration, query, results, code, \
@@ -99,35 +101,12 @@ fn append_in(transaction: &mut Transaction<'_>, entries: &[&AuditEntry]) {
 
 /// Returns the entries that a query asks for, in the order of their numbers.
 pub(crate) async fn read(session: &Session, query: &AuditQuery) -> Result<Vec<(u64, AuditEntry)>> {
-    let space = &query.space;
-    let mut parameters = values![space, query.limit];
-    let mut sql = format!("SELECT {COLUMNS} FROM @audit WHERE space = $1");
-    let mut and = |condition: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            parameters.push(value);
-            sql.push_str(" AND ");
-            sql.push_str(&condition.replace('?', &format!("${}", parameters.len())));
-        }
-    };
-    and("number > ?", query.after.map(Value::from));
-    and("number < ?", query.before.map(Value::from));
-    and("\"user\" = ?", query.user.as_ref().map(Value::from));
-    and("tool = ?", query.tool.as_ref().map(Value::from));
-    and("client = ?", query.client.as_ref().map(Value::from));
-    and(
-        "number IN (SELECT entry FROM @audit_record WHERE space = $1 AND id = ?)",
-        query.record.as_ref().map(Value::from),
-    );
-    and("at >= ?", query.since.map(Value::from));
-    sql.push_str(if query.after.is_some() {
-        " ORDER BY number LIMIT $2"
-    } else {
-        " ORDER BY number DESC LIMIT $2"
-    });
-    let rows = session.query(&sql, &parameters).await?;
+    let (conditions, values) = of_audit::<Postgres>(query);
+    let sql = format!("SELECT {COLUMNS} FROM @audit {conditions}");
+    let rows = session.query(&sql, &values).await?;
     let mut entries = rows.iter().map(read_entry).collect::<Result<Vec<_>>>()?;
     entries.sort_unstable_by_key(|(number, _)| *number);
-    read_records(session, space, &mut entries).await?;
+    read_records(session, &query.space, &mut entries).await?;
     Ok(entries)
 }
 

@@ -1,11 +1,12 @@
 //! Statements over the audit log.
 
 use loci_core::{AuditEntry, AuditFailure, AuditQuery, AuditRecord, ErrorCode, RecordVerb, Space};
+use loci_index::sql::of_audit;
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params};
 
 use crate::failure::{Result, damaged};
-use crate::statements::filter_sql::{bound, parameters};
+use crate::statements::filter_sql::{Sqlite, parameters};
 use crate::statements::row::{read_moment, read_space, verify_checksum};
 use crate::statements::wipes::is_wiped;
 
@@ -142,54 +143,11 @@ pub(crate) fn read_record(row: &Row<'_>) -> Result<(AuditRecord, u64)> {
 
 /// The statement of a query, the last entries first if it asks for those, and its parameters.
 pub(crate) fn select(query: &AuditQuery) -> (String, Vec<(&'static str, Value)>) {
-    let number = |number: u64| Value::from(i64::try_from(number).unwrap_or(i64::MAX));
-    let mut values = vec![
-        (":limit", bound(query.limit)),
-        (":space", query.space.as_str().to_owned().into()),
-    ];
-    let mut sql = format!("SELECT {} FROM audit WHERE space = :space", columns());
-    let conditions = [
-        (":after", " AND number > :after", query.after.map(number)),
-        (":before", " AND number < :before", query.before.map(number)),
-        (
-            ":user",
-            " AND user = :user",
-            query.user.clone().map(Value::from),
-        ),
-        (
-            ":tool",
-            " AND tool = :tool",
-            query.tool.clone().map(Value::from),
-        ),
-        (
-            ":client",
-            " AND client = :client",
-            query.client.clone().map(Value::from),
-        ),
-        (
-            ":record",
-            " AND number IN (SELECT entry FROM audit_record WHERE id = :record)",
-            query.record.clone().map(Value::from),
-        ),
-        (
-            ":since",
-            " AND at >= :since",
-            query.since.map(|since| since.microseconds().into()),
-        ),
-    ];
-    for (name, condition, value) in conditions {
-        if let Some(value) = value {
-            sql.push_str(condition);
-            values.push((name, value));
-        }
-    }
-    sql.push_str(if query.after.is_some() {
-        " ORDER BY number"
-    } else {
-        " ORDER BY number DESC"
-    });
-    sql.push_str(" LIMIT :limit");
-    (sql, values)
+    let (conditions, values) = of_audit::<Sqlite>(query);
+    (
+        format!("SELECT {} FROM audit {conditions}", columns()),
+        values,
+    )
 }
 
 /// The spaces that have entries.
