@@ -1,77 +1,24 @@
 //! The audit log and the access counts: buffered in memory and written in the background, so that
 //! no call waits for the disk.
 
+pub(crate) mod buffers;
+
 use std::collections::HashMap;
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, PoisonError, TryLockError};
 
-use loci_core::limits::{BUFFERED_MAX, CLIENT_NAME_CHARACTERS_MAX, SESSION_BYTES_MAX};
-use loci_core::{
-    Access, AuditEntry, AuditQuery, Clock, Error, MemoryId, Result, Space, Store, Touch,
-};
+use loci_core::limits::{CLIENT_NAME_CHARACTERS_MAX, SESSION_BYTES_MAX};
+use loci_core::{Access, AuditEntry, AuditQuery, Clock, MemoryId, Result, Space, Store, Touch};
 
 use crate::engine::Engine;
 use crate::observer::Observer;
 use crate::policy::Policy;
 use crate::wakeup::Wakeup;
 
+use buffers::{Buffers, PendingAudit};
+
 /// The most entries that one transaction writes, so that a caller's write never waits long.
 const FLUSH_BATCH: usize = 500;
-/// The entries that stay in a full buffer that cannot be written. Fewer than its limit, so that not
-/// every later call waits for a write that fails.
-const KEPT_MAX: usize = BUFFERED_MAX / 10 * 9;
-
-/// The audit entries and access counts that wait for the next flush.
-#[derive(Debug, Default)]
-pub(crate) struct Buffers {
-    noted: Mutex<PendingAudit>,
-    /// Held during a flush: two at once would write entries twice, or in another order. Contains
-    /// the error of the last flush, if it failed.
-    flushing: Mutex<Option<Error>>,
-}
-
-type Accesses = HashMap<(Space, MemoryId), Access>;
-
-#[derive(Debug, Default)]
-struct PendingAudit {
-    /// Oldest first.
-    entries: Vec<AuditEntry>,
-    accesses: Accesses,
-    /// Taken by a flush, and counted here until the store has them.
-    in_flight: Accesses,
-}
-
-impl Buffers {
-    fn noted(&self) -> MutexGuard<'_, PendingAudit> {
-        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl PendingAudit {
-    fn count(&mut self, key: (Space, MemoryId), access: Access) {
-        let sum = self.accesses.entry(key).or_default();
-        *sum = sum.plus(access);
-    }
-
-    fn is_full(&self) -> bool {
-        self.entries.len().max(self.accesses.len()) > BUFFERED_MAX
-    }
-
-    /// Drops the oldest entries of a full buffer, and counts of arbitrary memories; returns the
-    /// number dropped.
-    fn make_room(&mut self) -> usize {
-        let excess = |len: usize| {
-            if len > BUFFERED_MAX {
-                len - KEPT_MAX
-            } else {
-                0
-            }
-        };
-        let entries = self.entries.drain(..excess(self.entries.len())).count();
-        let accesses = excess(self.accesses.len());
-        entries + self.accesses.extract_if(|_, _| true).take(accesses).count()
-    }
-}
 
 /// The audit log and the access counts.
 #[derive(Clone, Copy)]

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use loci_core::{Clock, Embedder, Enricher, Store};
 
 use crate::engine::{Engine, SearchMode};
-use crate::leases::{Leases, Rounds};
+use crate::leases::Leases;
+use crate::leases::rounds::Rounds;
 use crate::models::Models;
 use crate::policy::Policy;
 use crate::wakeup::Wakeup;

@@ -8,11 +8,11 @@ use loci_core::{
     Redactor, Result, SourceTree, Space, Store, StoreSize, Timestamp, TokenCounter, WebSearch,
 };
 
-use crate::audit::Buffers;
-use crate::leases::Rounds;
+use crate::audit::buffers::Buffers;
+use crate::leases::rounds::Rounds;
 use crate::locks::Locks;
-use crate::models::ModelSwitch;
-use crate::notes::{FolderState, NotesOwner};
+use crate::models::switch::ModelSwitch;
+use crate::notes::folder_state::{FolderState, NotesOwner};
 use crate::observed::{ObservedFormerModels, ObservedModel, ObservedStore};
 use crate::observer::Observer;
 use crate::phases::Phases;
@@ -268,6 +268,11 @@ impl Engine {
     #[must_use]
     pub fn with_phases(self, phases: Phases) -> Self {
         Engine { phases, ..self }
+    }
+
+    /// Returns the redactor, and the texts that it redacts.
+    pub fn redaction(&self) -> &Redaction {
+        &self.redaction
     }
 
     /// Returns the settings of the installation.

@@ -4,23 +4,27 @@
 //! A question is compared only with vectors of its own model. So that a switch leaves no gap, the
 //! former model stays active until the new one has embedded every memory.
 
+pub(crate) mod switch;
+
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
     Clock, CosineScale, Embedder, Error, FormerModels, ModelId, Partition, Passage, QueryVector,
-    Result, Space, Store, Timestamp, Work,
+    Result, Space, Store, Work,
 };
 use loci_text::analysis::Language;
 use loci_text::{document, passages::passages};
 
 use crate::engine::{Engine, SearchMode};
-use crate::leases::{Leases, Rounds};
+use crate::leases::Leases;
+use crate::leases::rounds::Rounds;
 use crate::memories::remember::Embedding;
 use crate::quantisation::quantise;
 use crate::wakeup::Wakeup;
+
+use switch::ModelSwitch;
 
 /// The most passages that are embedded before the write is acknowledged. Words find longer content
 /// at once, and the background embeds it.
@@ -36,39 +40,6 @@ const PAUSE_SECONDS: i64 = 60;
 /// The most passages from which one transaction removes a model's vectors, so that a caller's write
 /// never waits long.
 const RETIRE_BATCH: usize = 256;
-
-/// The state of a switch of models, as this engine last saw it.
-#[derive(Default)]
-pub(crate) struct ModelSwitch {
-    /// The time of the last comparison of the models; `None` before the first.
-    looked: Option<Timestamp>,
-    /// The time of the last check whether the former model is still needed; `None` if texts were
-    /// embedded since.
-    checked: Option<Timestamp>,
-    /// The other available models of stored vectors, while memories wait for the engine's own.
-    others: Vec<Arc<dyn Embedder>>,
-    /// The index of the one that is active.
-    former: Option<usize>,
-    /// True if there may be memories that it has not embedded.
-    former_lacks: bool,
-    /// True if other models have embedded anything, whether these are available or not.
-    has_several: bool,
-    /// The time until which it is not called, because it failed.
-    pauses_until: Option<Timestamp>,
-    /// The versions of spaces when a search in them last lacked vectors.
-    lacked: HashMap<Space, u64>,
-}
-
-impl ModelSwitch {
-    fn former(&self) -> Option<&Arc<dyn Embedder>> {
-        self.others.get(self.former?)
-    }
-
-    /// Ends the switch: the engine's own model has embedded everything.
-    fn complete(&mut self) {
-        (self.others, self.former) = (Vec::new(), None);
-    }
-}
 
 /// The state of the embedding models.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,8 @@
-//! The folder of notes and its state in this process.
+//! The folder of notes and its index.
 
 pub mod append_note;
 mod change;
+pub(crate) mod folder_state;
 mod index;
 mod names;
 mod notes_owner;
@@ -9,14 +10,13 @@ mod possible_conflicts;
 pub mod reconcile;
 mod reconciliation;
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::collections::HashSet;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use loci_core::{
-    Clock, ContentHash, FileProblem, FileProblemKind, FileSnapshot, FileStamp, Filter, FolderScan,
-    Forgotten, Memory, MemoryId, NoteFile, NoteFolder, Reader, RecordVerb, Result, Space, Store,
-    Timestamp,
+    Clock, FileProblem, FileProblemKind, Filter, Forgotten, Memory, MemoryId, NoteFile, Reader,
+    RecordVerb, Result, Space, Store, Timestamp,
 };
 
 use crate::access::Access;
@@ -29,10 +29,11 @@ use crate::policy::Policy;
 use crate::redaction::CallRedaction;
 use crate::wakeup::Wakeup;
 
+use folder_state::FolderState;
+
 pub(crate) use change::{in_file_or_store, not_note};
 pub use index::NOTE_KIND;
 pub(crate) use index::{FileUpdate, TextVectors, in_parallel, memory_of, note_body};
-pub(crate) use notes_owner::NotesOwner;
 pub(crate) use reconciliation::Extent;
 
 /// The suffix of the recorded identity of the folder: how its files were read. It changes when loci
@@ -40,145 +41,6 @@ pub(crate) use reconciliation::Extent;
 const READING: &str = " 3";
 /// The same of the version before, which did not read aliases.
 const READING_BEFORE: &str = " 2";
-/// Files that are read to determine whether another folder contains the known notes.
-const COMPARED_MAX: usize = 64;
-
-/// The folder of notes of the default space.
-pub(crate) struct FolderState {
-    pub(crate) files: Arc<dyn NoteFolder>,
-    /// The tool set that is the origin of notes that people wrote.
-    pub(crate) origin: &'static str,
-    /// This machine, if several share the store.
-    keeper: Option<NotesOwner>,
-    /// Wakes the reconciliation when something may have changed in the folder.
-    pub(crate) bell: Arc<Wakeup>,
-    state: Mutex<State>,
-    ready: Condvar,
-}
-
-/// The state of the folder in this process.
-#[derive(Debug, Default)]
-struct State {
-    /// True until the first reconciliation has ended.
-    is_starting: bool,
-    /// The reason why the folder is away, from the last reconciliation.
-    away: Option<String>,
-    /// Files whose rows are not settled, but whose links, in both directions, are up to date: with
-    /// the memory and the content for which that holds.
-    linked: HashMap<String, (MemoryId, ContentHash)>,
-    /// The end of the lease by which this machine keeps the notes; `None` if it does not, or needs
-    /// none.
-    kept_until: Option<Timestamp>,
-}
-
-impl FolderState {
-    pub(crate) fn new(files: Arc<dyn NoteFolder>, origin: &'static str) -> Self {
-        FolderState {
-            files,
-            origin,
-            keeper: None,
-            bell: Arc::default(),
-            state: Mutex::default(),
-            ready: Condvar::new(),
-        }
-    }
-
-    /// Returns the folder as that of one machine among several that share the store.
-    pub(crate) fn kept_by(self, keeper: NotesOwner) -> Self {
-        FolderState {
-            keeper: Some(keeper),
-            ..self
-        }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn end_start(&self) {
-        self.state().is_starting = false;
-        self.ready.notify_all();
-    }
-
-    /// Records whether the folder is away.
-    pub(crate) fn set_unavailable(&self, away: Option<&String>) {
-        let mut state = self.state();
-        if let Some(why) = away
-            && state.away.is_none()
-        {
-            tracing::warn!("{why}");
-        }
-        state.away = away.cloned();
-    }
-
-    /// Returns the reason why missing files cannot be determined, if there is one: the folder does
-    /// not exist, or it has another identity than the `noted` one and contains none of the known
-    /// notes. May read some files.
-    pub(crate) fn unavailable_reason(
-        &self,
-        rows: &[NoteFile],
-        scan: &FolderScan,
-        noted: Option<&String>,
-    ) -> Option<String> {
-        let count = rows
-            .iter()
-            .filter(|row| row.missing_since.is_none() && row.memory.is_some())
-            .count();
-        let is_known_folder = || scan.identity.as_ref() == noted || self.has_known(rows, scan);
-        if count == 0 || (scan.identity.is_some() && is_known_folder()) {
-            return None;
-        }
-        let location = self.files.location();
-        Some(if scan.identity.is_none() {
-            format!(
-                "the folder of notes {location} is not there; what is known of its {count} notes stays"
-            )
-        } else {
-            format!(
-                "the folder of notes {location} is another one than before and has none of the {count} notes that are \
-                 known, as if a drive were not mounted; what is known of them stays"
-            )
-        })
-    }
-
-    /// Returns true if the folder contains a known file: one with the known size and time, or one
-    /// of the first [`COMPARED_MAX`] with the known content. A name is not evidence, because many
-    /// folders have a `README.md`, and neither is an empty file.
-    fn has_known(&self, rows: &[NoteFile], scan: &FolderScan) -> bool {
-        let known = rows.iter().filter(|row| row.missing_since.is_none());
-        let there: Vec<(&NoteFile, FileStamp)> = known
-            .filter_map(|row| {
-                let index = scan
-                    .files
-                    .binary_search_by(|(path, _)| path.as_str().cmp(&row.path))
-                    .ok()?;
-                Some((row, scan.files[index].1)).filter(|(_, stamp)| stamp.bytes > 0)
-            })
-            .collect();
-        there.iter().any(|(row, stamp)| row.stamp == *stamp)
-            || there
-                .iter()
-                .take(COMPARED_MAX)
-                .any(|(row, _)| self.holds(row))
-    }
-
-    /// Returns true if the file at the path of a row has the known text, though it has another stamp,
-    /// e.g. because it was restored from a backup or given other permissions.
-    fn is_equal(&self, row: &NoteFile, stamp: FileStamp) -> bool {
-        row.stamp.bytes == stamp.bytes
-            && matches!(self.files.read(&row.path), Ok(Some(read)) if read.hash == row.hash)
-    }
-
-    /// Returns true if the file at the path of a row has the known content or the known `uid`.
-    fn holds(&self, row: &NoteFile) -> bool {
-        let Ok(Some(FileSnapshot { hash, content, .. })) = self.files.read(&row.path) else {
-            return false;
-        };
-        // A file that is not indexed may not have been read, so that its hash is not valid.
-        (row.memory.is_some() && row.hash == hash)
-            || (row.says_id && content.is_some_and(|content| content.note.id == row.memory))
-    }
-}
 
 /// The results of a reconciliation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

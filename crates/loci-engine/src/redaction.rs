@@ -9,7 +9,6 @@ use loci_core::{Citation, Error, RedactedText, Redactions, Redactor, Result};
 
 use crate::actor::Actor;
 use crate::check;
-use crate::engine::Engine;
 use crate::memories::remember::Remember;
 use crate::observer::Observer;
 use crate::trail::Trail;
@@ -32,13 +31,6 @@ pub struct Redaction {
     redactor: Option<Arc<dyn Redactor>>,
     scope: RedactionScope,
     observer: Option<Arc<dyn Observer>>,
-}
-
-impl Engine {
-    /// Returns the redactor, and the texts that it redacts.
-    pub fn redaction(&self) -> &Redaction {
-        &self.redaction
-    }
 }
 
 impl Redaction {

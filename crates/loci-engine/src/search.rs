@@ -26,7 +26,7 @@ use crate::actor::Actor;
 use crate::audit::Audit;
 use crate::budget::Budgets;
 use crate::engine::{Engine, SearchMode};
-use crate::leases::Rounds;
+use crate::leases::rounds::Rounds;
 use crate::models::Models;
 use crate::policy::Policy;
 use crate::search::fusion::Weights;

@@ -1,13 +1,13 @@
 //! Files that memories are made from.
 
 pub mod file_source;
+pub(crate) mod machine;
 pub mod stale;
 pub mod sync;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use loci_core::{Clock, SOURCE_FILE, SOURCE_MACHINE, SourceTree, Store};
+use loci_core::{Clock, SourceTree, Store};
 
 use crate::access::Access;
 use crate::actor::Actor;
@@ -68,12 +68,5 @@ impl<'a> Sources<'a> {
     /// Returns the machine that has the files.
     pub fn machine(&self) -> &'a str {
         self.machine
-    }
-}
-
-/// Notes in the attributes of a memory which machine has its source file, if it has one.
-pub(crate) fn note_machine(attributes: &mut BTreeMap<String, String>, machine: &str) {
-    if !machine.is_empty() && attributes.contains_key(SOURCE_FILE) {
-        attributes.insert(SOURCE_MACHINE.to_owned(), machine.to_owned());
     }
 }

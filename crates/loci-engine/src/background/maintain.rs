@@ -15,7 +15,7 @@ use loci_text::indexed;
 
 use crate::background::Background;
 use crate::engine::SearchMode;
-use crate::leases::{ModelRounds, PartitionRounds, TextName};
+use crate::leases::rounds::{ModelRounds, PartitionRounds, TextName};
 use crate::models::{PROBE_TEXT, texts_of, vectors_by};
 use crate::quantisation::quantise;
 use crate::wakeup::catch_panic;

@@ -17,7 +17,7 @@ use crate::imports::Imports;
 use crate::imports::stored_vectors::StoredVectors;
 use crate::memories::remember::named_collection;
 use crate::notes::in_parallel;
-use crate::sources::note_machine;
+use crate::sources::machine::note_machine;
 use crate::wakeup::catch_panic;
 
 /// The result of an import over all its calls; durable when a call returns.

@@ -13,7 +13,7 @@ use crate::check;
 use crate::context::session_start::StartOverflow;
 use crate::memories::Memories;
 use crate::search::compare::{MemoryComparison, Similar};
-use crate::sources::note_machine;
+use crate::sources::machine::note_machine;
 
 /// The name that stands for no collection; no collection has it.
 pub(crate) const GLOBAL: &str = "global";

@@ -10,7 +10,8 @@ use uuid::{Builder, Uuid};
 use crate::check;
 use crate::idempotency::KeyedRequest;
 use crate::memories::remember::{Embedding, distinct, not_wiped};
-use crate::notes::{Extent, FolderState, Notes, READING, TextVectors, memory_of, note_body};
+use crate::notes::folder_state::FolderState;
+use crate::notes::{Extent, Notes, READING, TextVectors, memory_of, note_body};
 
 /// A note to write.
 pub struct AppendNote<'a> {

@@ -5,7 +5,8 @@ use loci_core::{
     Forgotten, Memory, MemoryId, Note, NoteFile, RecordVerb, Result, Space,
 };
 
-use super::{Extent, FileUpdate, FolderState, TextVectors};
+use super::folder_state::FolderState;
+use super::{Extent, FileUpdate, TextVectors};
 use crate::notes::Notes;
 
 /// Attempts at a change of one file during concurrent changes.

@@ -11,7 +11,8 @@ use loci_core::{
 use loci_text::indexed;
 use uuid::Uuid;
 
-use super::{FolderState, Notes, everything};
+use super::folder_state::FolderState;
+use super::{Notes, everything};
 use crate::authors::hold_changed_orders;
 use crate::check;
 use crate::engine::SearchMode;

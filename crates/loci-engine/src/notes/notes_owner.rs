@@ -3,7 +3,8 @@
 
 use loci_core::{Error, NoteLock, Result, Timestamp};
 
-use super::{FolderState, Notes};
+use super::Notes;
+use super::folder_state::FolderState;
 
 /// The name of the lease of the machine that keeps the notes.
 const LEASE: &str = "notes";
@@ -12,21 +13,6 @@ const LEASE: &str = "notes";
 const LEASE_SECONDS: i64 = 600;
 /// Seconds before the end of the lease from which on it is extended.
 const EXTENDED_SECONDS: i64 = 300;
-
-/// A machine with a folder of notes, as the holder of the lease.
-#[derive(Debug)]
-pub(crate) struct NotesOwner {
-    /// Its name for people, a space, and what tells it from another machine of that name.
-    holder: String,
-}
-
-impl NotesOwner {
-    pub(crate) fn new(name: &str, machine: &str) -> Self {
-        NotesOwner {
-            holder: format!("{name} {machine}"),
-        }
-    }
-}
 
 /// Returns the name for people of a holder of the lease.
 fn shown(holder: &str) -> &str {

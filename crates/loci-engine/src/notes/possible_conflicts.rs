@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use loci_core::{FileProblem, FileProblemKind, Memory, MemoryId, NoteFile, Result};
 use loci_text::analysis;
 
-use super::{FolderState, Notes, everything, row_at};
+use super::folder_state::FolderState;
+use super::{Notes, everything, row_at};
 
 /// The most pairs of notes whose texts are compared.
 const PAIRS_MAX: usize = 2_000;

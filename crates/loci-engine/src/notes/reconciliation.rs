@@ -10,8 +10,9 @@ use loci_core::{
     MemoryId, NoteFile, Result, Space, Timestamp,
 };
 
+use super::folder_state::FolderState;
 use super::index::duplicate_uid;
-use super::{FileUpdate, FolderState, Notes, READING, everything, row_at};
+use super::{FileUpdate, Notes, READING, everything, row_at};
 use crate::notes::ReconciliationReport;
 use identity::Identity;
 

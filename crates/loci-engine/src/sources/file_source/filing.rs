@@ -15,7 +15,8 @@ use super::{ReadSource, SOURCE_FILE, SourceCounts, SourceId, SourcePart};
 use crate::actor::Actor;
 use crate::engine::SearchMode;
 use crate::notes::in_parallel;
-use crate::sources::{Sources, note_machine};
+use crate::sources::Sources;
+use crate::sources::machine::note_machine;
 
 /// Attempts at one file while others change its memories, or while the ids of its parts are taken.
 const ATTEMPTS_MAX: u64 = 100;
