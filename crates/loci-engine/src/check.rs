@@ -7,7 +7,7 @@ use loci_core::limits::{
     CITATIONS_MAX, CITED_CONTENT_BYTES_MAX, CONTENT_BYTES_MAX, EXCERPT_BYTES_MAX, QUERY_BYTES_MAX,
     REFERENCE_BYTES_MAX, TAG_BYTES_MAX, TAGS_MAX,
 };
-use loci_core::{Caller, Citation, Error, ErrorCode, MemoryId, Result, Scope, check_text};
+use loci_core::{Citation, Error, ErrorCode, MemoryId, Result, check_text};
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
 
@@ -147,34 +147,6 @@ pub fn uuid(argument: &str, id: &str) -> Result<MemoryId> {
         )
     })?;
     Ok(MemoryId::new(uuid.to_string()))
-}
-
-/// Returns the subject under which the caller owns data that is kept for only one user.
-///
-/// # Errors
-/// `forbidden` for an anonymous caller.
-pub(crate) fn subject(caller: &Caller) -> Result<&str> {
-    let message =
-        "this is kept for one user alone, and the caller has no name; give a token or a user";
-    caller
-        .principal
-        .subject
-        .as_deref()
-        .ok_or_else(|| Error::new(ErrorCode::Forbidden, message))
-}
-
-/// Does the same as [`subject`] for a call that deletes.
-///
-/// # Errors
-/// `forbidden` for an anonymous caller or without the scope `write`.
-pub(crate) fn deleting_subject(caller: &Caller) -> Result<&str> {
-    if !caller.principal.scopes.allow(Scope::Write) {
-        return Err(Error::new(
-            ErrorCode::Forbidden,
-            "deleting needs a token with the scope `write`",
-        ));
-    }
-    subject(caller)
 }
 
 /// Checks a text: not blank, no NUL, at most that many bytes.

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use loci_core::{
-    Archived, AuditQuery, Batch, CacheEntry, Caller, Change, Clock, CollectionFilter, Decision,
-    Error, ErrorCode, Expect, Filter, Memory, MemoryId, NoteFile, Principal, Reader, Record,
-    RecordVerb, Redactions, Result, Space, Store, Timestamp,
+    Archived, AuditQuery, Batch, CacheEntry, Change, Clock, CollectionFilter, Decision, Error,
+    ErrorCode, Expect, Filter, Memory, MemoryId, NoteFile, Principal, Reader, Record, RecordVerb,
+    Redactions, Result, Space, Store, Timestamp,
 };
 use loci_text::indexed;
 
@@ -144,13 +144,21 @@ impl Engine {
 }
 
 impl Secrets<'_> {
+    fn check_local(&self) -> Result<()> {
+        if self.caller.principal == Principal::local() {
+            return Ok(());
+        }
+        let message = "only the person at this machine looks through everything, with `loci doctor --secrets`";
+        Err(Error::new(ErrorCode::Forbidden, message))
+    }
+
     /// Searches all stored records for secrets, in all spaces, including forgotten memories, but
     /// not soft-deleted or expired ones.
     ///
     /// # Errors
     /// `forbidden` for every caller but the local user; `unavailable` if the store cannot be read.
     pub fn find_secrets(&self) -> Result<Vec<StoredSecret>> {
-        check_local(&self.caller)?;
+        self.check_local()?;
         let mut found: Vec<StoredSecret> = Vec::new();
         let (now, mut spaces) = (self.clock.now(), BTreeSet::new());
         self.store.archive(now, &mut |Archived { space, record }| {
@@ -321,7 +329,7 @@ impl Secrets<'_> {
     /// `forbidden` for every caller but the local user; `conflict` if other processes keep changing
     /// it or its owner's data is wiped in between; `unavailable` if the store cannot be written.
     pub fn redact_stored(&self, found: &StoredSecret) -> Result<bool> {
-        check_local(&self.caller)?;
+        self.check_local()?;
         match &found.holder {
             SecretHolder::Memory(id) => self.redact_memory(&found.space, id),
             SecretHolder::Versions(id) => {
@@ -444,15 +452,6 @@ impl Secrets<'_> {
         }
         Ok((memories, sum))
     }
-}
-
-fn check_local(caller: &Caller) -> Result<()> {
-    if caller.principal == Principal::local() {
-        return Ok(());
-    }
-    let message =
-        "only the person at this machine looks through everything, with `loci doctor --secrets`";
-    Err(Error::new(ErrorCode::Forbidden, message))
 }
 
 /// Marks the found memory of a note file as a note, with the path of the file.

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use hmac::{Hmac, KeyInit, Mac};
 use loci_core::{
-    Caller, Change, Clock, ErrorCode, Filter, KeyedHash, LINES, Memory, MemoryId, Reader, Record,
-    Result, SOURCE_FILE, Salt, Space, Store, Timestamp, Tombstone, Visibility,
+    Change, Clock, ErrorCode, Filter, KeyedHash, LINES, Memory, MemoryId, Reader, Record, Result,
+    SOURCE_FILE, Salt, Space, Store, Timestamp, Tombstone, Visibility,
 };
 use sha2::Sha256;
 use unicode_normalization::UnicodeNormalization;
@@ -67,9 +67,10 @@ impl Tombstones<'_> {
         }
         let salt = self.own_salt(&self.caller.space)?;
         let forgotten_at = self.clock.now();
+        let subject = self.caller.principal.subject.as_deref();
         let mut tombstones = Vec::new();
         for memory in memories {
-            for text in texts_forgotten(&salt, &self.caller, memory) {
+            for text in texts_forgotten(&salt, subject, memory) {
                 tombstones.push(Tombstone {
                     salt,
                     text,
@@ -146,10 +147,11 @@ impl Tombstones<'_> {
     /// # Errors
     /// `unavailable` if the store cannot be read.
     pub(crate) fn lift(&self, memories: &[Memory]) -> Result<Option<Change>> {
+        let subject = self.caller.principal.subject.as_deref();
         let mut texts = Vec::new();
         for salt in self.store.tombstone_salts(&self.caller.space)? {
             for memory in memories {
-                texts.extend(texts_forgotten(&salt, &self.caller, memory));
+                texts.extend(texts_forgotten(&salt, subject, memory));
                 if let Some(file) = file_of_lines(&salt, memory) {
                     let lines = lines_of(&memory.content);
                     texts.extend(lines.map(|line| hash_of_line(&salt, &file, line)));
@@ -434,15 +436,14 @@ fn hash_of_line(salt: &Salt, file: &KeyedHash, line: &str) -> KeyedHash {
     keyed(salt, "line", &[file, normalised(line).as_bytes()])
 }
 
-/// Returns the hashes of a text that a caller forgets with a memory.
-fn texts_forgotten(salt: &Salt, caller: &Caller, memory: &Memory) -> Vec<KeyedHash> {
+/// Returns the hashes of a text that this subject forgets with a memory.
+fn texts_forgotten(salt: &Salt, subject: Option<&str>, memory: &Memory) -> Vec<KeyedHash> {
     let of_memory = if memory.visibility == Visibility::Common {
         Whose::Common
     } else {
         Whose::Owner(memory.owner.as_deref())
     };
-    let of_caller = Whose::Owner(caller.principal.subject.as_deref());
-    hashes_of_text(salt, &memory.content, [of_memory, of_caller])
+    hashes_of_text(salt, &memory.content, [of_memory, Whose::Owner(subject)])
 }
 
 /// Returns the hashes that the text of a memory to be filed may have been forgotten under.

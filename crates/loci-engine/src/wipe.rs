@@ -7,7 +7,6 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::Parts;
-use crate::check;
 use crate::tombstones::{PART, everything};
 
 impl Parts<'_> {
@@ -27,7 +26,7 @@ impl Parts<'_> {
     /// cannot be written. Then nothing was removed.
     pub fn wipe(&self) -> Result<Wiped> {
         let engine = self.engine();
-        let owner = check::deleting_subject(self.caller())?;
+        let owner = self.actor().deleting_subject()?;
         // So that the entries of this process are counted as removed.
         engine.audit().flush()?;
         let origin = self.caller().is_claimed.then_some(self.caller().origin);

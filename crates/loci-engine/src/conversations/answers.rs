@@ -41,7 +41,7 @@ impl Conversations<'_> {
         );
         check::query("query", query)?;
         check::content("response", response)?;
-        let owner = check::subject(&self.caller)?.to_owned();
+        let owner = self.caller.subject()?.to_owned();
         let (vector, _) = self.models.question_vector(query);
         let now = self.clock.now();
         let entry = CacheEntry {

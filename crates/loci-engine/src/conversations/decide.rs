@@ -32,7 +32,7 @@ impl Conversations<'_> {
         let now = self.clock.now();
         let decision = Decision {
             space: self.caller.space.clone(),
-            owner: check::subject(&self.caller)?.to_owned(),
+            owner: self.caller.subject()?.to_owned(),
             key: key.to_owned(),
             value: value.to_owned(),
             created_at: now,

@@ -109,7 +109,7 @@ impl Conversations<'_> {
             .collect();
         self.redaction.check_name("conversation_id", &thread)?;
         check_messages(&messages)?;
-        let owner = check::subject(&self.caller)?;
+        let owner = self.caller.subject()?;
         let now = self.clock.now();
         let mut said: Vec<NewMessage> = messages
             .into_iter()

@@ -53,11 +53,9 @@ impl Memories<'_> {
         let revisions = self.store.revisions(&filter, usize::MAX)?;
         let mut chosen: Vec<MemoryId> = revisions.into_iter().map(|(id, _)| id).collect();
         chosen.retain(|id| !notes.contains(id) && only.as_ref().is_none_or(|only| only == id));
-        let mut along = self.store.made_from(
-            &self.caller.space,
-            check::deleting_subject(&self.caller)?,
-            &chosen,
-        )?;
+        let mut along =
+            self.store
+                .made_from(&self.caller.space, self.caller.deleting_subject()?, &chosen)?;
         let known: HashSet<&MemoryId> = chosen.iter().collect();
         along.retain(|id| !known.contains(id));
         for part in chosen.chunks(PART) {
@@ -123,7 +121,7 @@ impl Memories<'_> {
 
     /// Returns the filter for the selected memories of the caller.
     fn discarded(&self, which: &Discard) -> Result<Filter> {
-        let owner = check::deleting_subject(&self.caller)?.to_owned();
+        let owner = self.caller.deleting_subject()?.to_owned();
         check::tags("tags", &which.tags)?;
         let Discard {
             id,
