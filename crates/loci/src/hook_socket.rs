@@ -26,9 +26,10 @@ use crate::models::search_of_prompts;
 use crate::output::notice;
 use crate::own_server::RUN_FOLDER;
 use crate::settings::Settings;
+use crate::store::StoreId;
 
 /// The version of the form of questions and answers.
-const FORM: u32 = 3;
+const FORM: u32 = 4;
 /// The most bytes of a question or an answer.
 const BYTES_MAX: u64 = 64 << 10;
 /// The time in which a hook sends its question.
@@ -43,8 +44,8 @@ const QUESTIONS_MAX: usize = 4;
 #[derive(Serialize, Deserialize)]
 struct Question {
     form: u32,
-    /// The place of the store that the hook would open.
-    store: String,
+    /// The store that the hook would open.
+    store: StoreId,
     prompt: Prompt,
 }
 
@@ -88,7 +89,7 @@ pub fn listen(settings: &Settings, kind: &str, engine: &Arc<Engine>) -> Option<H
                 return;
             }
         };
-        if let Err(error) = answer_all(&listener, &engine, &store.into()).await {
+        if let Err(error) = answer_all(&listener, &engine, &Arc::new(store)).await {
             tracing::warn!(%error, "hooks cannot ask this process any more; they work by themselves");
         }
     });
@@ -111,7 +112,7 @@ async fn bind(folder: &Path, file: &Path) -> io::Result<UnixListener> {
 async fn answer_all(
     listener: &UnixListener,
     engine: &Arc<Engine>,
-    store: &Arc<str>,
+    store: &Arc<StoreId>,
 ) -> io::Result<()> {
     let questions = Arc::new(Semaphore::new(QUESTIONS_MAX));
     loop {
@@ -150,7 +151,7 @@ async fn answer_all(
 /// Returns the answer, and the memories that it shows.
 fn answer(
     engine: &Engine,
-    store: &str,
+    store: &StoreId,
     question: &[u8],
 ) -> (Answer, Option<(Prompt, PromptMemories)>) {
     let refused = |reason: String| (Answer::Refused(reason), None);
@@ -159,7 +160,7 @@ fn answer(
         Ok(_) => return refused("the hook is of another version of loci".to_owned()),
         Err(error) => return refused(format!("it is not the question of a hook: {error}")),
     };
-    if question.store != store {
+    if question.store != *store {
         return refused("this process has another store".to_owned());
     }
     match surfaced(engine, &question.prompt) {
@@ -243,8 +244,7 @@ fn sockets(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Returns the place of the store that the settings name, which processes compare.
-fn store_of(settings: &Settings) -> String {
-    let store = &settings.store;
-    format!("{:?} {}", store.place, store.server.schema)
+/// Returns the store that the settings name.
+fn store_of(settings: &Settings) -> StoreId {
+    settings.store.location(&settings.data).id()
 }

@@ -9,6 +9,7 @@ use loci_archive::files::create_private_folder;
 use loci_core::{OpenError, OpenFault, OpenStore, StoreFiles};
 use loci_store_postgres::{PostgresStore, without_password};
 use loci_store_sqlite::{Options, SqliteFiles, SqliteStore};
+use serde::{Deserialize, Serialize};
 
 use crate::exit::{Exit, Failure};
 use crate::machine;
@@ -170,7 +171,32 @@ pub enum StoreLocation {
     Server(loci_store_postgres::Options),
 }
 
+/// What tells a store from others on this machine, for processes to compare.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StoreId {
+    /// A store in this folder.
+    Folder(PathBuf),
+    /// A store on a server.
+    Server {
+        /// The URL, without its password.
+        url: String,
+        /// The schema with the tables.
+        schema: String,
+    },
+}
+
 impl StoreLocation {
+    /// Returns what tells the store from others, however it is opened.
+    pub fn id(&self) -> StoreId {
+        match self {
+            StoreLocation::Folder { folder, .. } => StoreId::Folder(folder.clone()),
+            StoreLocation::Server(options) => StoreId::Server {
+                url: without_password(&options.url).0,
+                schema: options.schema.clone(),
+            },
+        }
+    }
+
     /// Opens the store, which is made if it is not there. A server is connected to by the first
     /// call that needs it.
     ///
@@ -292,6 +318,38 @@ mod tests {
             let failure = open_failure(&OpenError { fault, message });
             assert_eq!((failure.exit, failure.message.as_str()), (exit, "why"));
         }
+    }
+
+    #[test]
+    fn a_store_is_the_same_however_it_is_named_and_opened() {
+        let data = Path::new("/data");
+        let settings = |place: StorePlace, schema: &str| StoreSettings {
+            place,
+            busy_timeout: Duration::from_secs(schema.len() as u64),
+            index_file_memories: schema.len(),
+            server: ServerSettings {
+                schema: schema.to_owned(),
+                connections_max: 1,
+                index_bytes_max: 1,
+                password: Some(schema.to_owned()),
+                password_file: None,
+                migrates: true,
+                row_security: false,
+            },
+        };
+        let id = |place, schema| settings(place, schema).location(data).id();
+        let folder = |path: &str| StorePlace::Folder(PathBuf::from(path));
+        let server = |url: &str| StorePlace::Server(url.to_owned());
+        // A schema is one of a server.
+        let own = id(StorePlace::DataFolder, "loci");
+        assert_eq!(own, id(folder("/data"), "other"));
+        assert_ne!(own, id(folder("/other"), "loci"));
+        let on_server = id(server("postgres://ann@host/loci"), "loci");
+        assert_ne!(on_server, own);
+        assert_ne!(on_server, id(server("postgres://ann@host/loci"), "other"));
+        assert_ne!(on_server, id(server("postgres://ann@host/more"), "loci"));
+        let sent = serde_json::to_string(&on_server).unwrap();
+        assert_eq!(serde_json::from_str::<StoreId>(&sent).unwrap(), on_server);
     }
 
     #[test]
