@@ -4,7 +4,6 @@ pub mod accept;
 pub mod clear;
 pub mod conflict_resolution;
 pub mod discard;
-pub mod file;
 pub mod forget;
 pub mod forget_softly;
 pub mod forget_where;
@@ -13,6 +12,7 @@ pub mod refile;
 pub mod remember;
 pub mod remember_as;
 pub mod show;
+pub mod store_once;
 pub mod update;
 pub mod versions;
 

@@ -109,7 +109,7 @@ impl TypedTool for AddDrawer {
         };
         let filed = call
             .memories()
-            .file(&drawer_ids(&wing, &room, &content), request)?;
+            .store_once(&drawer_ids(&wing, &room, &content), request)?;
         let (memory, reason, notice) = match filed {
             FilingResult::New(remembered) => (
                 remembered.memory,

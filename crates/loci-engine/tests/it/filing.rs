@@ -26,7 +26,11 @@ fn file(engine: &Engine, caller: &Caller, name: &str, request: Remember) -> Resu
         })
     };
     Ok(
-        match engine.system(caller).memories().file(&id_of, request)? {
+        match engine
+            .system(caller)
+            .memories()
+            .store_once(&id_of, request)?
+        {
             FilingResult::New(remembered) => (remembered.memory.id.to_string(), true),
             FilingResult::Existing(memory) => (memory.id.to_string(), false),
         },
@@ -116,14 +120,14 @@ fn a_text_is_filed_once_in_a_place() {
     let bad = engine
         .system(&ann)
         .memories()
-        .file(&|_| mint(), drawer(" ", "home", "hall"))
+        .store_once(&|_| mint(), drawer(" ", "home", "hall"))
         .unwrap_err();
     assert_eq!(bad.code, ErrorCode::InvalidArgument);
     let only = |_| MemoryId::new("tea");
     let taken = engine
         .system(&ann)
         .memories()
-        .file(&only, tea())
+        .store_once(&only, tea())
         .unwrap_err();
     assert_eq!(taken.code, ErrorCode::Conflict);
     assert!(!taken.message.contains("four"), "{taken}");

@@ -1,4 +1,4 @@
-//! Filing a text once, under an id that is derived from it.
+//! Storing a text once, under an id that is derived from it.
 
 use std::collections::HashSet;
 
@@ -30,7 +30,11 @@ impl Memories<'_> {
     ///
     /// # Errors
     /// As for [`remember`](crate::Memories::remember).
-    pub fn file(&self, id_of: &dyn Fn(u32) -> MemoryId, request: Remember) -> Result<FilingResult> {
+    pub fn store_once(
+        &self,
+        id_of: &dyn Fn(u32) -> MemoryId,
+        request: Remember,
+    ) -> Result<FilingResult> {
         let (mut memory, compare_in) = self.requested(request)?;
         // Without the scope `read`, the number of an id would reveal which texts others filed.
         let is_blind = !self.caller.principal.scopes.allow(Scope::Read);
