@@ -25,6 +25,7 @@ mod metrics;
 mod page;
 mod parameters;
 mod request;
+mod request_user;
 mod router;
 mod session;
 mod sign_in;
@@ -38,7 +39,6 @@ mod view;
     reason = "the description of the JSON interface is generated with them"
 )]
 mod views;
-mod visitor;
 
 pub use authenticator::Authenticator;
 pub use installation::{

@@ -20,10 +20,10 @@ use crate::form::Form;
 use crate::guard::{BaseUrl, is_from_here};
 use crate::page::Page;
 use crate::parameters::Parameters;
+use crate::request_user::RequestUser;
 use crate::session::{BrowserSession, Credential};
 use crate::text::Language;
 use crate::view::{Ui, View};
-use crate::visitor::Visitor;
 
 /// The tool set of what people do on the page.
 pub(crate) const ORIGIN_NAME: &str = "page";
@@ -35,7 +35,7 @@ const CSRF_HEADER: &str = "x-csrf-token";
 /// The parts of a request that a view or a change needs.
 pub(crate) struct RequestContext<'a> {
     pub(crate) page: &'a Page,
-    pub(crate) visitor: &'a Visitor,
+    pub(crate) visitor: &'a RequestUser,
     /// The form of the answer.
     pub(crate) form: Form,
     /// The call in which a view reads.
@@ -51,7 +51,7 @@ impl RequestContext<'_> {
     /// something: people look at views again and again.
     pub(crate) fn run<T>(
         page: &Page,
-        visitor: &Visitor,
+        visitor: &RequestUser,
         form: Form,
         run: impl FnOnce(&RequestContext<'_>) -> Result<T>,
     ) -> Result<T> {
@@ -153,7 +153,7 @@ where
 
 /// Returns a view in the form in which it was asked for.
 pub(crate) fn render_view<V: View>(
-    visitor: &Visitor,
+    visitor: &RequestUser,
     form: Form,
     path: String,
     view: V,
@@ -202,7 +202,7 @@ fn respond_to_change(context: &RequestContext<'_>, change: Change) -> Response {
 
 /// A request after the checks of who sent it.
 struct ParsedRequest {
-    visitor: Visitor,
+    visitor: RequestUser,
     parameters: Parameters,
     form: Form,
     /// The cookie of a session that started with this request.
@@ -250,7 +250,7 @@ impl ParsedRequest {
 
 /// The sender of a request, before its body is read.
 pub(crate) struct AuthenticatedRequest {
-    pub(crate) visitor: Visitor,
+    pub(crate) visitor: RequestUser,
     pub(crate) form: Form,
     pub(crate) base_url: String,
     /// The cookie of a session that started with this request.
@@ -281,7 +281,7 @@ impl AuthenticatedRequest {
         if let Some(refused) = rate_refusal(page, &subject, form, language) {
             return Err(refused);
         }
-        let visitor = Visitor {
+        let visitor = RequestUser {
             subject,
             caller: Caller {
                 all_users: session.as_ref().is_some_and(|session| session.all_users()),
@@ -304,7 +304,7 @@ impl AuthenticatedRequest {
 /// Checks that a change in a session was sent by a page of this server, with the secret of the
 /// session as the field `csrf`, or in its header.
 pub(crate) fn check_origin(
-    visitor: &Visitor,
+    visitor: &RequestUser,
     headers: &HeaderMap,
     base_url: &str,
     field: Option<&str>,

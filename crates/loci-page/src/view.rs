@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use crate::assets::path_of;
 use crate::change::Outcome;
+use crate::request_user::RequestUser;
 use crate::text::{Language, Value};
-use crate::visitor::Visitor;
 
 /// The views that every page leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,7 +148,7 @@ pub(crate) struct Ui {
 
 impl Ui {
     /// Returns what a visitor sees around a view.
-    pub(crate) fn of(visitor: &Visitor, tab: Tab, path: String) -> Self {
+    pub(crate) fn of(visitor: &RequestUser, tab: Tab, path: String) -> Self {
         let session = visitor.session.as_ref();
         let principal = &visitor.caller.principal;
         Ui {

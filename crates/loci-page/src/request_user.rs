@@ -9,7 +9,7 @@ use crate::session::BrowserSession;
 use crate::text::Language;
 
 /// The sender of a request.
-pub(crate) struct Visitor {
+pub(crate) struct RequestUser {
     /// The caller in the engine, with the tool set of the page.
     pub(crate) caller: Caller,
     /// Whose shares of the server its requests use.
