@@ -267,7 +267,8 @@ fn former_texts(context: &RequestContext<'_>, memory: &Memory) -> Result<Vec<For
 
 /// A new text.
 #[derive(Deserialize, ToSchema)]
-pub(crate) struct Edit {
+#[schema(as = Edit)]
+pub(crate) struct EditRequest {
     /// The path names it.
     #[schema(ignore)]
     id: String,
@@ -277,8 +278,8 @@ pub(crate) struct Edit {
 }
 
 /// Replaces the text of a memory.
-#[utoipa::path(post, path = "/memory/{id}/edit", operation_id = "memory_edit", params(("id" = String, Path, description = "The id of the memory, or 8 or more characters of it")), request_body = Edit, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn edit(context: &RequestContext<'_>, edit: Edit) -> Result<Change> {
+#[utoipa::path(post, path = "/memory/{id}/edit", operation_id = "memory_edit", params(("id" = String, Path, description = "The id of the memory, or 8 or more characters of it")), request_body = EditRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn edit(context: &RequestContext<'_>, edit: EditRequest) -> Result<Change> {
     let before = named(context.call(), &edit.id)?;
     if before.revision != edit.revision {
         return Err(Error::new(
@@ -301,7 +302,8 @@ pub(crate) fn edit(context: &RequestContext<'_>, edit: Edit) -> Result<Change> {
 
 /// Whether every session begins with a memory.
 #[derive(Deserialize, ToSchema)]
-pub(crate) struct Pin {
+#[schema(as = Pin)]
+pub(crate) struct PinRequest {
     /// The path names it.
     #[schema(ignore)]
     id: String,
@@ -309,8 +311,8 @@ pub(crate) struct Pin {
 }
 
 /// Begins every session with a memory, or no longer.
-#[utoipa::path(post, path = "/memory/{id}/pin", operation_id = "memory_pin", params(("id" = String, Path, description = "The id of the memory, or 8 or more characters of it")), request_body = Pin, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn pin(context: &RequestContext<'_>, pin: Pin) -> Result<Change> {
+#[utoipa::path(post, path = "/memory/{id}/pin", operation_id = "memory_pin", params(("id" = String, Path, description = "The id of the memory, or 8 or more characters of it")), request_body = PinRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn pin(context: &RequestContext<'_>, pin: PinRequest) -> Result<Change> {
     let before = named(context.call(), &pin.id)?;
     let (delivery, message) = if pin.pinned {
         (Delivery::Bootstrap, "done-pinned")

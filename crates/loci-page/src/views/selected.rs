@@ -76,7 +76,8 @@ fn refile(call: &Call<'_>, memory: &Memory, change: Refile) -> Result<Option<Und
 
 /// Where to move memories.
 #[derive(Deserialize, ToSchema)]
-pub(crate) struct Move {
+#[schema(as = Move)]
+pub(crate) struct MoveRequest {
     #[serde(default)]
     id: Vec<String>,
     /// The wing; without it, each memory stays in its own.
@@ -90,9 +91,9 @@ pub(crate) struct Move {
 }
 
 /// Moves memories to another wing or room.
-#[utoipa::path(post, path = "/selected/move", operation_id = "selected_move", request_body = Move, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn move_to(context: &RequestContext<'_>, to: Move) -> Result<Change> {
-    let Move {
+#[utoipa::path(post, path = "/selected/move", operation_id = "selected_move", request_body = MoveRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn move_to(context: &RequestContext<'_>, to: MoveRequest) -> Result<Change> {
+    let MoveRequest {
         id,
         wing,
         global,
@@ -119,7 +120,8 @@ pub(crate) fn move_to(context: &RequestContext<'_>, to: Move) -> Result<Change> 
 
 /// Tags to add and to remove.
 #[derive(Deserialize, ToSchema)]
-pub(crate) struct Tags {
+#[schema(as = Tags)]
+pub(crate) struct TagRequest {
     #[serde(default)]
     id: Vec<String>,
     /// Tags to add, separated by commas.
@@ -132,8 +134,8 @@ pub(crate) struct Tags {
 }
 
 /// Adds tags to memories and removes others.
-#[utoipa::path(post, path = "/selected/tag", operation_id = "selected_tag", request_body = Tags, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn tag(context: &RequestContext<'_>, tags: Tags) -> Result<Change> {
+#[utoipa::path(post, path = "/selected/tag", operation_id = "selected_tag", request_body = TagRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn tag(context: &RequestContext<'_>, tags: TagRequest) -> Result<Change> {
     let listed = |text: &str| -> Vec<String> {
         text.split(',')
             .map(|tag| tag.trim().to_owned())
@@ -160,7 +162,8 @@ pub(crate) fn tag(context: &RequestContext<'_>, tags: Tags) -> Result<Change> {
 
 /// Whether others may read memories.
 #[derive(Deserialize, ToSchema)]
-pub(crate) struct Share {
+#[schema(as = Share)]
+pub(crate) struct ShareRequest {
     #[serde(default)]
     id: Vec<String>,
     shared: bool,
@@ -168,9 +171,9 @@ pub(crate) struct Share {
 }
 
 /// Shares memories with the others in the space, or no longer.
-#[utoipa::path(post, path = "/selected/share", operation_id = "selected_share", request_body = Share, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn share(context: &RequestContext<'_>, share: Share) -> Result<Change> {
-    let Share { id, shared, next } = share;
+#[utoipa::path(post, path = "/selected/share", operation_id = "selected_share", request_body = ShareRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn share(context: &RequestContext<'_>, share: ShareRequest) -> Result<Change> {
+    let ShareRequest { id, shared, next } = share;
     let message = if shared {
         "done-shared"
     } else {
@@ -243,7 +246,8 @@ pub(crate) fn unforget(context: &RequestContext<'_>, selection: Selection) -> Re
 
 /// Memories to delete for good, which a person has confirmed.
 #[derive(Deserialize, ToSchema)]
-pub(crate) struct Delete {
+#[schema(as = Delete)]
+pub(crate) struct DeleteRequest {
     #[serde(default)]
     id: Vec<String>,
     /// True if the person has confirmed that this cannot be undone.
@@ -253,9 +257,9 @@ pub(crate) struct Delete {
 }
 
 /// Deletes memories for good.
-#[utoipa::path(post, path = "/selected/delete", operation_id = "selected_delete", request_body = Delete, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn delete(context: &RequestContext<'_>, delete: Delete) -> Result<Change> {
-    let Delete {
+#[utoipa::path(post, path = "/selected/delete", operation_id = "selected_delete", request_body = DeleteRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn delete(context: &RequestContext<'_>, delete: DeleteRequest) -> Result<Change> {
+    let DeleteRequest {
         id,
         confirmed,
         next,

@@ -18,7 +18,8 @@ fn next_path(next: Option<String>) -> String {
 
 /// A pair of memories, and the one to keep.
 #[derive(Deserialize, ToSchema)]
-pub(crate) struct Decision {
+#[schema(as = Decision)]
+pub(crate) struct KeepRequest {
     one: String,
     other: String,
     /// The id of the one that is kept.
@@ -27,8 +28,8 @@ pub(crate) struct Decision {
 }
 
 /// Keeps one memory of a pair, which replaces the other.
-#[utoipa::path(post, path = "/review/keep", operation_id = "review_keep", request_body = Decision, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn keep(context: &RequestContext<'_>, decision: Decision) -> Result<Change> {
+#[utoipa::path(post, path = "/review/keep", operation_id = "review_keep", request_body = KeepRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn keep(context: &RequestContext<'_>, decision: KeepRequest) -> Result<Change> {
     let given_up = match decision.keep {
         ref kept if *kept == decision.one => decision.other,
         ref kept if *kept == decision.other => decision.one,
@@ -52,7 +53,8 @@ pub(crate) fn keep(context: &RequestContext<'_>, decision: Decision) -> Result<C
 
 /// A memory whose secrets are removed, which a person has confirmed.
 #[derive(Deserialize, ToSchema)]
-pub(crate) struct Redact {
+#[schema(as = Redact)]
+pub(crate) struct RedactRequest {
     id: String,
     /// True if the person has confirmed that this cannot be undone.
     #[serde(default)]
@@ -61,8 +63,8 @@ pub(crate) struct Redact {
 }
 
 /// Removes secrets from a memory. There is no way back: it would have to keep the secrets.
-#[utoipa::path(post, path = "/review/redact", operation_id = "review_redact", request_body = Redact, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn redact(context: &RequestContext<'_>, redact: Redact) -> Result<Change> {
+#[utoipa::path(post, path = "/review/redact", operation_id = "review_redact", request_body = RedactRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn redact(context: &RequestContext<'_>, redact: RedactRequest) -> Result<Change> {
     if !redact.confirmed {
         let problem = "must be true: a secret that was removed cannot be brought back";
         return Err(Error::invalid("confirmed", problem));
@@ -89,14 +91,15 @@ pub(crate) fn redact(context: &RequestContext<'_>, redact: Redact) -> Result<Cha
 
 /// A memory whose author is trusted.
 #[derive(Deserialize, ToSchema)]
-pub(crate) struct TrustAuthor {
+#[schema(as = TrustAuthor)]
+pub(crate) struct TrustRequest {
     id: String,
     next: Option<String>,
 }
 
 /// Trusts the author of a memory.
-#[utoipa::path(post, path = "/review/trust", operation_id = "review_trust", request_body = TrustAuthor, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn trust(context: &RequestContext<'_>, trust: TrustAuthor) -> Result<Change> {
+#[utoipa::path(post, path = "/review/trust", operation_id = "review_trust", request_body = TrustRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn trust(context: &RequestContext<'_>, trust: TrustRequest) -> Result<Change> {
     let id = MemoryId::parse("id", &trust.id)?;
     let author = context.logged(("trust", OPERATION, Effect::Write), None, |call| {
         let memory = call.memories().show_of(&id, &Tier::ALL, Forgotten::Hide)?;
@@ -117,7 +120,8 @@ pub(crate) fn trust(context: &RequestContext<'_>, trust: TrustAuthor) -> Result<
 
 /// Memories that came in files, and that agents follow from now on.
 #[derive(Deserialize, ToSchema)]
-pub(crate) struct Accept {
+#[schema(as = Accept)]
+pub(crate) struct AcceptRequest {
     /// Their ids.
     #[serde(default)]
     id: Vec<String>,
@@ -125,8 +129,8 @@ pub(crate) struct Accept {
 }
 
 /// Has agents follow memories that came in files.
-#[utoipa::path(post, path = "/review/accept", operation_id = "review_accept", request_body = Accept, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn accept(context: &RequestContext<'_>, accept: Accept) -> Result<Change> {
+#[utoipa::path(post, path = "/review/accept", operation_id = "review_accept", request_body = AcceptRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn accept(context: &RequestContext<'_>, accept: AcceptRequest) -> Result<Change> {
     let parsed = accept.id.iter().map(|id| MemoryId::parse("id", id));
     let ids = parsed.collect::<Result<Vec<_>>>()?;
     if ids.is_empty() {
@@ -155,15 +159,16 @@ pub(crate) fn accept(context: &RequestContext<'_>, accept: Accept) -> Result<Cha
 
 /// An item to dismiss.
 #[derive(Deserialize, ToSchema)]
-pub(crate) struct Dismiss {
+#[schema(as = Dismiss)]
+pub(crate) struct DismissRequest {
     /// Its key.
     item: String,
     next: Option<String>,
 }
 
 /// Dismisses an item.
-#[utoipa::path(post, path = "/review/dismiss", operation_id = "review_dismiss", request_body = Dismiss, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn dismiss(context: &RequestContext<'_>, dismiss: Dismiss) -> Result<Change> {
+#[utoipa::path(post, path = "/review/dismiss", operation_id = "review_dismiss", request_body = DismissRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn dismiss(context: &RequestContext<'_>, dismiss: DismissRequest) -> Result<Change> {
     let key = dismiss.item;
     context.logged(("dismiss", OPERATION, Effect::Write), None, |call| {
         dismissed::put(call, &key, true)

@@ -14,7 +14,8 @@ const OPERATION: &str = "graph:write";
 
 /// A fact to add.
 #[derive(Deserialize, ToSchema)]
-pub(crate) struct Add {
+#[schema(as = Add)]
+pub(crate) struct AddFactRequest {
     subject: String,
     predicate: String,
     object: String,
@@ -29,8 +30,8 @@ pub(crate) struct Add {
 }
 
 /// Adds a fact.
-#[utoipa::path(post, tag = "time::change", path = "/time/add", operation_id = "time_add", request_body = Add, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn add(context: &RequestContext<'_>, add: Add) -> Result<Change> {
+#[utoipa::path(post, tag = "time::change", path = "/time/add", operation_id = "time_add", request_body = AddFactRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn add(context: &RequestContext<'_>, add: AddFactRequest) -> Result<Change> {
     let entity = add.entity.as_deref().unwrap_or(&add.subject);
     let next = time_path(entity, add.as_of.as_deref());
     let request = NewFact {
@@ -62,7 +63,8 @@ pub(crate) fn add(context: &RequestContext<'_>, add: Add) -> Result<Change> {
 
 /// A fact to end.
 #[derive(Deserialize, ToSchema)]
-pub(crate) struct End {
+#[schema(as = End)]
+pub(crate) struct EndFactRequest {
     id: String,
     subject: String,
     predicate: String,
@@ -74,8 +76,8 @@ pub(crate) struct End {
 }
 
 /// Ends a fact.
-#[utoipa::path(post, tag = "time::change", path = "/time/end", operation_id = "time_end", request_body = End, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn end(context: &RequestContext<'_>, end: End) -> Result<Change> {
+#[utoipa::path(post, tag = "time::change", path = "/time/end", operation_id = "time_end", request_body = EndFactRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn end(context: &RequestContext<'_>, end: EndFactRequest) -> Result<Change> {
     let ended = period("ended", &end.ended)?;
     let entity = end.entity.as_deref().unwrap_or(&end.subject);
     let next = time_path(entity, end.as_of.as_deref());
@@ -90,7 +92,8 @@ pub(crate) fn end(context: &RequestContext<'_>, end: End) -> Result<Change> {
 
 /// A wrong fact, and what is right.
 #[derive(Deserialize, ToSchema)]
-pub(crate) struct Correct {
+#[schema(as = Correct)]
+pub(crate) struct CorrectFactRequest {
     id: String,
     /// The parts of the wrong fact.
     subject: String,
@@ -108,8 +111,8 @@ pub(crate) struct Correct {
 }
 
 /// Replaces a wrong fact by a right one.
-#[utoipa::path(post, tag = "time::change", path = "/time/correct", operation_id = "time_correct", request_body = Correct, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn correct(context: &RequestContext<'_>, correct: Correct) -> Result<Change> {
+#[utoipa::path(post, tag = "time::change", path = "/time/correct", operation_id = "time_correct", request_body = CorrectFactRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn correct(context: &RequestContext<'_>, correct: CorrectFactRequest) -> Result<Change> {
     let next = time_path(
         correct.entity.as_deref().unwrap_or(&correct.right_subject),
         correct.as_of.as_deref(),
