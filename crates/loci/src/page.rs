@@ -28,7 +28,7 @@ use crate::detected_hosts::{DetectedHost, HostConnection, detected_hosts};
 use crate::exit::Failure;
 use crate::own_program::OwnProgram;
 use crate::settings::{Row, Settings};
-use crate::time_format::exact;
+use crate::time_format;
 use crate::wiring::{Parts, SystemClock};
 
 /// Lets callers in by the tokens of the server.
@@ -241,7 +241,7 @@ impl LocalInstallation {
             Task::CheckHost(host) => words(&["connect", host, "--check"]),
             Task::Examine => words(&["doctor"]),
             Task::BackUp => {
-                let name = exact(SystemClock.now()).replace(':', "-");
+                let name = time_format::format(SystemClock.now()).replace(':', "-");
                 let file = self.settings.data.join(BACKUPS).join(format!("{name}.tar"));
                 vec!["backup".into(), file.into()]
             }

@@ -3,9 +3,9 @@
 //!
 //! 1. Before: everything lies in `restoring`, checked and durable. If the process ends here, the
 //!    old store opens, and `restoring` is a leftover.
-//! 2. [`decide`] writes `restoring/decided.json`, which names the moves. This one rename decides:
-//!    from then on no loci opens the store before [`resume`] has ended.
-//! 3. [`resume`] deletes the old index, and moves the old database with its log files into
+//! 2. [`commit`] writes `restoring/decided.json`, which names the moves. This one rename decides:
+//!    from then on no loci opens the store before [`complete`] has ended.
+//! 3. [`complete`] deletes the old index, and moves the old database with its log files into
 //!    `replaced`; only when that is durable, so that no program can ever apply the old log to the
 //!    new database, it moves the new database in. Then note by note: the old file to `replaced`,
 //!    the new one in. The files that still lie in `restoring` are not done yet, so that it can
@@ -77,7 +77,7 @@ pub fn free_name(data: &Path, moment: &str) -> io::Result<PathBuf> {
 ///
 /// # Errors
 /// The disk refuses; then it may be decided or not.
-pub fn decide(files: &dyn StoreFiles, replacement: &StoreReplacement) -> io::Result<()> {
+pub fn commit(files: &dyn StoreFiles, replacement: &StoreReplacement) -> io::Result<()> {
     let folder = files.folder();
     // Whatever lies in there must be found again if its mark is.
     flush_folder(&folder.join(STAGING))?;
@@ -90,7 +90,7 @@ pub fn decide(files: &dyn StoreFiles, replacement: &StoreReplacement) -> io::Res
 ///
 /// # Errors
 /// The disk refuses; then it can go on later.
-pub fn resume(files: &dyn StoreFiles) -> io::Result<()> {
+pub fn complete(files: &dyn StoreFiles) -> io::Result<()> {
     carry_out(files, &mut |_| Ok(()))
 }
 
@@ -247,7 +247,7 @@ pub fn files_alone(settings: &Settings) -> Result<LockedFiles, Failure> {
         .canonicalize()
         .map_err(|error| unusable(files.folder(), &error))?;
     let files = files_in(&folder);
-    resume(&*files).map_err(|error| unusable(&folder, &error))?;
+    complete(&*files).map_err(|error| unusable(&folder, &error))?;
     Ok((files, alone))
 }
 
@@ -304,7 +304,7 @@ pub fn end(files: &dyn StoreFiles) -> Result<(), Failure> {
     if !files.restore_mark().exists() {
         return Ok(());
     }
-    resume(files).map_err(|error| {
+    complete(files).map_err(|error| {
         let message = format!(
             "a restore into {} was cut off and cannot go on ({error})",
             files.folder().display()

@@ -4,8 +4,8 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use loci_core::{Error, Timestamp};
 
-/// Returns a moment as [`parsed`] reads it back, to the microsecond.
-pub fn exact(moment: Timestamp) -> String {
+/// Returns a moment as [`parse`] reads it back, to the microsecond.
+pub fn format(moment: Timestamp) -> String {
     jiff::Timestamp::from_microsecond(moment.microseconds()).map_or_else(
         |_| moment.microseconds().to_string(),
         |moment| moment.to_string(),
@@ -16,7 +16,7 @@ pub fn exact(moment: Timestamp) -> String {
 ///
 /// # Errors
 /// `invalid_argument`, naming the flag, for another text.
-pub fn parsed(flag: &str, text: &str, now: Timestamp) -> Result<Timestamp, Error> {
+pub fn parse(flag: &str, text: &str, now: Timestamp) -> Result<Timestamp, Error> {
     let utc = |moment: DateTime| {
         moment
             .to_zoned(TimeZone::UTC)
@@ -59,10 +59,10 @@ mod tests {
             ("", None),
         ];
         let second = now.plus_seconds(-1);
-        assert_eq!(parsed("--since", &exact(second), now), Ok(second));
+        assert_eq!(parse("--since", &format(second), now), Ok(second));
         for (text, expected) in rows {
             assert_eq!(
-                parsed("--since", text, now).ok(),
+                parse("--since", text, now).ok(),
                 expected.map(|seconds| now.plus_seconds(seconds)),
                 "{text:?}"
             );

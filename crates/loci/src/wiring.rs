@@ -575,7 +575,7 @@ pub fn open_store(settings: &Settings, data: &Path) -> Result<Arc<dyn OpenStore>
         store_replacement::end(&*location.files()?)?;
         opened = location.open();
     }
-    with_way_out(opened, settings)
+    with_recovery_advice(opened, settings)
 }
 
 /// Opens the store for a command that only reads.
@@ -587,7 +587,8 @@ pub fn open_store_to_read(settings: &Settings, data: &Path) -> Result<Arc<dyn Op
     match location.open() {
         Err(error) if error.fault == OpenFault::Restoring => open_store(settings, data),
         Err(error) if matches!(error.fault, OpenFault::ReadOnly | OpenFault::Full) => {
-            let (store, is_copied) = with_way_out(location.open_to_read(error.fault), settings)?;
+            let (store, is_copied) =
+                with_recovery_advice(location.open_to_read(error.fault), settings)?;
             let copied = if is_copied {
                 ", from a copy in the folder for temporary files"
             } else {
@@ -603,7 +604,7 @@ pub fn open_store_to_read(settings: &Settings, data: &Path) -> Result<Arc<dyn Op
             ));
             Ok(store)
         }
-        opened => with_way_out(opened, settings),
+        opened => with_recovery_advice(opened, settings),
     }
 }
 
@@ -613,7 +614,7 @@ fn open_store_if_full(settings: &Settings, data: &Path) -> Result<Arc<dyn OpenSt
     let location = settings.store_for(data);
     match location.open() {
         Err(error) if error.fault == OpenFault::Full => {
-            let (store, _) = with_way_out(location.open_to_read(error.fault), settings)?;
+            let (store, _) = with_recovery_advice(location.open_to_read(error.fault), settings)?;
             let shown = location.shown();
             status_line(format_args!(
                 "note: {shown} is on a full disk: it is read as it is, and nothing is written until there is room"
@@ -629,7 +630,10 @@ fn open_store_if_full(settings: &Settings, data: &Path) -> Result<Arc<dyn OpenSt
     }
 }
 
-fn with_way_out<T>(opened: Result<T, OpenError>, settings: &Settings) -> Result<T, Failure> {
+fn with_recovery_advice<T>(
+    opened: Result<T, OpenError>,
+    settings: &Settings,
+) -> Result<T, Failure> {
     opened.map_err(|error| {
         let failure = open_failure(&error);
         match error.fault {

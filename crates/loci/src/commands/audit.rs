@@ -11,7 +11,7 @@ use crate::escaped::{self, OneLine};
 use crate::exit::Failure;
 use crate::output::{Output, moment, print};
 use crate::settings::Settings;
-use crate::time_format::parsed;
+use crate::time_format;
 use crate::wiring::Parts;
 
 /// The interval of the checks for new entries.
@@ -24,7 +24,7 @@ pub fn run(settings: &Settings, arguments: &Audit, output: Output) -> Result<(),
     let since = arguments
         .since
         .as_deref()
-        .map(|text| parsed("--since", text, parts.engine.now()))
+        .map(|text| time_format::parse("--since", text, parts.engine.now()))
         .transpose()?;
     let query = AuditQuery {
         space: Space::parse("--space", &arguments.space)?,

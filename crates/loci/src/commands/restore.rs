@@ -85,8 +85,8 @@ pub fn run(settings: &Settings, arguments: &cli::Restore, output: Output) -> Res
     };
     // From here on the restore will be completed, now or at the next start of any loci.
     let _ = staging.keep();
-    store_replacement::decide(&*files, &replacement)
-        .and_then(|()| store_replacement::resume(&*files))
+    store_replacement::commit(&*files, &replacement)
+        .and_then(|()| store_replacement::complete(&*files))
         .map_err(|error| {
             let message =
                 format!("the restore was cut off ({error}): the next loci command goes on with it");

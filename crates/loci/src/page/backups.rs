@@ -15,7 +15,7 @@ use crate::exit::Failure;
 use crate::own_program::OwnProgram;
 use crate::secret;
 use crate::settings::{CONFIG_FLAG, Settings};
-use crate::time_format::exact;
+use crate::time_format;
 use crate::wiring::SystemClock;
 
 /// The folder in the data folder with the backups that people restored to look at them.
@@ -52,7 +52,7 @@ pub(super) fn restore(settings: &Settings, backup: &str) -> Result<RestoreReport
         .find(|(file, _)| name(file) == backup)
         .ok_or_else(|| Error::not_found(format!("there is no backup `{backup}`")))?;
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-    let now = exact(SystemClock.now()).replace(':', "-");
+    let now = time_format::format(SystemClock.now()).replace(':', "-");
     let folder = settings
         .data
         .join(RESTORED)

@@ -62,7 +62,7 @@ fn decided(data: &Path) {
         notes: data.join("vault"),
         aside,
     };
-    decide(&*files_in(data), &replacement).unwrap();
+    commit(&*files_in(data), &replacement).unwrap();
 }
 
 fn expected() -> BTreeMap<String, String> {
@@ -122,7 +122,7 @@ fn a_swap_goes_on_after_any_step() {
         );
         // It is interrupted once more.
         cut_off_after(data, 1);
-        resume(&*files_in(data)).unwrap();
+        complete(&*files_in(data)).unwrap();
         let mut left = files(data);
         // If only this was left to do, doctor does it.
         left.retain(|path, _| !path.starts_with(STAGING));
@@ -149,7 +149,7 @@ fn what_somebody_puts_there_meanwhile_is_kept() {
             ("vault/changed.md", "stranger"),
         ],
     );
-    resume(&*files_in(data)).unwrap();
+    complete(&*files_in(data)).unwrap();
     let left = files(data);
     let rows = [
         ("loci.db", "new"),
@@ -174,7 +174,7 @@ fn nothing_happens_before_it_is_decided() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path();
     write(data, &[("loci.db", "old"), ("restoring/loci.db", "new")]);
-    resume(&*files_in(data)).unwrap();
+    complete(&*files_in(data)).unwrap();
     assert_eq!(files(data)["loci.db"], "old");
 }
 
@@ -187,7 +187,7 @@ fn no_link_leads_out() {
     decided(data);
     write(outside.path(), &[("b/new.md", "outside")]);
     std::os::unix::fs::symlink(outside.path(), data.join("vault/a")).unwrap();
-    resume(&*files_in(data)).unwrap();
+    complete(&*files_in(data)).unwrap();
     assert_eq!(
         files(outside.path()),
         [("b/new.md".to_owned(), "outside".to_owned())].into()

@@ -86,8 +86,8 @@ fn rebuild(settings: &Settings) -> Result<(Rebuilt, String), Failure> {
     };
     // From here on it is done, now or at the next start of any loci.
     let _ = staging.keep();
-    store_replacement::decide(&*files, &replacement)
-        .and_then(|()| store_replacement::resume(&*files))
+    store_replacement::commit(&*files, &replacement)
+        .and_then(|()| store_replacement::complete(&*files))
         .map_err(unwritable)?;
     Ok((rebuilt, data.join(replaced).display().to_string()))
 }

@@ -91,7 +91,7 @@ fn conditions(
 ) -> Result<ForgetConditions, Failure> {
     let now = parts.engine.now();
     let moment = |flag: &str, text: Option<&str>| {
-        text.map(|text| time_format::parsed(flag, text, now))
+        text.map(|text| time_format::parse(flag, text, now))
             .transpose()
     };
     let mut which = ForgetConditions {
@@ -275,9 +275,9 @@ fn undo(which: &ForgetConditions, marked: &MarkCounts) -> String {
         flag("source", source);
     }
     if let Some(before) = which.created_before {
-        flag("before", &time_format::exact(before));
+        flag("before", &time_format::format(before));
     }
-    flag("since", &time_format::exact(marked.begun_at));
+    flag("since", &time_format::format(marked.begun_at));
     words.push("--yes".to_owned());
     words.join(" ")
 }
