@@ -298,10 +298,11 @@ pub(crate) fn import_discard(
     reference: UploadReference,
 ) -> Result<Change> {
     admit(context.caller())?;
-    context
-        .page
-        .installation()
-        .discard_upload(&reference.upload)?;
+    let installation = context.page.installation();
+    let name = ("import_discard", "admin:keep", Effect::Write);
+    context.logged(name, None, |_| {
+        installation.discard_upload(&reference.upload)
+    })?;
     Ok(Change {
         message: "done-upload-discarded",
         changed: 0,

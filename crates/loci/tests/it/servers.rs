@@ -103,8 +103,13 @@ impl Server {
         let authorization = token.map_or_else(String::new, |token| {
             format!("Authorization: Bearer {token}\r\n")
         });
+        self.get_with(&authorization, path)
+    }
+
+    /// Does the same with these headers.
+    pub fn get_with(&self, headers: &str, path: &str) -> (u16, String) {
         let head = format!(
-            "GET {path} HTTP/1.1\r\nHost: {}\r\n{authorization}Connection: close\r\n\r\n",
+            "GET {path} HTTP/1.1\r\nHost: {}\r\n{headers}Connection: close\r\n\r\n",
             self.address
         );
         self.sent(&head, "")
@@ -112,14 +117,19 @@ impl Server {
 
     /// Makes a change of the page; returns status and reply.
     pub fn change(&self, token: &str, path: &str, fields: &Value) -> (u16, String) {
-        let body = fields.to_string();
+        let headers =
+            format!("Authorization: Bearer {token}\r\nContent-Type: application/json\r\n");
+        self.post(&format!("/api/v1{path}"), &headers, &fields.to_string())
+    }
+
+    /// Sends a body to a path with these headers; returns status and reply.
+    pub fn post(&self, path: &str, headers: &str, body: &str) -> (u16, String) {
         let head = format!(
-            "POST /api/v1{path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\
-             Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            "POST {path} HTTP/1.1\r\nHost: {}\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n",
             self.address,
             body.len()
         );
-        self.sent(&head, &body)
+        self.sent(&head, body)
     }
 
     /// Sends a request; returns status and reply.
