@@ -11,6 +11,7 @@ mod arrows;
 mod circles;
 mod dialects;
 mod entrances;
+mod glossary;
 mod links;
 mod names;
 mod portability;
@@ -50,6 +51,7 @@ pub fn check(tree: &Tree, metadata: &Metadata) -> Vec<Fault> {
     faults.extend(arrows::check(&arrows::Crate::all(metadata), &arrows::RULES));
     faults.extend(dialects::check(tree, &sources));
     faults.extend(entrances::check(&sources));
+    faults.extend(glossary::check(tree, &sources));
     faults.extend(links::check(tree));
     faults.extend(sizes::check(tree, &sources));
     faults.extend(portability::check(tree));
