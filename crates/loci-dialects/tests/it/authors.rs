@@ -293,9 +293,9 @@ fn every_reading_tool_is_tried() {
         {
             assert!(
                 tried.contains(&(dialect.name, tool.name)),
-                "{} {}",
-                dialect.name,
-                tool.name
+                "{} of {} reads: add a call of it to `readings`",
+                tool.name,
+                dialect.name
             );
         }
     }

@@ -382,10 +382,10 @@ fn every_argument_that_is_an_id_is_tried() {
         .into_iter()
         .map(|(set, tool, argument, _)| (set, tool, argument))
         .chain([CHOSEN_ID]);
-    assert_eq!(
-        ids,
-        tried
-            .map(|(set, tool, argument)| (set, tool, argument.to_owned()))
-            .collect()
-    );
+    let tried: BTreeSet<_> = tried
+        .map(|(set, tool, argument)| (set, tool, argument.to_owned()))
+        .collect();
+    let missing: Vec<_> = ids.difference(&tried).collect();
+    assert!(missing.is_empty(), "add these to `by_id`: {missing:?}");
+    assert_eq!(ids, tried, "`by_id` has arguments that are no ids any more");
 }
