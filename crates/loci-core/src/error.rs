@@ -1,5 +1,6 @@
 //! Error codes and the error type that is returned to the caller.
 
+use std::sync::Arc;
 use std::{fmt, mem};
 
 /// A result whose error can be shown to the caller.
@@ -139,7 +140,22 @@ pub struct Error {
     pub argument: Option<String>,
     /// The parts of the message; `None` if it has none that can be replaced.
     parts: Option<Box<Parts>>,
+    /// The error that [caused](Error::caused_by) it.
+    cause: Option<Cause>,
 }
+
+/// The error of another library that caused one of ours. Callers cannot see it, so it does not tell
+/// errors apart.
+#[derive(Debug, Clone)]
+struct Cause(Arc<dyn std::error::Error + Send + Sync>);
+
+impl PartialEq for Cause {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Cause {}
 
 /// A message in parts: `SUBJECT PROBLEM; REMEDY PURPOSE`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -176,7 +192,28 @@ impl Error {
             message: message.into(),
             argument: None,
             parts: None,
+            cause: None,
         }
+    }
+
+    /// Returns the error with the one that caused it, for the log: see [`chain`](Error::chain). The
+    /// caller does not get it. Its text must hold neither the content of a memory nor a secret; an
+    /// error that quotes what it could not parse is therefore left out.
+    #[must_use]
+    pub fn caused_by(self, cause: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Error {
+            cause: Some(Cause(Arc::new(cause))),
+            ..self
+        }
+    }
+
+    /// Returns the message, and after it those of the errors that caused it, the first cause last,
+    /// with a colon between two.
+    pub fn chain(&self) -> String {
+        let causes = std::iter::successors(std::error::Error::source(self), |error| error.source());
+        causes.fold(self.message.clone(), |chain, cause| {
+            format!("{chain}: {cause}")
+        })
     }
 
     /// Creates an error whose message is the subject, e.g. an argument or a noun, and its problem.
@@ -358,7 +395,13 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.cause
+            .as_ref()
+            .map(|cause| &*cause.0 as &(dyn std::error::Error + 'static))
+    }
+}
 
 fn quoted(argument: &str) -> String {
     format!("`{argument}`")
@@ -387,6 +430,25 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), ErrorCode::ALL.len());
+    }
+
+    #[test]
+    fn a_cause_is_for_the_log_only() {
+        let cause = || "x".parse::<u8>().unwrap_err();
+        let error = Error::invalid("limit", "is no number");
+        let caused = error
+            .clone()
+            .caused_by(Error::internal("it was read").caused_by(cause()));
+        assert_eq!(caused, error, "the caller sees the same");
+        assert_eq!(caused.to_string(), "`limit` is no number");
+        let chain = "`limit` is no number: it was read: invalid digit found in string";
+        assert_eq!(caused.chain(), chain);
+        assert_eq!(
+            caused.renamed("limit", "k").chain(),
+            chain.replace("limit", "k"),
+            "other words keep the cause"
+        );
+        assert_eq!(error.chain(), error.message);
     }
 
     #[test]

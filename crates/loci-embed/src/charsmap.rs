@@ -17,7 +17,8 @@ impl Charsmap {
     /// it.
     pub(crate) fn from_base64(text: &str) -> Result<Self, String> {
         let damaged = || "has a damaged table of characters".to_owned();
-        let bytes = STANDARD.decode(text).map_err(|_| damaged())?;
+        let because = |error: &dyn std::error::Error| format!("{}: {error}", damaged());
+        let bytes = STANDARD.decode(text).map_err(|error| because(&error))?;
         let (length, rest) = bytes.split_first_chunk().ok_or_else(damaged)?;
         let length = u32::from_le_bytes(*length) as usize;
         let (trie, normals) = rest.split_at_checked(length).ok_or_else(damaged)?;
@@ -27,7 +28,7 @@ impl Charsmap {
             .iter()
             .map(|unit| u32::from_le_bytes(*unit))
             .collect();
-        let normals = String::from_utf8(normals.to_vec()).map_err(|_| damaged())?;
+        let normals = String::from_utf8(normals.to_vec()).map_err(|error| because(&error))?;
         Ok(Charsmap { units, normals })
     }
 

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -191,7 +191,10 @@ fn server_name(program: &str, arguments: &[String]) -> io::Result<String> {
     });
     let line = receiver
         .recv_timeout(ANSWER_TIMEOUT)
-        .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+        .map_err(|error| match error {
+            RecvTimeoutError::Timeout => io::ErrorKind::TimedOut,
+            RecvTimeoutError::Disconnected => io::ErrorKind::BrokenPipe,
+        })??;
     let answer: Value = serde_json::from_str(&line).map_err(io::Error::other)?;
     let name = answer["result"]["serverInfo"]["name"].as_str();
     name.map(str::to_owned)

@@ -5,6 +5,7 @@ use std::time::Duration;
 use loci_core::{Error, ErrorCode, Result};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use ureq::http::uri::InvalidUri;
 use ureq::http::{Response, StatusCode, Uri, header};
 use ureq::{Body, RequestBuilder};
 
@@ -30,9 +31,9 @@ impl DocumentUrl {
     /// `invalid_argument`, naming `argument`, if it is not such a URL.
     pub fn parse(argument: &str, url: &str) -> Result<Self> {
         let wrong = |problem| Error::invalid(argument, problem);
-        let uri: Uri = url
-            .parse()
-            .map_err(|_| wrong("is no URL; give one such as `https://host.example/path`"))?;
+        let uri: Uri = url.parse().map_err(|error: InvalidUri| {
+            wrong("is no URL; give one such as `https://host.example/path`").caused_by(error)
+        })?;
         let authority = uri
             .authority()
             .ok_or_else(|| wrong("must begin with `https://`"))?;

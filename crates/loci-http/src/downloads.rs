@@ -4,6 +4,7 @@ use std::io::{self, Read, Write};
 use std::time::Duration;
 
 use loci_core::{Error, Result};
+use ureq::http::uri::InvalidUri;
 use ureq::http::{StatusCode, Uri};
 
 use crate::client::is_loopback;
@@ -48,9 +49,9 @@ impl Downloads {
     /// be written.
     pub fn fetch(&self, url: &str, bytes_max: u64, into: &mut dyn Write) -> Result<u64> {
         let invalid = |problem: &str| Error::invalid("url", format_args!("{problem} ({url})"));
-        let uri: Uri = url
-            .parse()
-            .map_err(|_| invalid("is not a URL; give one such as https://host.example/file"))?;
+        let uri: Uri = url.parse().map_err(|error: InvalidUri| {
+            invalid("is not a URL; give one such as https://host.example/file").caused_by(error)
+        })?;
         let authority = uri.authority().ok_or_else(|| invalid("names no host"))?;
         if authority.as_str().contains('@') {
             return Err(Error::invalid(

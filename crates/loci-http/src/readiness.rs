@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use loci_core::{Error, Result, StoreFault};
+use ureq::http::uri::InvalidUri;
 use ureq::http::{StatusCode, Uri};
 
 use crate::client::is_loopback;
@@ -33,9 +34,9 @@ pub enum Readiness {
 /// `unavailable`, with the URL and the problem.
 pub fn check_ready(argument: &str, url: &str, timeout: Duration) -> Result<Readiness> {
     let wrong = |problem| Error::invalid(argument, problem);
-    let uri: Uri = url
-        .parse()
-        .map_err(|_| wrong("is no URL; give one such as `http://127.0.0.1:7821`"))?;
+    let uri: Uri = url.parse().map_err(|error: InvalidUri| {
+        wrong("is no URL; give one such as `http://127.0.0.1:7821`").caused_by(error)
+    })?;
     if !matches!(uri.scheme_str(), Some("http" | "https")) {
         return Err(wrong("must begin with `http://` or `https://`"));
     }

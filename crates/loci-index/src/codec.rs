@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use loci_core::{Citation, CitationKind, Error, Link, MemoryId, Relation, Term};
+use loci_core::{Citation, CitationKind, Error, Link, MemoryId, Relation, Space, Term};
 
 /// The end of every message about a corrupt database.
 pub const DAMAGED: &str =
@@ -12,6 +12,14 @@ pub const DAMAGED: &str =
 /// Returns the error for a database that holds something that no version of loci writes.
 pub fn damaged() -> Error {
     Error::corrupt(format!("the database{DAMAGED}"))
+}
+
+/// Returns the space with the name that a store keeps.
+///
+/// # Errors
+/// `corrupt` if no space has such a name.
+pub fn stored_space(name: &str) -> Result<Space, Error> {
+    Space::parse("space", name).map_err(|error| damaged().caused_by(error))
 }
 
 /// Encodes terms: of each its count, the length of its text (both LEB128), then the text.

@@ -12,7 +12,10 @@ use crate::view::error_page;
 /// Returns an error as an answer.
 pub(crate) fn failure(error: &Error, form: Form, language: Language) -> Response {
     if error.code == ErrorCode::Internal {
-        tracing::error!(%error, "a request of the page failed inside loci");
+        tracing::error!(
+            error = error.chain(),
+            "a request of the page failed inside loci"
+        );
     }
     let status =
         StatusCode::from_u16(error.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

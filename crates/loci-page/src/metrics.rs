@@ -275,7 +275,10 @@ async fn send(State((metrics, engine)): State<(Arc<Metrics>, Arc<Engine>)>) -> R
     match text {
         Ok(Ok(text)) => ([(CONTENT_TYPE, TEXT_FORMAT)], text).into_response(),
         Ok(Err(error)) => {
-            tracing::error!(%error, "the figures for monitoring cannot be read");
+            tracing::error!(
+                error = error.chain(),
+                "the figures for monitoring cannot be read"
+            );
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
         Err(_panicked) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),

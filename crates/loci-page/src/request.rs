@@ -470,7 +470,9 @@ pub(crate) fn cookie(base_url: &str, secret: &str) -> Result<HeaderValue> {
     HeaderValue::try_from(format!(
         "{name}={secret}; HttpOnly; SameSite=Strict; Path=/{secure}"
     ))
-    .map_err(|_| Error::internal("the cookie of the session cannot be written"))
+    .map_err(|error| {
+        Error::internal("the cookie of the session cannot be written").caused_by(error)
+    })
 }
 
 /// Returns the attribute by which a browser sends a cookie only over `https`, if that can be.

@@ -304,7 +304,9 @@ fn attempt_cookie(base_url: &str, value: &str, seconds: u64) -> Result<HeaderVal
     HeaderValue::try_from(format!(
         "{name}={value}; HttpOnly; SameSite=Lax; Path={RETURN_PATH}; Max-Age={seconds}{secure}"
     ))
-    .map_err(|_| Error::internal("the cookie of the attempt to sign in cannot be written"))
+    .map_err(|error| {
+        Error::internal("the cookie of the attempt to sign in cannot be written").caused_by(error)
+    })
 }
 
 fn attempt_cookie_name(base_url: &str) -> String {

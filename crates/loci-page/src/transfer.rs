@@ -250,9 +250,9 @@ async fn write(field: &mut Field<'_>, mut file: std::fs::File) -> Result<()> {
         file.flush()
     });
     let read = forward_chunks(field, sender).await;
-    let written = writer
-        .await
-        .map_err(|_| Error::internal("loci failed while it kept a file"))?;
+    let written = writer.await.map_err(|panicked| {
+        Error::internal("loci failed while it kept a file").caused_by(panicked)
+    })?;
     written.map_err(|error| Error::unavailable(format!("the file cannot be kept: {error}")))?;
     read
 }

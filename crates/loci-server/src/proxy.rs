@@ -80,7 +80,7 @@ impl FromStr for PublicUrl {
             let form = "it must be `https://` (or `http://`) with a host and, if need be, a port, such as `https://memory.example`";
             Error::invalid("public_url", format!("{problem}; {form}"))
         };
-        let url = Uri::from_str(text).map_err(|_| refused("is no URL"))?;
+        let url = Uri::from_str(text).map_err(|error| refused("is no URL").caused_by(error))?;
         let scheme = url
             .scheme_str()
             .and_then(Scheme::of)

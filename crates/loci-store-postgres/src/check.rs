@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use loci_core::{Error, ErrorCode, MemoryId, Problem, ProblemKind, Space};
-use loci_index::codec::decode_owned_terms;
+use loci_index::codec::{decode_owned_terms, stored_space};
 use loci_text::indexed;
 use tokio_postgres::Row;
 
@@ -18,7 +18,7 @@ use crate::scope::Scope;
 use crate::server::Server;
 use crate::session::Session;
 use crate::transaction::check_analysis;
-use crate::value::{Columns, stored_space, values};
+use crate::value::{Columns, values};
 
 /// Rows that a problem names, at most; the others are counted.
 const NAMED_MAX: usize = 20;

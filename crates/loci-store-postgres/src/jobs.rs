@@ -6,12 +6,13 @@ use loci_core::{
     ClockJump, Error, FailedJob, Job, JobCounts, MemoryId, Space, SweepClock, Timestamp,
     check_texts, lease_end_max,
 };
+use loci_index::codec::stored_space;
 
 use crate::failure::Result;
 use crate::scope::Scope;
 use crate::server::Server;
 use crate::session::Session;
-use crate::value::{Columns, stored_space, values};
+use crate::value::{Columns, values};
 
 /// A job that may be leased at `$1`, when leases end at `$2` at the latest.
 const IS_DUE: &str =

@@ -8,6 +8,7 @@ use loci_core::{
     MemoryId, ModelId, Nearest, Page, Partition, Result, Space, StatusCount, Store, StoreSize,
     Sweep, SweepClock, Timestamp, Touch, Vector, Wiped, Work, check_lease, nearest_by_parts,
 };
+use loci_index::codec::stored_space;
 
 use crate::group::Groups;
 use crate::indexes::Indexes;
@@ -16,7 +17,6 @@ use crate::scope::Scope;
 use crate::server::Server;
 use crate::session::Session;
 use crate::transaction::Needs;
-use crate::value::stored_space;
 use crate::{failure, jobs, memories, read, removal, vectors};
 
 mod records;

@@ -1,6 +1,7 @@
 //! Values of statements with their types, and the columns of rows in their order.
 
-use loci_core::{Error, MemoryId, Space, Timestamp};
+use loci_core::{MemoryId, Space, Timestamp};
+use loci_index::codec::stored_space;
 use tokio_postgres::Row;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
@@ -168,11 +169,6 @@ impl<'a> Columns<'a> {
         let name: &str = self.take()?;
         known(name).ok_or_else(|| loci_index::codec::damaged().into())
     }
-}
-
-/// Returns the space with a stored name.
-pub(crate) fn stored_space(name: &str) -> Result<Space, Error> {
-    Space::parse("space", name).map_err(|_| loci_index::codec::damaged())
 }
 
 /// Returns a digest of names, to stand for them in a key. A name that is missing differs from an

@@ -172,8 +172,19 @@ fn answer(
     }
 }
 
-/// No process that serves answers.
-pub struct NoAnswer;
+/// Why no process that serves answers.
+#[derive(Debug, thiserror::Error)]
+pub enum NoAnswer {
+    /// The question cannot be written.
+    #[error("the question cannot be written")]
+    Question(#[from] serde_json::Error),
+    /// The system refuses what a connection needs.
+    #[error("nothing can be connected to")]
+    Runtime(#[from] io::Error),
+    /// None serves here, or none answered in time.
+    #[error("no process that serves answered")]
+    Silence,
+}
 
 /// Asks the processes that serve for the text with the memories that a prompt brings up; `None`
 /// without such memories.
@@ -186,16 +197,17 @@ pub fn ask(settings: &Settings, prompt: &Prompt) -> Result<Option<String>, NoAns
         store: store_of(settings),
         prompt: prompt.clone(),
     };
-    let question = serde_json::to_vec(&question).map_err(|_| NoAnswer)?;
+    let question = serde_json::to_vec(&question)?;
     let files = sockets(&settings.data.join(RUN_FOLDER));
     if files.is_empty() {
-        return Err(NoAnswer);
+        return Err(NoAnswer::Silence);
     }
-    let runtime = runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     runtime
-        .map_err(|_| NoAnswer)?
         .block_on(async { timeout(ANSWER_TIMEOUT, ask_all(&files, &question)).await })
-        .unwrap_or(Err(NoAnswer))
+        .unwrap_or(Err(NoAnswer::Silence))
 }
 
 /// Asks one process after the other, until one answers.
@@ -211,7 +223,7 @@ async fn ask_all(files: &[PathBuf], question: &[u8]) -> Result<Option<String>, N
             }
         }
     }
-    Err(NoAnswer)
+    Err(NoAnswer::Silence)
 }
 
 async fn exchange(file: &Path, question: &[u8]) -> io::Result<Answer> {

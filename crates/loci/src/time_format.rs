@@ -33,11 +33,12 @@ pub fn parse(flag: &str, text: &str, now: Timestamp) -> Result<Timestamp, Error>
     if let Some(instant) = instant {
         return Ok(Timestamp::from_microseconds(instant.as_microsecond()));
     }
-    let seconds = loci_dialects::ttl_seconds(flag, text).map_err(|_| {
+    let seconds = loci_dialects::ttl_seconds(flag, text).map_err(|error| {
         Error::invalid(
             flag,
             "must be a day (2026-01-31), a moment (2026-01-31T12:00:00Z) or a time ago (90m, 12h, 7d)",
         )
+        .caused_by(error)
     })?;
     Ok(now.plus_seconds(-i64::try_from(seconds).unwrap_or(i64::MAX)))
 }

@@ -76,8 +76,8 @@ pub fn read(path: &Path) -> Result<Vec<Conversation>, Failure> {
     };
     let text = std::fs::read_to_string(file)
         .map_err(|error| wrong(&format!("cannot be read ({error})")))?;
-    let samples: Vec<Value> =
-        serde_json::from_str(&text).map_err(|_| wrong("is no list of conversations"))?;
+    let samples: Vec<Value> = serde_json::from_str(&text)
+        .map_err(|error| wrong(&format!("is no list of conversations ({error})")))?;
     let conversations = samples.iter().map(conversation).collect::<Option<Vec<_>>>();
     conversations.ok_or_else(|| wrong("has a conversation without `sample_id` or `conversation`"))
 }

@@ -97,5 +97,6 @@ fn reading(id: &MemoryId, offset: Option<usize>) -> String {
 pub fn kept<T: DeserializeOwned>(answer: &str) -> Result<T> {
     let problem =
         "what was answered under this `idempotency_key` cannot be read any more; use another key";
+    // The parser's error could quote the answer, which no log may hold.
     serde_json::from_str(answer).map_err(|_| Error::internal(problem))
 }

@@ -164,10 +164,11 @@ fn matcher(pattern: &str) -> Result<Regex> {
         Err(regex::Error::Syntax(_)) => compiled(&regex::escape(pattern)),
         outcome => outcome,
     };
-    regex.map_err(|_| {
+    regex.map_err(|error| {
         Error::invalid(
             ARGUMENT,
             "is too large a regular expression; repeat less in it",
         )
+        .caused_by(error)
     })
 }

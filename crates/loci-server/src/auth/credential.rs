@@ -44,7 +44,7 @@ impl Credential {
     ) -> Result<(Caller, Self), AuthenticationFailure> {
         let hash = token_hash(token);
         let found = look_up(tokens, hash).await.map_err(|error| {
-            tracing::error!(%error, "a token could not be looked up");
+            tracing::error!(error = error.chain(), "a token could not be looked up");
             AuthenticationFailure::Failed(error)
         })?;
         let unknown = || {
@@ -95,7 +95,7 @@ impl Credential {
             // request.
             ErrorCode::Unavailable | ErrorCode::Corrupt => AuthenticationFailure::Failed(error),
             _ => {
-                tracing::error!(%error, "a token could not be verified");
+                tracing::error!(error = error.chain(), "a token could not be verified");
                 AuthenticationFailure::Failed(error)
             }
         })?;
@@ -133,7 +133,9 @@ impl Credential {
 async fn look_up(tokens: &Arc<dyn TokenStore>, hash: TokenHash) -> Result<Option<Token>> {
     let tokens = Arc::clone(tokens);
     let found = tokio::task::spawn_blocking(move || tokens.token_by_hash(&hash)).await;
-    let found = found.map_err(|_panicked| Error::internal("the token could not be looked up"))?;
+    let found = found.map_err(|panicked| {
+        Error::internal("the token could not be looked up").caused_by(panicked)
+    })?;
     // Its sender is a stranger as yet, to whom the place and the state of the store are not told.
     let token = found.map_err(|error| {
         tracing::warn!(%error, "a token could not be looked up");

@@ -91,7 +91,11 @@ impl DialectHandler {
             }
             Err(error) => {
                 if error.code == ErrorCode::Internal {
-                    tracing::error!(tool = tool.name, error = %error, "a call failed inside loci");
+                    tracing::error!(
+                        tool = tool.name,
+                        error = error.chain(),
+                        "a call failed inside loci"
+                    );
                 }
                 meta.insert(ERROR_KEY.to_owned(), error_fields(&error));
                 CallToolResult::error(vec![ContentBlock::text(error.message)])

@@ -10,7 +10,9 @@ use rusqlite::{Connection, Params, Row};
 
 use crate::failure::{Result, damaged, damaged_row};
 use loci_index::StoredMemory;
-use loci_index::codec::{decode_attributes, decode_citations, decode_links, decode_names};
+use loci_index::codec::{
+    decode_attributes, decode_citations, decode_links, decode_names, stored_space,
+};
 
 /// Declares the columns of a query: their SQL as one list, and their places in a row by name.
 macro_rules! columns {
@@ -270,5 +272,5 @@ pub(crate) fn read_moment(row: &Row<'_>, column: usize) -> Result<Option<Timesta
 
 /// The space with a stored name.
 pub(crate) fn read_space(name: &str) -> Result<Space> {
-    Space::parse("space", name).map_err(|_| damaged().into())
+    Ok(stored_space(name)?)
 }

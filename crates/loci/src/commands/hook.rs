@@ -108,11 +108,14 @@ fn handle(
             return Ok(());
         };
         #[cfg(unix)]
-        if let Ok(text) = hook_socket::ask(&settings, &prompt) {
-            if let Some(text) = text {
-                answer(Reply::Context(run.event, text));
+        match hook_socket::ask(&settings, &prompt) {
+            Ok(text) => {
+                if let Some(text) = text {
+                    answer(Reply::Context(run.event, text));
+                }
+                return Ok(());
             }
-            return Ok(());
+            Err(error) => tracing::debug!(?error, "the hook works by itself"),
         }
         let parts = Parts::open_for_prompt(&settings, &prompt.text)?;
         if parts.store.version(&Caller::local().space)? == 0 {

@@ -37,7 +37,11 @@ pub fn run(settings: &Settings, arguments: &cli::Unforget, output: Output) -> Re
                 .memories()
                 .lift(&id)
                 .map(Outcome::Lifted)
-                .map_err(|_| error),
+                // What neither knows is told as what the first one says.
+                .map_err(|lift| match lift.code {
+                    ErrorCode::NotFound => error,
+                    _ => lift,
+                }),
             unforgotten => unforgotten.map(Box::new).map(Outcome::Unforgotten),
         };
         Ok(outcome?)
