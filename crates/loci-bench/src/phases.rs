@@ -227,7 +227,7 @@ fn judge(
         let phase = known.0.get(name).cloned();
         let phase = phase.unwrap_or_else(|| Phase {
             query: name.to_owned(),
-            tags: Vec::new(),
+            ..Phase::default()
         });
         let recall = Recall::new(&phase.query, memories.len(), &|signals| signals.relevance);
         let hits = parts.engine.system(&local).search().recall(&recall)?.hits;

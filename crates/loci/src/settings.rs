@@ -14,7 +14,7 @@ use std::time::Duration;
 use directories::ProjectDirs;
 use loci_embed::CatalogueModel;
 use loci_engine::{
-    FusionWeights, Phase, Phases, Policy, RankingWeights, RedactionScope, SearchMode, check,
+    FusionWeights, Phases, Policy, RankingWeights, RedactionScope, SearchMode, check,
 };
 use tracing::level_filters::LevelFilter;
 
@@ -309,7 +309,7 @@ pub struct Settings {
     pub web_search_key: Option<String>,
     /// The other settings of conversations, their ranking, the cache and the audit log.
     pub policy: Policy,
-    /// [`PHASES_QUERIES`] and [`PHASES_TAGS`], with the built-in ones.
+    /// [`PHASES_QUERIES`], [`PHASES_TAGS`] and [`PHASES_KINDS`], with the built-in ones.
     pub phases: Phases,
     /// [`REDACT_SECRETS`].
     pub redaction: RedactionScope,
@@ -520,11 +520,10 @@ impl Values {
             phases.0.entry(name).or_default().query = query;
         }
         for (name, tags) in self.by_name(&PHASES_TAGS)? {
-            let phase = phases.0.entry(name.clone()).or_insert_with(|| Phase {
-                query: name,
-                tags: Vec::new(),
-            });
-            phase.tags = tags;
+            phases.phase_mut(name).tags = tags;
+        }
+        for (name, kinds) in self.by_name(&PHASES_KINDS)? {
+            phases.phase_mut(name).kinds = kinds;
         }
         Ok(phases)
     }
@@ -764,7 +763,7 @@ mod tests {
                     allowed_origins = [\"https://a:1\", \"https://b:*\"]\nallowed_hosts = []\ntrusted_authors = [\"ann\"]\n\
                     public_url = \"https://m.example\"\ntrusted_proxies = [\"10.0.0.7\", \"10.1.0.0/16\"]\n\
                     maintenance_seconds = 5\nindex_file_memories = 13\nbusy_timeout_seconds = 6\nreply_tokens = 1234\n\
-                    [phases]\nqueries = [\"plan=what, and why\", \"paint=how\"]\ntags = [\"plan=a,b\", \"sing=c\"]\n\
+                    [phases]\nqueries = [\"plan=what, and why\", \"paint=how\"]\ntags = [\"plan=a,b\", \"sing=c\"]\nkinds = [\"plan=adr,risk\"]\n\
                     [conversation]\nmessage_ttl_hours = 1\nresults_max = 2\npurge_days = 3\n\
                     [cache]\nsimilarity_threshold = 0.75\nttl_seconds = 4\n\
                     [fusion]\nvector_weight = 0.5\ntext_weight = 2\n\
@@ -800,6 +799,10 @@ mod tests {
         assert_eq!(
             phase("plan"),
             ("what, and why".to_owned(), "a+b".to_owned())
+        );
+        assert_eq!(
+            ["plan", "bugfix"].map(|name| settings.phases.0[name].kinds.join("+")),
+            ["adr+risk", "known-issue"]
         );
         assert_eq!(
             (phase("paint").0.as_str(), phase("sing")),

@@ -15,6 +15,8 @@ use crate::tokens::estimated_tokens;
 const ALWAYS: &str = "Always";
 /// The heading of the memories of authors whose directives the reader does not take.
 const OF_OTHERS: &str = "Notes of others";
+/// The heading of the memories that do not reach the floor of any phase.
+const LESS_SURE: &str = "Less sure";
 /// The most bytes per token that a text for a model can have; the tokens of longer texts are not
 /// counted.
 const BYTES_PER_TOKEN_MAX: usize = 32;
@@ -23,8 +25,11 @@ const LEFT_OUT_MAX: usize = 20;
 /// The divisor of the budget that gives the most tokens for their names.
 const NAMES_PART: usize = 10;
 /// The divisor of the budget that gives the most tokens for passages of a long memory, if other
-/// memories belong into the bundle, too.
+/// memories matter, too.
 const EXCERPT_PART: usize = 2;
+/// The divisor of the budget that gives the tokens that passages of a long memory leave, if there are
+/// less sure memories only besides.
+const LESS_SURE_PART: usize = 4;
 /// Passages with fewer tokens are too short to be useful.
 const EXCERPT_TOKENS_MIN: usize = 16;
 
@@ -41,6 +46,8 @@ pub struct BundleMemory {
     pub author: Option<String>,
     /// True if it contains only passages of the memory, which is too long by itself.
     pub is_excerpt: bool,
+    /// True if it does not reach the floor of any phase, and is there because there was room.
+    pub is_less_sure: bool,
 }
 
 /// A memory that belongs into a bundle and did not fit.
@@ -64,10 +71,13 @@ pub struct Bundle {
     pub used_tokens: usize,
     /// Its memories, in order.
     pub included: Vec<BundleMemory>,
-    /// The number of memories that belong into it and did not fit.
+    /// The number of memories that the phases ranked and that did not fit.
     pub dropped: usize,
     /// The best of these, best first.
     pub left_out: Vec<LeftOut>,
+    /// The number of further memories that the caller may read and no phase looked at, replaced ones
+    /// included.
+    pub not_ranked: u64,
     /// Reasons why the bundle may be incomplete.
     pub degraded: Option<String>,
 }
@@ -94,6 +104,14 @@ struct Item {
     tokens_of_whole: usize,
 }
 
+/// The number of memories that may be in a bundle.
+pub(super) struct Belonging {
+    /// The ones that matter.
+    pub(super) sure: usize,
+    /// All, the less sure ones included.
+    pub(super) belonging: usize,
+}
+
 /// The memories that may be in a bundle, the more important ones first.
 pub(super) struct Draft<'a> {
     budgets: Budgets<'a>,
@@ -101,7 +119,9 @@ pub(super) struct Draft<'a> {
     budget: usize,
     sections: Vec<Section<'a>>,
     /// The number of memories that belong into it, added or not.
-    pub(super) belonging: usize,
+    belonging: Belonging,
+    /// The number of memories that no phase looked at.
+    not_ranked: u64,
     items: Vec<Item>,
     tokens: usize,
     bytes: usize,
@@ -113,7 +133,7 @@ impl<'a> Draft<'a> {
         budget: usize,
         phases: &[&'a str],
         trust: Trust<'a>,
-        belonging: usize,
+        belonging: Belonging,
     ) -> Self {
         let terms = |name: &&str| query_terms(&context.phases.named(name).query);
         let of_all: Vec<String> = phases.iter().flat_map(terms).collect();
@@ -124,13 +144,15 @@ impl<'a> Draft<'a> {
         };
         let mut sections = vec![section(ALWAYS, of_all.clone())];
         sections.extend(phases.iter().map(|name| section(name, terms(name))));
-        sections.push(section(OF_OTHERS, of_all));
+        sections.push(section(OF_OTHERS, of_all.clone()));
+        sections.push(section(LESS_SURE, of_all));
         Draft {
             budgets: context.budgets,
             trust,
             budget,
             sections,
             belonging,
+            not_ranked: 0,
             items: Vec::new(),
             tokens: 0,
             bytes: 0,
@@ -140,7 +162,19 @@ impl<'a> Draft<'a> {
     /// Returns the index of the section for memories of authors whose directives the reader does
     /// not take.
     pub(super) fn of_others(&self) -> usize {
+        self.sections.len() - 2
+    }
+
+    /// Returns the index of the section for memories that do not reach the floor of any phase.
+    pub(super) fn less_sure(&self) -> usize {
         self.sections.len() - 1
+    }
+
+    /// Corrects the number of memories that belong into it, and sets the number of memories that no
+    /// phase looked at.
+    pub(super) fn set_counts(&mut self, belonging: usize, not_ranked: u64) {
+        self.belonging.belonging = belonging;
+        self.not_ranked = not_ranked;
     }
 
     /// Reports whether nothing more can fit, with a margin for the error of adding the counts of
@@ -178,6 +212,7 @@ impl<'a> Draft<'a> {
             score,
             author,
             is_excerpt: false,
+            is_less_sure: section == self.less_sure(),
         };
         let whole = part_text(memory, &bundled.title, &memory.content, &self.trust);
         let may_fit = whole.len() / BYTES_PER_TOKEN_MAX <= self.budget && !self.is_full();
@@ -189,7 +224,9 @@ impl<'a> Draft<'a> {
         );
         let (text, tokens) = match counted {
             Some(tokens) if tokens <= self.budget => (Some(whole), tokens),
-            _ if self.is_full() => (None, 0),
+            _ if self.is_full() || bundled.is_less_sure && self.parts().next().is_some() => {
+                (None, 0)
+            }
             _ => {
                 bundled.is_excerpt = true;
                 let text =
@@ -239,10 +276,10 @@ impl<'a> Draft<'a> {
                 format!("_Passages of a text of about {tokens_of_whole} tokens._\n\n{passages}");
             part_text(memory, title, &content, &self.trust)
         };
-        let budget = if self.belonging > 1 {
-            self.budget / EXCERPT_PART
-        } else {
-            self.budget
+        let budget = match self.belonging {
+            Belonging { sure: 2.., .. } => self.budget / EXCERPT_PART,
+            Belonging { belonging: 2.., .. } => self.budget - self.budget / LESS_SURE_PART,
+            _ => self.budget,
         };
         let room = budget.saturating_sub(self.tokens_alone(section, &marked("")));
         if room < EXCERPT_TOKENS_MIN {
@@ -273,7 +310,7 @@ impl<'a> Draft<'a> {
             .take(LEFT_OUT_MAX)
             .map(left_out)
             .collect();
-        let dropped = self.belonging - parts;
+        let dropped = self.belonging.belonging - parts;
         self.items.retain(|item| item.text.is_some());
         self.items.truncate(parts);
         self.items.sort_by_key(|item| item.section);
@@ -292,6 +329,7 @@ impl<'a> Draft<'a> {
             included,
             dropped,
             left_out,
+            not_ranked: self.not_ranked,
             degraded: None,
         }
     }
@@ -366,20 +404,34 @@ impl<'a> Draft<'a> {
                 markdown.push_str("\n\n");
             }
         }
-        let left_out = self.belonging - parts;
-        if left_out == 0 || !with_others {
+        let left_out = self.belonging.belonging - parts;
+        if !with_others || left_out == 0 && self.not_ranked == 0 {
             // The last part ends with one line break.
             markdown.pop();
             return markdown;
         }
-        let memories = if left_out == 1 { "memory" } else { "memories" };
-        let names = self.names(parts);
-        let end = match names.len() {
-            0 => "._\n".to_owned(),
-            named if named == left_out => format!(", best first:_\n\n{}", names.concat()),
-            _ => format!("; the best of them:_\n\n{}", names.concat()),
-        };
-        markdown + &format!("_{left_out} more {memories} did not fit{end}")
+        if left_out > 0 {
+            let memories = if left_out == 1 { "memory" } else { "memories" };
+            let names = self.names(parts);
+            let end = match names.len() {
+                0 => "._\n".to_owned(),
+                named if named == left_out => format!(", best first:_\n\n{}", names.concat()),
+                _ => format!("; the best of them:_\n\n{}", names.concat()),
+            };
+            markdown += &format!("_{left_out} more {memories} did not fit{end}");
+        }
+        if left_out > 0 && self.not_ranked > 0 {
+            markdown.push('\n');
+        }
+        match self.not_ranked {
+            0 => {}
+            1 => markdown += "_1 other was not ranked; a search may find it._\n",
+            others => {
+                markdown +=
+                    &format!("_{others} others were not ranked; a search may find them._\n");
+            }
+        }
+        markdown
     }
 
     /// Returns the lines that name the best memories that did not fit, as many as there is room

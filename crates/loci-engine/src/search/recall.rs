@@ -159,6 +159,8 @@ pub(crate) struct Ranking {
     pub(super) unwritten: HashMap<MemoryId, Access>,
     /// True if every candidate contains the query's quotations word for word.
     pub(crate) is_quoted: bool,
+    /// True if texts with a vector were compared by meaning.
+    pub(super) is_by_meaning: bool,
     /// The reasons why the search was degraded.
     pub(crate) notices: Vec<String>,
     /// Present if some admitted texts have no vector to compare with the question.
@@ -179,6 +181,11 @@ impl Ranking {
     /// Returns true if all candidates were read.
     pub(crate) fn is_read(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Returns true if every memory that the filter admits was a candidate.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.is_by_meaning && self.lacking.is_none() && !self.is_quoted && self.cut_at[1].is_none()
     }
 
     /// Returns the number of candidates that were not read yet.
@@ -227,7 +234,23 @@ impl Search<'_> {
         limit: usize,
         paging: Option<&Paging<'_>>,
     ) -> Result<Ranking> {
-        let ranking = self.rank_once(request, limit, paging)?;
+        let mut filter = self.recall_filter(request)?;
+        filter.forgotten = paging.map_or(filter.forgotten, |paging| paging.forgotten);
+        self.rank_among(&filter, request, limit, paging)
+    }
+
+    /// Returns the same among the memories that a filter admits.
+    ///
+    /// # Errors
+    /// As for [`recall`](crate::Search::recall).
+    pub(super) fn rank_among(
+        &self,
+        filter: &Filter,
+        request: &Recall<'_>,
+        limit: usize,
+        paging: Option<&Paging<'_>>,
+    ) -> Result<Ranking> {
+        let ranking = self.rank_once(filter, request, limit, paging)?;
         // While the engine switches models, the active model may change between the embedding of
         // the question and the search.
         let is_behind = ranking.lacking.as_ref().is_some_and(|lacking| {
@@ -235,7 +258,7 @@ impl Search<'_> {
                 .active_model_changed(&self.caller.space, &lacking.question)
         });
         if is_behind {
-            self.rank_once(request, limit, paging)
+            self.rank_once(filter, request, limit, paging)
         } else {
             Ok(ranking)
         }
@@ -243,14 +266,12 @@ impl Search<'_> {
 
     fn rank_once(
         &self,
+        filter: &Filter,
         request: &Recall<'_>,
         limit: usize,
         paging: Option<&Paging<'_>>,
     ) -> Result<Ranking> {
         check::query("query", request.query)?;
-        let mut filter = self.recall_filter(request)?;
-        filter.forgotten = paging.map_or(filter.forgotten, |paging| paging.forgotten);
-
         let ready_by = self.begin_search();
         let (vector, reading, problem) = self.query_vector(request.query)?;
         self.await_search(ready_by)?;
@@ -260,10 +281,10 @@ impl Search<'_> {
         // The results of earlier pages may rank first again.
         let wanted = candidates_for(limit) + paging.map_or(0, |paging| paging.returned);
         let find = |required: &[String], wanted| {
-            self.find(&filter, &query, &marks, required, vector.as_ref(), wanted)
+            self.find(filter, &query, &marks, required, vector.as_ref(), wanted)
         };
         let pool = Pool {
-            filter: &filter,
+            filter,
             limit,
             paging,
             find: &find,
@@ -304,8 +325,9 @@ impl Search<'_> {
             _ => cut_at(&candidates.hits, wanted),
         };
         Ok(Ranking {
+            is_by_meaning: vector.is_some(),
             lacking: lacking.map(|question| self.lacking(question, &ranked)),
-            filter,
+            filter: filter.clone(),
             ranked: ranked.into_iter(),
             returned,
             cut_at,
@@ -410,7 +432,7 @@ impl Search<'_> {
     }
 
     /// Returns the filter for memories that may answer the question.
-    fn recall_filter(&self, request: &Recall<'_>) -> Result<Filter> {
+    pub(super) fn recall_filter(&self, request: &Recall<'_>) -> Result<Filter> {
         let mut filter = self.access.filter(request.collections.clone());
         (filter.tiers, filter.thread) = (request.tiers.clone(), request.thread.clone());
         filter.sections.clone_from(&request.sections);

@@ -58,6 +58,7 @@ fn phases() -> Phases {
     let phase = |query: &str, tags: &[&str]| Phase {
         query: query.to_owned(),
         tags: names(tags),
+        kinds: names(&["decision"]),
     };
     Phases(BTreeMap::from([
         ("work".to_owned(), phase("kettle stove", &["Cooking"])),
@@ -180,7 +181,7 @@ fn a_name_that_is_not_known_is_its_own_query() {
     }
     let found = bundle(&engine, &["parser of dates"], 4_096);
     let expected = with_ids(
-        "# parser of dates\n\n## the parser of dates\n",
+        "# parser of dates\n\n## the parser of dates\n\n# Less sure\n\n## tea at four\n",
         &found.included,
     );
     assert_eq!(found.markdown, expected, "tea is no matter of it");
@@ -251,6 +252,7 @@ fn forgotten_and_private_memories_are_left_out() {
         included: vec![],
         dropped: 0,
         left_out: vec![],
+        not_ranked: 0,
         degraded: None,
     };
     assert_eq!(
@@ -365,7 +367,7 @@ fn what_does_not_fit_is_left_out_whole() {
 }
 
 #[test]
-fn what_says_nothing_of_the_phase_is_no_part_of_it() {
+fn what_says_nothing_of_the_phase_comes_last_where_there_is_room() {
     let engine = engine().with_phases(phases());
     let local = Caller::local();
     for content in [
@@ -384,12 +386,94 @@ fn what_says_nothing_of_the_phase_is_no_part_of_it() {
         ..fact("Wash your hands.", Visibility::Common)
     };
     engine.system(&local).memories().remember(tagged).unwrap();
-    let found = bundle(&engine, &["work"], 4_096);
-    assert_eq!(
-        titles(&found),
-        ["The kettle stands on the stove.", "Wash your hands."]
+    let sure = ["The kettle stands on the stove.", "Wash your hands."];
+    let all = bundle(&engine, &["work"], 4_096);
+    assert_eq!(titles(&all)[..2], sure);
+    let less_sure: Vec<bool> = all.included.iter().map(|one| one.is_less_sure).collect();
+    assert_eq!(less_sure, [false, false, true, true]);
+    assert!(
+        all.markdown.contains("\n\n# Less sure\n\n## "),
+        "{}",
+        all.markdown
     );
-    assert_eq!((found.dropped, found.left_out.len()), (0, 0));
+    assert_eq!((all.dropped, all.left_out.len(), all.not_ranked), (0, 0, 0));
+
+    // Without room for them they are counted, and named.
+    let best = bundle(&engine, &["work"], all.used_tokens - 1);
+    let shown = best.included.len();
+    assert!(best.dropped > 0 && shown + best.dropped == 4, "{shown}");
+    assert_eq!(titles(&best)[..2], sure);
+    assert_eq!(best.left_out[0].id, all.included[shown].id);
+    assert!(best.markdown.contains(" did not fit"), "{}", best.markdown);
+}
+
+/// Eight short notes are far below any budget.
+#[test]
+fn a_bundle_of_few_notes_has_all() {
+    let engine = engine();
+    for content in [
+        "Prices are whole cents.",
+        "The otter sleeps.",
+        "Anna owns the release of the shop.",
+        "Restart the printer at night.",
+        "We meet on Mondays.",
+        "The test server is in Oslo.",
+        "Bees swarm in May.",
+        "Blue is the colour of buttons.",
+    ] {
+        engine
+            .system(&Caller::local())
+            .memories()
+            .remember(fact(content, Visibility::Common))
+            .unwrap();
+    }
+    for phases in [&["work"][..], &["plan", "bugfix"], &["otters"]] {
+        let found = bundle(&engine, phases, 4_096);
+        assert_eq!((found.included.len(), found.dropped), (8, 0), "{phases:?}");
+    }
+}
+
+/// A decision among hundreds of memories that are nearer to the question of the phase.
+#[test]
+fn a_kind_of_the_phase_is_found_among_many_memories() {
+    let engine = engine().with_phases(phases());
+    let local = Caller::local();
+    let remember = |request: Remember| {
+        let memory = engine.system(&local).memories().remember(request).unwrap();
+        memory.memory.id
+    };
+    for number in 0..120 {
+        remember(fact(
+            &format!("The kettle of house {number} stands on the stove."),
+            Visibility::Common,
+        ));
+    }
+    let of_kind = |content: &str, section: Option<&str>, kind: &str| Remember {
+        section: section.map(str::to_owned),
+        visibility: Visibility::Common,
+        ..Remember::new(content, kind)
+    };
+    let expected = BTreeSet::from([
+        remember(of_kind("We chose wool.", None, "decision")),
+        remember(of_kind("We chose linen.", Some("Decisions"), "drawer")),
+    ]);
+    remember(of_kind("We chose felt.", None, "rumour"));
+    let found = bundle(&engine, &["work"], 100_000);
+    let of_phase = |id: &MemoryId| {
+        let found = found.included.iter().find(|one| one.id == *id);
+        found.is_some_and(|one| !one.is_less_sure)
+    };
+    assert!(expected.iter().all(of_phase), "{}", found.markdown);
+    assert_eq!(found.dropped, 0);
+    assert_eq!(found.not_ranked, 123 - found.included.len() as u64);
+    assert!(
+        found.markdown.ends_with(&format!(
+            "\n\n_{} others were not ranked; a search may find them._\n",
+            found.not_ranked
+        )),
+        "{}",
+        found.markdown
+    );
 }
 
 /// A note that is too long by itself.
@@ -548,6 +632,11 @@ fn text(random: &mut Random, number: usize) -> String {
     format!("Note {number} {}", words.join(" "))
 }
 
+/// Returns the score, 1 above that of a less sure memory with it.
+fn rank(bundled: &BundleMemory) -> f64 {
+    bundled.score + f64::from(u8::from(!bundled.is_less_sure))
+}
+
 #[test]
 fn a_bundle_never_has_more_tokens_than_its_budget() {
     for seed in 0..8 {
@@ -578,7 +667,7 @@ fn a_bundle_never_has_more_tokens_than_its_budget() {
         }
         let whole = bundle(&engine, &["work", "review"], 1_000_000);
         assert_eq!(whole.dropped, 0, "seed {seed}");
-        // The others do not matter in the phases.
+        // The others are not among the best of either phase, or have the text of another one.
         memories.retain(|id, memory| {
             let belongs = whole.included.iter().any(|bundled| bundled.id == *id);
             assert!(
@@ -594,7 +683,7 @@ fn a_bundle_never_has_more_tokens_than_its_budget() {
         let scores: BTreeMap<_, _> = whole
             .included
             .iter()
-            .map(|bundled| (&bundled.id, bundled.score))
+            .map(|bundled| (&bundled.id, rank(bundled)))
             .collect();
         for budget in budgets {
             let found = bundle(&engine, &["work", "review"], budget);
@@ -620,13 +709,10 @@ fn a_bundle_never_has_more_tokens_than_its_budget() {
                     .unwrap_or_else(|| panic!("seed {seed}: {text}"));
                 rest = &rest[begin + text.len()..];
             }
-            // A memory that is left out has a lower score, or is too large by itself.
+            // A memory that is left out has a lower score, or is too large by itself; a less sure
+            // one goes before one that matters.
             let included: BTreeSet<_> = found.included.iter().map(|bundled| &bundled.id).collect();
-            let least = found
-                .included
-                .iter()
-                .map(|bundled| bundled.score)
-                .fold(1.0, f64::min);
+            let least = found.included.iter().map(rank).fold(2.0, f64::min);
             for (id, memory) in memories.iter().filter(|(id, _)| !included.contains(id)) {
                 let heading = if memory.delivery == Delivery::Bootstrap {
                     "# Always"
@@ -737,7 +823,7 @@ fn seven_phases_are_known() {
         "setup",
         "work"
     ]));
-    for Phase { query, tags } in known.values() {
+    for Phase { query, tags, .. } in known.values() {
         assert!(!query.is_empty() && !tags.is_empty());
     }
 }

@@ -512,6 +512,13 @@ settings! {
         form: ValueType::List,
         meaning: "Tags of memories that matter more in a phase of work, as phase=tag,tag; in place of the built-in ones",
     };
+    /// The kinds of memories that matter in the phases of work.
+    PHASES_KINDS: Vec<String> = {
+        key: "phases.kinds", variable: "LOCI_PHASES_KINDS",
+        default: DefaultValue::Text(""),
+        form: ValueType::List,
+        meaning: "Kinds of memories that matter in a phase of work whatever they say, as phase=kind,kind, such as plan=decision; in place of the built-in ones",
+    };
     /// The retention of replies under their idempotency keys.
     IDEMPOTENCY_HOURS: u64 = {
         key: "idempotency_hours", variable: "LOCI_IDEMPOTENCY_HOURS",
