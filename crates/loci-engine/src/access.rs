@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use loci_core::{
     Batch, Caller, Change, Clock, CollectionFilter, Condition, Error, ErrorCode, Expect, Filter,
-    Forgotten, Memory, MemoryId, OwnerFilter, RecordVerb, Result, Scope, Store, Tier,
+    Forgotten, Memory, MemoryId, OwnerFilter, RecordVerb, Result, Scope, Store, Tier, Timestamp,
 };
 
 use crate::actor::Actor;
@@ -101,11 +101,32 @@ impl Access<'_> {
     ) -> Result<Memory> {
         let ids = std::slice::from_ref(id);
         let mut found = self.all_readable_of(ids, tiers, forgotten)?;
-        found.pop().ok_or_else(|| {
-            Error::not_found(format!(
-                "there is no memory with the id {id}; list or recall shows the ids"
-            ))
-        })
+        found.pop().ok_or_else(|| unknown(id))
+    }
+
+    /// Returns the memory with this id, if the caller may read it, of any tier, and also if it is
+    /// forgotten, or expired and not yet removed.
+    pub(crate) fn readable_ever(&self, id: &MemoryId) -> Result<Memory> {
+        let live = Filter {
+            tiers: Vec::new(),
+            unlisted_origin: None,
+            forgotten: Forgotten::Show,
+            ..self.filter(CollectionFilter::Any)
+        };
+        // A memory that has not expired comes from the first read, because a successor that has
+        // expired replaces it no more.
+        let ever = Filter {
+            live_at: Timestamp::MIN,
+            ..live.clone()
+        };
+        for filter in [live, ever] {
+            let mut found = self.store.get_all(&filter, std::slice::from_ref(id))?;
+            if let Some(memory) = found.pop() {
+                self.caller.note(RecordVerb::Read, &memory);
+                return Ok(memory);
+            }
+        }
+        Err(unknown(id))
     }
 
     /// Returns the memories with these ids, as far as the caller may read them, in the order of the
@@ -219,6 +240,13 @@ impl Access<'_> {
         self.hide_references([&mut memory])?;
         Ok(memory)
     }
+}
+
+/// The error for an id of no memory that the caller may read.
+fn unknown(id: &MemoryId) -> Error {
+    Error::not_found(format!(
+        "there is no memory with the id {id}; list or recall shows the ids"
+    ))
 }
 
 /// Returns the act of a change on a record, for the audit log: the verb, the id, and whether a wipe

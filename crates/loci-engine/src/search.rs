@@ -1,6 +1,7 @@
 //! Search by words and by meaning, and comparisons of texts.
 
 pub mod compare;
+pub mod explain;
 pub mod find_duplicates;
 pub mod fusion;
 pub mod fusion_input;

@@ -76,6 +76,7 @@ all = alle
 search = Suchen
 as-agent = Wie ein Agent es sieht
 as-agent-how = Der Aufruf eines Werkzeugs mit seinen Argumenten, und die Antwort, Byte für Byte. Der Aufruf steht danach im Protokoll.
+why = Warum findet eine Frage sie nicht?
 found-none = Nichts gefunden.
 relevance = Relevanz { $value }
 why-words = Nach Wörtern

@@ -76,6 +76,7 @@ all = all
 search = Search
 as-agent = As an agent sees it
 as-agent-how = The call of a tool with its arguments, and the reply, byte for byte. The call is recorded in the audit log.
+why = Why does a question not find it?
 found-none = Nothing was found.
 relevance = Relevance { $value }
 why-words = By words

@@ -16,6 +16,7 @@ mod authenticator;
 mod change;
 mod encoding;
 mod events;
+mod explanation;
 mod failure;
 mod form;
 mod guard;
@@ -41,6 +42,7 @@ mod view;
 mod views;
 
 pub use authenticator::Authenticator;
+pub use explanation::{ExplanationQuery, MemoryExplanation};
 pub use installation::{
     BackupFile, ClientActivity, CommandOutput, HostStatus, ImportCounts, ImportReport, ImportWork,
     Installation, RestoreReport, SettingValue, Task, TokenDetails, Upload,

@@ -4,6 +4,7 @@ mod activity;
 mod admin;
 mod as_agent;
 mod card;
+mod explain;
 mod map;
 mod memory;
 mod openapi;
@@ -24,6 +25,7 @@ use axum::routing::{MethodFilter, MethodRouter, get, on, post};
 use loci_core::{Caller, Result, Scope};
 use serde::de::DeserializeOwned;
 
+pub(crate) use self::card::memory_path;
 use crate::change::Change;
 use crate::page::Page;
 use crate::request::{self, Handler, RequestContext};
@@ -41,6 +43,7 @@ pub(crate) fn routes() -> Router<Arc<Page>> {
         .route("/", view_route(activity::view))
         .route("/now", view_route(activity::view))
         .route("/search", view_route(search::view))
+        .route("/explain", view_route(explain::view))
         .route("/search/agent", view_route(as_agent::view))
         .route("/palace", view_route(palace::view))
         .route("/palace/room", view_route(palace::room))

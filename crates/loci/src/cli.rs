@@ -99,6 +99,12 @@ pub enum Command {
     /// Ranked as an agent's `recall` ranks them. Without `--project` it looks everywhere, `recall`
     /// only among the global memories, as `--project global` does.
     Search(Search),
+    /// Say why a question finds a memory, or does not
+    ///
+    /// Searches as `loci search` does with the same options, and says in one sentence what decides,
+    /// and what to do: the place of the memory by words, by meaning and fused, or what keeps it out,
+    /// e.g. its project, a newer memory, the budget of the reply, or that it was forgotten.
+    Why(Why),
     /// Browse memories, last updated first
     List(List),
     /// Show one memory
@@ -382,6 +388,26 @@ pub struct Search {
     /// Say why each result is where it is
     #[arg(long)]
     pub explain: bool,
+}
+
+#[derive(Args)]
+pub struct Why {
+    /// The question
+    pub question: String,
+    /// The id of the memory that it should find
+    pub id: String,
+    /// Look in this project and among the global memories, as an agent's `recall` with a project
+    /// does; `global` for only these, as `recall` without one; without it, everywhere
+    #[arg(long, value_name = "NAME")]
+    pub project: Option<String>,
+    #[command(flatten)]
+    pub only: FilterFlags,
+    /// How many results the search shows at most
+    #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: u32,
+    /// The tokens that the reply may have [default: as `reply_tokens` says]
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub budget_tokens: Option<u32>,
 }
 
 #[derive(Args)]

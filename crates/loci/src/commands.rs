@@ -32,3 +32,4 @@ pub mod token;
 pub mod trust;
 pub mod unforget;
 pub mod vault;
+pub mod why;

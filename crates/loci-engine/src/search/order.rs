@@ -31,7 +31,7 @@ pub(crate) struct Paging<'a> {
 pub(crate) struct RankedCandidate {
     pub(crate) id: MemoryId,
     /// The memory that it was made from.
-    source: Option<MemoryId>,
+    pub(super) source: Option<MemoryId>,
     /// The score by the ranking of the caller.
     pub(crate) score: f64,
     pub(crate) signals: Signals,

@@ -17,13 +17,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
 use loci_core::{Caller, Error, Forgotten, MemoryId, Result, limits};
-use loci_text::analysis::query_terms;
 use sha2::Sha256;
 
 use crate::check;
 use crate::search::Search;
 use crate::search::order::Paging;
 use crate::search::recall::{Hit, Recall};
+use crate::search::recall_within::within;
 
 const VERSION: u8 = 1;
 const HEAD_BYTES: usize = 2;
@@ -238,22 +238,12 @@ impl Search<'_> {
         request: &PageRequest<'_>,
         limit: usize,
     ) -> Result<(Vec<Hit>, bool)> {
-        let mut budget = self.budgets.reply_budget(request.budget_tokens);
-        let terms = query_terms(request.query);
+        let budget = self.budgets.reply_budget(request.budget_tokens);
         let all = found.len().min(limit);
-        let mut hits = Vec::with_capacity(all);
-        for mut hit in found.into_iter().take(limit) {
-            match budget.cut(
-                &mut hit.memory,
-                all - hits.len(),
-                &terms,
-                Some(hit.signals.passage),
-            )? {
-                Some(length) => hits.push(Hit { length, ..hit }),
-                None => return Ok((hits, true)),
-            }
-        }
-        Ok((hits, false))
+        let found = found.into_iter().take(limit).collect();
+        let hits = within(found, budget, request.query)?;
+        let is_cut = hits.len() < all;
+        Ok((hits, is_cut))
     }
 }
 

@@ -25,31 +25,17 @@ impl Search<'_> {
     pub(crate) fn recall_as(
         &self,
         request: &Recall<'_>,
-        mut budget: Option<ReplyBudget<'_>>,
+        budget: Option<ReplyBudget<'_>>,
     ) -> Result<RecallResults> {
         let limit = request
             .limit
             .clamp(1, limits::RECALL_RESULTS_MAX.max(self.policy.results_max));
         let (found, ranking) = self.first_hits(request, limit, None)?;
-        let terms = budget
-            .as_ref()
-            .map_or_else(Vec::new, |_| query_terms(request.query));
         let all = found.len();
-        let mut hits: Vec<Hit> = Vec::with_capacity(all);
-        for mut hit in found {
-            if let Some(budget) = &mut budget {
-                match budget.cut(
-                    &mut hit.memory,
-                    all - hits.len(),
-                    &terms,
-                    Some(hit.signals.passage),
-                )? {
-                    Some(length) => hit.length = length,
-                    None => break,
-                }
-            }
-            hits.push(hit);
-        }
+        let mut hits = match budget {
+            Some(budget) => within(found, budget, request.query)?,
+            None => found,
+        };
         self.access
             .return_found(hits.iter_mut().map(|hit| &mut hit.memory))?;
         let left_out = all - hits.len() + ranking.len().min(limit - all);
@@ -65,4 +51,27 @@ impl Search<'_> {
             degraded: ranking.degraded(),
         })
     }
+}
+
+/// Returns the first of the results of a query for which a budget has room, at least one, each cut
+/// to its share.
+///
+/// # Errors
+/// `unavailable` if the store cannot be read.
+pub(super) fn within(
+    found: Vec<Hit>,
+    mut budget: ReplyBudget<'_>,
+    query: &str,
+) -> Result<Vec<Hit>> {
+    let terms = query_terms(query);
+    let all = found.len();
+    let mut hits: Vec<Hit> = Vec::with_capacity(all);
+    for mut hit in found {
+        let (sharing, passage) = (all - hits.len(), Some(hit.signals.passage));
+        match budget.cut(&mut hit.memory, sharing, &terms, passage)? {
+            Some(length) => hits.push(Hit { length, ..hit }),
+            None => break,
+        }
+    }
+    Ok(hits)
 }

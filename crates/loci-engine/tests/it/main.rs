@@ -12,6 +12,7 @@ mod conversations;
 mod deciding;
 mod enrichment;
 mod excerpts;
+mod explaining;
 mod facts;
 mod faulty_store;
 mod filing;

@@ -7,7 +7,8 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
 use super::{
-    activity, admin, as_agent, map, memory, palace, recalls, review, search, selected, timeline,
+    activity, admin, as_agent, explain, map, memory, palace, recalls, review, search, selected,
+    timeline,
 };
 
 #[derive(OpenApi)]
@@ -24,6 +25,7 @@ use super::{
         activity::view,
         search::view,
         as_agent::view,
+        explain::view,
         palace::view,
         palace::room,
         map::view,

@@ -123,6 +123,7 @@ async fn no_stored_text_is_markup() {
         let text = serde_html_form::to_string([("q", attack), ("tag", attack)]).unwrap();
         paths.push(format!("/search?{text}"));
         paths.push(format!("/search/agent?{text}"));
+        paths.push(format!("/explain?id={}&{text}", ids[0]));
         paths.push(format!("/sign-in?next={text}"));
         let text = serde_html_form::to_string([("entity", attack)]).unwrap();
         paths.push(format!("/time?{text}"));

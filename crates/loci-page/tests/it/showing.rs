@@ -75,6 +75,58 @@ async fn a_search_takes_filters_and_says_why() {
 }
 
 #[tokio::test]
+async fn a_question_says_why_it_does_not_find_a_memory() {
+    let installation = TestPage::new();
+    let of_pottery = Remember {
+        collection: Some("pottery".to_owned()),
+        ..Remember::new("The kiln fires at 1240.", "fact")
+    };
+    let id = installation.remember_as("ann", of_pottery);
+    let mut browser = installation.browser("ann").await;
+    let rows = [
+        ("", "shown"),
+        ("&project=pottery", "shown"),
+        ("&project=global", "scope"),
+        ("&type=rule", "filters"),
+        ("&limit=0", "shown"),
+    ];
+    for (query, cause) in rows {
+        let path = format!("/api/v1/explain?q=kiln&id={id}{query}");
+        let why = browser.get(&path).await.json();
+        assert_eq!(why["cause"], cause, "{query}: {why}");
+        for text in ["sentence", "action"] {
+            assert!(why[text].as_str().unwrap().ends_with(['.', '?']), "{why}");
+        }
+        assert_eq!(why["place"], 1, "{query}: {why}");
+    }
+    let short = browser
+        .get(&format!("/explain?q=kiln&id={}", &id[id.len() - 8..]))
+        .await;
+    assert!(
+        short.text.contains("The question finds it"),
+        "{}",
+        short.text
+    );
+    assert!(
+        browser
+            .get(&format!("/memory/{id}"))
+            .await
+            .text
+            .contains("action=\"/explain\"")
+    );
+
+    // Another user gets the answer of an id that no memory has.
+    let mut bob = installation.browser("bob").await;
+    let mut answers = Vec::new();
+    for id in [id.as_str(), "0123456789-0123456789"] {
+        let reply = bob.get(&format!("/api/v1/explain?q=kiln&id={id}")).await;
+        assert_eq!(reply.status, StatusCode::NOT_FOUND);
+        answers.push(reply.text.replace(id, "ID"));
+    }
+    assert_eq!(answers[0], answers[1]);
+}
+
+#[tokio::test]
 async fn an_agent_sees_the_same_reply() {
     let installation = TestPage::new();
     installation.remember("ann", "The kiln fires at 1240 degrees.");

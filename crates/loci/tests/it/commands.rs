@@ -94,6 +94,28 @@ fn a_search_says_why() {
 }
 
 #[test]
+fn a_missing_memory_is_explained() {
+    let place = Place::new();
+    let id = place.add(&["The deploy runs on Fridays", "--project", "acme"]);
+    let why = |arguments: &[&str]| place.run(&[&["why", "deploy"], arguments].concat());
+    let text = why(&[&id, "--project", "global"]).succeeded().stdout;
+    assert!(
+        text.contains("\nIt is in the project `acme`, where it would be number 1, and the search looked at the global memories only.\n\
+                       Ask in that project: `loci search --project acme`, or `recall` with `project` = `acme`.\n"),
+        "{text}"
+    );
+    // A part of the id is enough, as for every command.
+    let text = why(&[&id[id.len() - 8..]]).succeeded().stdout;
+    assert!(
+        text.contains("The question finds it: it is number 1 of at most 5."),
+        "{text}"
+    );
+    assert!(text.contains("only with `project` = `acme`"), "{text}");
+    why(&["0123456789"]).failed(3, "0123456789");
+    why(&[&id, "--limit", "0"]).failed(2, "--limit");
+}
+
+#[test]
 fn a_project_that_is_not_there_is_told_with_near_names() {
     let place = Place::new();
     let id = place.add(&["The deploy runs on Fridays", "--project", "acme"]);

@@ -35,6 +35,7 @@ fn check(place: &Place, memories: usize, note: &str) {
         listed[0]["content"].as_str().unwrap(),
     );
     said(&["search", content], content);
+    said(&["why", content, id], id);
     said(&["show", id], content);
     said(&["stats"], &format!("memories  {memories}"));
     said(&["export", "all.jsonl"], "exported");
