@@ -108,6 +108,7 @@ pub use listings::browse::{Browse, BrowsePage};
 pub use listings::facets::Facets;
 pub use listings::list::{List, ListPage};
 pub use listings::names::{LocationNouns, ResolvedLocations};
+pub use listings::unsearched::UnsearchedMemories;
 pub use memories::Memories;
 pub use memories::conflict_resolution::ConflictResolution;
 pub use memories::discard::Discard;

@@ -7,6 +7,7 @@ pub mod languages;
 pub mod list;
 pub mod names;
 pub mod status_counts;
+pub mod unsearched;
 
 use loci_core::{Clock, Store};
 

@@ -2,7 +2,7 @@
 
 use loci_core::limits::RECALL_RESULTS_MAX;
 use loci_core::{Result, Tier};
-use loci_engine::{Call, Signals};
+use loci_engine::{Call, Signals, UnsearchedMemories};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,8 @@ const DECAY_PER_DAY: f64 = 0.005;
 pub struct Recall;
 
 /// Find what is known about something, by meaning and by words. Without `project` the global
-/// memories are searched, with it that project's and the global ones together. Best results first.
+/// memories are searched, with it that project's and the global ones together. Best results first;
+/// a note says how much was not looked at.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -72,6 +73,7 @@ impl TypedTool for Recall {
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let tokens = arguments.budget_tokens.map(|count| count.0);
         let tiers = vec![Tier::LongTerm];
+        let is_scope_given = arguments.scope.is_some() || arguments.project.is_some();
         let asked = collections_to_search(arguments.scope, arguments.project)?;
         let named = call.listings().named(NOUNS, &tiers, asked, Vec::new())?;
         let limit = arguments
@@ -94,11 +96,46 @@ impl TypedTool for Recall {
             score: rounded(hit.score, 4),
         };
         let hits: Vec<Hit> = recalled.hits.into_iter().map(hit).collect();
-        let notice = both(both(recalled.degraded, named.notice), left_out);
+        // A caller that named the scope knows it, but may not know why nothing is there.
+        let outside = if is_scope_given && !hits.is_empty() {
+            None
+        } else {
+            outside(
+                &call
+                    .listings()
+                    .unsearched(&request.tiers, &request.collections)?,
+            )
+        };
+        let notice = both(
+            both(both(recalled.degraded, named.notice), left_out),
+            outside,
+        );
         Ok(Reply::json(&hits, Some(hits.len() as u64))?
             .with_notice(notice)
             .with_explanations(explanations))
     }
+}
+
+/// Returns a notice of what a search did not look at; `None` if it looked at everything.
+fn outside(unsearched: &UnsearchedMemories) -> Option<String> {
+    let UnsearchedMemories {
+        memories,
+        collections,
+    } = *unsearched;
+    let (memories, were) = match memories {
+        0 => return None,
+        1 => ("1 memory".to_owned(), "was"),
+        memories => (format!("{memories} memories"), "were"),
+    };
+    let of_projects = match collections {
+        0 => " without a project".to_owned(),
+        1 => " of 1 project".to_owned(),
+        collections => format!(" of {collections} projects"),
+    };
+    Some(format!(
+        "{memories}{of_projects} {were} not looked at; name a `project` to search it with the global memories, or set \
+         `scope` to `project` for all projects"
+    ))
 }
 
 /// Returns the composite score of the original, by which `recall` ranks: relevance x scope weight x

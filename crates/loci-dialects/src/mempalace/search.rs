@@ -206,7 +206,16 @@ impl TypedTool for Search {
         };
         let tokens = arguments.budget_tokens.map(|count| count.0);
         let mut recalled = call.search().recall_within(&request, tokens)?;
-        recalled.hits.retain(|hit| is_near(&hit.signals));
+        let beyond = recalled.hits.extract_if(.., |hit| !is_near(&hit.signals));
+        let nearest_beyond = beyond
+            .map(|hit| 1.0 - similarity(&hit.signals))
+            .reduce(f64::min);
+        let beyond = nearest_beyond
+            .filter(|_| recalled.hits.is_empty())
+            .map(|distance| {
+                let distance = rounded(distance, 4);
+                format!("nothing is within `max_distance`; the nearest is {distance} away")
+            });
         let left_out = left_out(recalled.hits.len(), recalled.left_out, "ask more narrowly");
         let explanations = recalled.hits.iter().map(explained).collect();
         let output = Output {
@@ -220,7 +229,7 @@ impl TypedTool for Search {
             query_sanitized: sanitizer.is_some().then_some(true),
             sanitizer,
         };
-        let notice = both(both(notice, recalled.degraded), left_out);
+        let notice = both(both(both(notice, recalled.degraded), left_out), beyond);
         let reply = Reply::json(&output, Some(output.results.len() as u64))?.with_notice(notice);
         Ok(reply.with_explanations(explanations))
     }

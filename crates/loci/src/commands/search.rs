@@ -1,15 +1,15 @@
 //! `loci search`: finds memories by a question.
 
 use loci_core::limits::RECALL_RESULTS_MAX;
-use loci_core::{Caller, CollectionFilter, Tier};
+use loci_core::{Caller, CollectionFilter, Error, Tier};
 use loci_dialects::explained;
 use loci_dialects::mememory::{self, Record};
-use loci_engine::{Hit, LocationNouns, Recall, SearchMode, Signals};
+use loci_engine::{Hit, LocationNouns, Recall, SearchMode, Signals, UnsearchedMemories};
 use serde_json::{Value, json};
 
 use crate::cli::Search;
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, clamped, listed_text, status_line};
+use crate::output::{Output, clamped, counted, listed_text, status_line};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
@@ -51,6 +51,7 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
     if let Some(degraded) = &recalled.degraded {
         status_line(format_args!("note: {degraded}"));
     }
+    status_line(looked_at(&parts.looking(), &request.collections)?);
     let mut values = Vec::new();
     let mut text = String::new();
     for hit in recalled.hits {
@@ -79,6 +80,44 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
         status_line("nothing was found");
     }
     Ok(output.either(&Value::Array(values), text)?)
+}
+
+/// Returns a line that says what a search looked at, and what not.
+fn looked_at(parts: &loci_engine::Parts<'_>, searched: &CollectionFilter) -> Result<String, Error> {
+    let listings = parts.listings();
+    let projects = |count: usize| counted(count as u64, "project");
+    let place = match searched {
+        CollectionFilter::GlobalAnd(project) => {
+            format!("the project {project} and the global memories")
+        }
+        CollectionFilter::Global => "the global memories".to_owned(),
+        _ => {
+            let all = listings.collections()?.len();
+            if all == 0 {
+                return Ok("looked everywhere".to_owned());
+            }
+            return Ok(format!(
+                "looked everywhere: at the global memories and at {}, of which an agent's `recall` takes the one that it names (--project NAME, --project global)",
+                projects(all)
+            ));
+        }
+    };
+    let UnsearchedMemories {
+        memories,
+        collections,
+    } = listings.unsearched(&[Tier::LongTerm], searched)?;
+    if memories == 0 {
+        return Ok(format!("looked at {place}"));
+    }
+    let memories = if memories == 1 {
+        "1 memory".to_owned()
+    } else {
+        format!("{memories} memories")
+    };
+    Ok(format!(
+        "looked at {place}, not at {memories} of {}; without --project the search looks everywhere",
+        projects(collections)
+    ))
 }
 
 fn collections(project: Option<&str>) -> CollectionFilter {

@@ -87,10 +87,60 @@ fn a_search_says_why() {
         serde_json::json!([])
     );
     let none = place.run(&["search", "zebra"]).succeeded();
-    assert_eq!(
-        (none.stdout.as_str(), none.stderr.trim()),
-        ("", "nothing was found")
+    assert!(
+        none.stdout.is_empty() && none.stderr.ends_with("nothing was found\n"),
+        "{}",
+        none.stderr
     );
+}
+
+/// The command finds what `recall` finds in the same scope, in the same order, and says what it
+/// looked at.
+#[test]
+fn a_search_says_what_it_looked_at() {
+    let place = Place::new();
+    for (text, project) in [
+        ("The deploy runs on Fridays", "acme"),
+        ("The deploy of the shop runs at noon", "shop"),
+    ] {
+        place.add(&[text, "--project", project]);
+    }
+    place.add(&["Ask Anna about the deploy"]);
+    place.add(&["Each deploy has a name", "--weight", "0.9"]);
+    let rows = [
+        (
+            &[][..],
+            "looked everywhere: at the global memories and at 2 projects",
+            4,
+        ),
+        (
+            &["--project", "global"],
+            "looked at the global memories, not at 2 memories of 2 projects",
+            2,
+        ),
+        (
+            &["--project", "acme"],
+            "looked at the project acme and the global memories, not at 1 memory of 1 project",
+            3,
+        ),
+    ];
+    for (scope, words, found) in rows {
+        let ended = place
+            .run(&[&["--json", "search", "deploy"], scope].concat())
+            .succeeded();
+        assert!(ended.stderr.contains(words), "{}", ended.stderr);
+        let hits: Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_eq!(hits.as_array().unwrap().len(), found, "{words}");
+        for (place_of_hit, hit) in hits.as_array().unwrap().iter().enumerate() {
+            let id = hit["memory"]["id"].as_str().unwrap();
+            let why = place.json(&[&["why", "deploy", id], scope].concat());
+            assert_eq!(
+                (why["cause"].as_str(), why["place"].as_u64()),
+                (Some("shown"), Some(place_of_hit as u64 + 1)),
+                "{why}"
+            );
+        }
+    }
 }
 
 #[test]
