@@ -89,7 +89,8 @@ pub use memory::{
 };
 pub use note::{
     ContentHash, CreateOutcome, FRONTMATTER, FileProblem, FileProblemKind, FileSnapshot, FileStamp,
-    FolderScan, Note, NoteContent, NoteFile, NoteFolder, NoteLock, NoteStore,
+    FolderScan, NOTE_STANDING, Note, NoteContent, NoteFile, NoteFolder, NoteLock, NoteState,
+    NoteStore,
 };
 pub use passage::{Passage, Term, Vector};
 pub use principal::{

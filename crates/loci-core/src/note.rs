@@ -8,6 +8,9 @@ use crate::{Batch, Filter, MemoryId, Result, Space, Timestamp};
 
 /// The attribute of the memory of a note that holds [`NoteContent::values`], each with a line end.
 pub const FRONTMATTER: &str = "frontmatter";
+/// The attribute of the memory of a note that says why it counts for less than others: the name of
+/// its [`NoteState`], or `inbox` for one in a folder of that name.
+pub const NOTE_STANDING: &str = "standing";
 
 /// The frontmatter and the body of a file. Fields that the file does not have are `None`.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -21,6 +24,8 @@ pub struct Note {
     pub body: String,
     /// True if its `status` is `deleted`.
     pub is_deleted: bool,
+    /// What its `status` says otherwise; active for a deleted one.
+    pub state: NoteState,
     /// The time of its deletion: `deleted_at`.
     pub deleted_at: Option<Timestamp>,
     /// The time at which it was first stored: `created_at`.
@@ -35,6 +40,37 @@ pub struct Note {
     pub collection: Option<String>,
     /// Its section: `room`.
     pub section: Option<String>,
+}
+
+/// What the `status` of a note says about it, apart from its deletion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum NoteState {
+    /// It holds; so does one with a status that has no meaning here.
+    #[default]
+    Active,
+    /// It was captured, and no one has looked at it yet. It counts for less.
+    Unfiled,
+    /// Another one has taken its place. It is out of sight.
+    Superseded,
+    /// It held for a time that is over. It is out of sight.
+    Expired,
+}
+
+names! {
+    /// Every state.
+    NoteState, "in files" {
+        Active = "active",
+        Unfiled = "unfiled",
+        Superseded = "superseded",
+        Expired = "expired",
+    }
+}
+
+impl Note {
+    /// Returns true if no search shows it: it is deleted, or its status says that it holds no more.
+    pub const fn is_out_of_sight(&self) -> bool {
+        self.is_deleted || matches!(self.state, NoteState::Superseded | NoteState::Expired)
+    }
 }
 
 /// The size and modification time of a file. The file counts as unchanged while both stay the same.

@@ -123,7 +123,7 @@ pub use models::ModelState;
 pub use models::Models;
 pub use notes::Notes;
 pub use notes::append_note::{AppendNote, AppendOutcome, KeyedNote};
-pub use notes::{NOTE_KIND, NoteStatus, ReconciliationReport};
+pub use notes::{NOTE_KIND, NoteStatus, ReconciliationReport, SetAside};
 pub use observer::{EmbeddedTexts, LeaseOutcome, LeasedWork, Observer, Outcome};
 pub use phases::{Phase, Phases};
 pub use policy::{FusionWeights, Policy, RankingWeights};

@@ -9,14 +9,15 @@ mod notes_owner;
 mod possible_conflicts;
 pub mod reconcile;
 mod reconciliation;
+mod standing;
 
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use loci_core::{
-    Clock, FileProblem, FileProblemKind, Filter, Forgotten, Memory, MemoryId, NoteFile, Reader,
-    RecordVerb, Result, Space, Store, Timestamp,
+    Clock, FileProblem, FileProblemKind, Filter, Forgotten, Memory, MemoryId, NoteFile, NoteState,
+    Reader, RecordVerb, Result, Space, Store, Timestamp,
 };
 
 use crate::access::Access;
@@ -35,12 +36,13 @@ pub(crate) use change::{in_file_or_store, not_note};
 pub use index::NOTE_KIND;
 pub(crate) use index::{FileUpdate, TextVectors, in_parallel, memory_of, note_body};
 pub(crate) use reconciliation::Extent;
+pub use standing::SetAside;
 
 /// The suffix of the recorded identity of the folder: how its files were read. It changes when loci
 /// finds more in a file than before, so that all are read once more.
-const READING: &str = " 3";
-/// The same of the version before, which did not read aliases.
-const READING_BEFORE: &str = " 2";
+const READING: &str = " 4";
+/// The same of the versions before: without aliases, and without the states of notes.
+const READINGS_BEFORE: [&str; 2] = [" 2", " 3"];
 
 /// The results of a reconciliation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -202,7 +204,7 @@ impl<'a> Notes<'a> {
     pub fn status(&self) -> Result<NoteStatus> {
         let folder = self.folder.ok_or_else(|| self.no_folder())?;
         let rows = self.store.note_files(&Space::default())?;
-        let scan = folder.files.scan()?;
+        let scan = standing::without_bookkeeping(folder.files.scan()?);
         let (noted, _) = self.noted_folder()?;
         let all = self.store.notes_among(&everything(), usize::MAX)?.len();
         let found = Filter {
@@ -261,8 +263,9 @@ impl<'a> Notes<'a> {
             .as_ref()
             .is_some_and(|noted| !noted.ends_with(READING));
         let identity = noted.map(|noted| {
-            let known = [READING, READING_BEFORE]
+            let known = READINGS_BEFORE
                 .iter()
+                .chain([&READING])
                 .find_map(|reading| noted.strip_suffix(reading).map(str::to_owned));
             known.unwrap_or(noted)
         });
@@ -316,9 +319,10 @@ impl<'a> Notes<'a> {
     ) -> Result<Option<(Memory, bool)>> {
         let mut is_changed = false;
         let marked = self.change(id, Forgotten::Show, &TextVectors::default(), |_, note| {
-            is_changed = note.is_deleted != forgotten_at.is_some();
+            is_changed = note.is_out_of_sight() != forgotten_at.is_some();
             if is_changed {
                 note.is_deleted = forgotten_at.is_some();
+                note.state = NoteState::Active;
                 note.deleted_at = forgotten_at.or(note.deleted_at);
             }
             Ok(is_changed)

@@ -15,7 +15,7 @@ use std::ops::Range;
 #[cfg(doc)]
 use loci_core::NoteContent;
 use loci_core::limits::TAGS_MAX;
-use loci_core::{Error, ErrorCode, FileProblem, FileProblemKind, Note, Result};
+use loci_core::{Error, ErrorCode, FileProblem, FileProblemKind, Note, NoteState, Result};
 
 use entries::{Entry, entries};
 use keys::{Key, NoteKeys};
@@ -79,8 +79,8 @@ pub(crate) struct Foreign {
 }
 
 /// Parses a text as a note; returns it with its other values. A text with a broken
-/// frontmatter is plain text from its beginning, and marked as deleted if a line of the frontmatter
-/// says so.
+/// frontmatter is plain text from its beginning, with the status that a line of the frontmatter
+/// says.
 pub(crate) fn read(text: &str) -> (Note, Foreign, Option<FileProblem>) {
     match parse(text) {
         Ok(parsed) => {
@@ -95,14 +95,9 @@ pub(crate) fn read(text: &str) -> (Note, Foreign, Option<FileProblem>) {
                 kind: FileProblemKind::BrokenFrontmatter,
                 message: broken.message(),
             };
-            (
-                Note {
-                    is_deleted: says_deleted(text),
-                    ..plain(text)
-                },
-                Foreign::default(),
-                Some(problem),
-            )
+            let mut note = plain(text);
+            set_plain_status(&mut note, text);
+            (note, Foreign::default(), Some(problem))
         }
     }
 }
@@ -302,8 +297,9 @@ fn plain(text: &str) -> Note {
     }
 }
 
-/// True if a line of the broken frontmatter at the beginning marks the note as deleted.
-fn says_deleted(text: &str) -> bool {
+/// Gives a note the status of a line of the broken frontmatter at the beginning, if that puts the
+/// note out of sight.
+fn set_plain_status(note: &mut Note, text: &str) {
     let (yaml, is_closed) = match head(text) {
         Ok(Some(head)) => (&text[head.yaml], true),
         // The unclosed frontmatter ends with a blank line.
@@ -321,9 +317,16 @@ fn says_deleted(text: &str) -> bool {
         let (name, value) = line.strip_prefix(indent)?.split_once(':')?;
         let value = value.split(" #").next()?.trim().trim_matches(['"', '\'']);
         let name = name.trim_end().trim_matches(['"', '\'']);
-        Some(name == Key::Status.name() && value.eq_ignore_ascii_case(keys::DELETED))
+        (name == Key::Status.name()).then(|| value.to_owned())
     };
-    lines().any(|line| says(line) == Some(true))
+    for status in lines().filter_map(says) {
+        let mut said = note.clone();
+        keys::set_status(&mut said, &status);
+        if said.is_out_of_sight() {
+            *note = said;
+            return;
+        }
+    }
 }
 
 /// Returns the note as it will be read: blank values become `None`.
@@ -335,6 +338,11 @@ fn normal(note: &Note) -> Note {
         section: said(&note.section),
         tags: keys::normal_tags(note.tags.iter().map(String::as_str), TAGS_MAX),
         body: normal_body(&note.body),
+        state: if note.is_deleted {
+            NoteState::Active
+        } else {
+            note.state
+        },
         ..note.clone()
     }
 }

@@ -29,7 +29,7 @@ pub struct Arguments {
     query: Option<String>,
     /// How many results at most: 5 if left out, 100 at most.
     top_k: Option<Count>,
-    /// True to find forgotten ones, too; their `status` is `deleted`.
+    /// True to find what was forgotten, superseded or expired, too; the `status` says which.
     #[serde(default)]
     include_deleted: bool,
     /// The `next_cursor` of the page before; leave it out for the first page.

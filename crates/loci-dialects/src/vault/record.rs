@@ -1,6 +1,6 @@
 //! A memory in the format of this dialect.
 
-use loci_core::{Caller, Error, Memory, MemoryId, Result};
+use loci_core::{Caller, Error, Memory, MemoryId, NOTE_STANDING, NoteState, Result};
 use loci_engine::{Hit, TextPage, shown_title};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -33,7 +33,8 @@ pub struct MemoryHit {
     times_said: Option<usize>,
     /// Its labels.
     tags: Vec<String>,
-    /// `active`, or `deleted` if it was forgotten.
+    /// `active`, or `unfiled` if it is still to be looked at; `deleted` if it was forgotten,
+    /// `superseded` or `expired` if its file says so.
     status: &'static str,
     /// The time at which it was first stored.
     created_at: String,
@@ -64,6 +65,7 @@ impl MemoryHit {
     }
 
     fn with(reader: &Caller, memory: Memory, cut: Truncation, score: f64) -> Self {
+        let status = status(&memory);
         MemoryHit {
             times_said: None,
             authorship: Authorship::of(reader, &memory),
@@ -74,15 +76,20 @@ impl MemoryHit {
             cut,
             score,
             tags: memory.tags,
-            status: if memory.forgotten_at.is_some() {
-                DELETED
-            } else {
-                ACTIVE
-            },
+            status,
             created_at: rfc3339(memory.created_at),
             updated_at: rfc3339(memory.updated_at),
             deleted_at: memory.forgotten_at.map(rfc3339),
         }
+    }
+}
+
+fn status(memory: &Memory) -> &'static str {
+    let standing = memory.attributes.get(NOTE_STANDING);
+    let state = standing.and_then(|name| NoteState::from_name(name));
+    match state.unwrap_or_default() {
+        NoteState::Active | NoteState::Unfiled if memory.forgotten_at.is_some() => DELETED,
+        state => state.name(),
     }
 }
 

@@ -122,9 +122,10 @@ impl Context<'_> {
     /// A memory matters in a phase if it has one of its tags, in any case, one of its
     /// [kinds](Phase::kinds), or an identifier that its query names, or if its similarity to the
     /// query reaches the [floor](Weights::phase_floor). Its score there is the relevance `r` to the
-    /// query, or `r + (1 - r) / 4` with one of the tags or kinds; a memory counts in the phase where
-    /// it matters and its score is highest. In each phase the 50 most relevant memories are
-    /// examined, and the 50 most relevant ones of its kinds; the others are counted.
+    /// query, or `r + (1 - r) / 4` with one of the tags or kinds, times the
+    /// [share](Signals::weight_share) that its weight leaves; a memory counts in the phase where it
+    /// matters and its score is highest. In each phase the 50 most relevant memories are examined,
+    /// and the 50 most relevant ones of its kinds; the others are counted.
     ///
     /// # Errors
     /// `invalid_argument` for the names of phases (`phases`); `unavailable` if the store cannot be
@@ -362,7 +363,7 @@ fn phase_score(hit: &Hit, phase: &Phase) -> f64 {
     } else {
         0.0
     };
-    hit.score + (1.0 - hit.score) * share
+    (hit.score + (1.0 - hit.score) * share) * hit.signals.weight_share()
 }
 
 fn has_tag_of(memory: &Memory, phase: &Phase) -> bool {

@@ -12,6 +12,7 @@ use loci_text::indexed;
 use uuid::Uuid;
 
 use super::folder_state::FolderState;
+use super::standing::{WEIGHT, weighed};
 use super::{Notes, everything};
 use crate::authors::hold_changed_orders;
 use crate::check;
@@ -22,8 +23,6 @@ use crate::wakeup::catch_panic;
 
 /// The [kind](Memory::kind) of every note.
 pub const NOTE_KIND: &str = "note";
-/// The weight of a note, the same as that of other memories without an explicit weight.
-const WEIGHT: f64 = 1.0;
 /// The number of items from which several threads share the work, and the maximum number of
 /// threads.
 const SHARED_MIN: usize = 32;
@@ -117,8 +116,8 @@ fn modified(stamp: FileStamp, now: Timestamp) -> Timestamp {
     Timestamp::from_microseconds(stamp.modified_nanoseconds.div_euclid(1_000)).min(now)
 }
 
-/// Returns the memory of a note. Fields that its file does not contain stay as they were: weight,
-/// owner, superseded memory, links.
+/// Returns the memory of a note. Fields that its file does not contain stay as they were: weight, as
+/// long as its standing is the same, owner, superseded memory, links.
 pub(crate) fn memory_of(
     row: &NoteFile,
     content: &NoteContent,
@@ -156,14 +155,14 @@ pub(crate) fn memory_of(
     {
         // A typo in the frontmatter must not restore a forgotten note, and the frontmatter may mark
         // it as deleted since.
-        was_forgotten_at.or(note.is_deleted.then_some(modified))
+        was_forgotten_at.or(note.is_out_of_sight().then_some(modified))
     } else {
         let since = || {
             past(note.deleted_at)
                 .or(was_forgotten_at)
                 .unwrap_or(modified)
         };
-        note.is_deleted.then(since)
+        note.is_out_of_sight().then(since)
     };
     let base = known.cloned().unwrap_or(new);
     let mut memory = Memory {
@@ -203,7 +202,7 @@ pub(crate) fn memory_of(
     };
     memory.location.collection = named_collection(name(&note.collection));
     memory.location.section = name(&note.section).unwrap_or_else(|| NOTE_KIND.to_owned());
-    hold_changed_orders(memory, known)
+    hold_changed_orders(weighed(memory, row, note, known), known)
 }
 
 /// Applies `work` to each item and returns the results in order. Several threads share many items.

@@ -12,6 +12,7 @@ use loci_core::{
 
 use super::folder_state::FolderState;
 use super::index::duplicate_uid;
+use super::standing::without_bookkeeping;
 use super::{FileUpdate, Notes, READING, everything, row_at};
 use crate::notes::ReconciliationReport;
 use identity::Identity;
@@ -90,7 +91,7 @@ impl Notes<'_> {
     ) -> Result<ReconciliationReport> {
         let space = Space::default();
         let before = self.store.note_files(&space)?;
-        let scan = folder.files.scan()?;
+        let scan = without_bookkeeping(folder.files.scan()?);
         let (noted, is_read_anew) = self.noted_folder()?;
         let away = folder
             .unavailable_reason(&before, &scan, noted.as_ref())

@@ -161,7 +161,8 @@ impl Search<'_> {
     /// data changed since, unless `degraded` gives a reason. Long texts show the passages that
     /// answer. A page ends where its budget ends, so it can have fewer results than requested, but
     /// at least one. Scores are comparable from page to page. If the query quotes something, either
-    /// all pages contain it word for word or none does.
+    /// all pages contain it word for word or none does. A memory of little weight, such as a note that
+    /// was not filed yet, comes later.
     ///
     /// # Errors
     /// `invalid_argument` for a blank query or a cursor of another search or caller; `too_large`
@@ -197,7 +198,9 @@ impl Search<'_> {
                 Forgotten::Hide
             },
         };
-        let recall = Recall::new(request.query, limit, &|signals| signals.relevance);
+        let recall = Recall::new(request.query, limit, &|signals| {
+            signals.relevance * signals.weight_share()
+        });
         // One more shows whether there is another page.
         let (hits, ranking) = self.first_hits(&recall, limit + 1, Some(&paging))?;
         let has_more = hits.len() > limit || !ranking.is_read();

@@ -50,6 +50,11 @@ pub struct Signals {
 }
 
 impl Signals {
+    /// Returns the share of a score that its weight leaves: all for a weight of 1, half for one of 0.
+    pub fn weight_share(&self) -> f64 {
+        f64::midpoint(1.0, self.weight)
+    }
+
     /// Returns the reciprocal rank fusion of the two ranks, with these weights.
     pub fn reciprocal_rank(&self, weights: FusionWeights) -> f64 {
         reciprocal_rank([

@@ -941,7 +941,7 @@ fn another_folder_is_told_by_what_is_in_it() {
                 .note_folder(&Space::default())
                 .unwrap()
                 .as_deref(),
-            Some("place 3"),
+            Some("place 4"),
             "{what}"
         );
         assert_sound(&vault);

@@ -98,7 +98,7 @@ pub(super) fn entries(yaml: &str, lines: &[&str]) -> Result<Option<Vec<Entry>>, 
         let meant = || {
             entries
                 .iter()
-                .position(|entry| Key::meant(&entry.name) == Some(key))
+                .position(|entry| Key::meant(&entry.name, &entry.value) == Some(key))
         };
         if let Some(index) = named.or_else(meant) {
             entries[index].key = Some(key);
@@ -260,7 +260,7 @@ impl<'a> Reader<'a> {
                 entry.value = scalar(text.into_owned(), style);
                 end
             }
-            Event::SequenceStart(..) if Key::meant(&entry.name).is_some() => {
+            Event::SequenceStart(..) if Key::meant(&entry.name, &Value::Other).is_some() => {
                 let (value, end) = self.list(key, span)?;
                 entry.value = value;
                 end

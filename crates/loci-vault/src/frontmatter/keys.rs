@@ -3,15 +3,18 @@
 use std::collections::HashSet;
 
 use loci_core::limits::TAGS_MAX;
-use loci_core::{MemoryId, Note, Timestamp};
+use loci_core::{MemoryId, Note, NoteState, Timestamp};
 
 use super::scalar;
 use super::value::Value;
 
 /// The status of a deleted note; any other status is that of an active one.
-pub(super) const DELETED: &str = "deleted";
-/// The status of an active note, as loci writes it.
-pub(super) const ACTIVE: &str = "active";
+const DELETED: &str = "deleted";
+/// Another word for the status of an unfiled note.
+const INBOX: &str = "inbox";
+/// Other names of the time at which a note was first stored, and at which its text last changed.
+const CREATED: [&str; 2] = ["created", "captured"];
+const UPDATED: [&str; 1] = ["updated"];
 
 /// A key that loci uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,15 +65,22 @@ impl Key {
         Key::ALL.into_iter().find(|key| key.name() == name)
     }
 
-    /// Returns the key that people mean by a name. Note tools take `Tags` and `tag` for `tags`; the
-    /// other keys say too much in loci to be guessed.
-    pub fn meant(name: &str) -> Option<Key> {
-        let is = |other: &str| name.eq_ignore_ascii_case(other);
+    /// Returns the key that people mean by a name with this value. Note tools take `Tags` and `tag`
+    /// for `tags`, and write `created` and `updated`, which count if they are moments; the other
+    /// keys say too much in loci to be guessed.
+    pub fn meant(name: &str, value: &Value) -> Option<Key> {
+        let is_one_of =
+            |others: &[&str]| others.iter().any(|other| name.eq_ignore_ascii_case(other));
+        let is_moment = || matches!(value, Value::Text(text) if moment(text).is_ok());
         Key::named(name).or_else(|| {
-            if is("tags") || is("tag") {
+            if is_one_of(&["tags", "tag"]) {
                 Some(Key::Tags)
+            } else if is_one_of(&["title"]) {
+                Some(Key::Title)
+            } else if is_one_of(&CREATED) && is_moment() {
+                Some(Key::CreatedAt)
             } else {
-                is("title").then_some(Key::Title)
+                (is_one_of(&UPDATED) && is_moment()).then_some(Key::UpdatedAt)
             }
         })
     }
@@ -118,7 +128,7 @@ impl NoteKeys for Note {
                 )?);
             }
             Key::Title => self.title = said(),
-            Key::Status => self.is_deleted = text.eq_ignore_ascii_case(DELETED),
+            Key::Status => set_status(self, text),
             Key::CreatedAt => self.created_at = Some(moment(text)?),
             Key::UpdatedAt => self.updated_at = Some(moment(text)?),
             Key::DeletedAt => self.deleted_at = Some(moment(text)?),
@@ -140,7 +150,8 @@ impl NoteKeys for Note {
         match key {
             Key::Uid => self.id.as_ref().map(|id| scalar::written_id(id.as_str())),
             Key::Title => text(&self.title),
-            Key::Status => Some(if self.is_deleted { DELETED } else { ACTIVE }.to_owned()),
+            Key::Status if self.is_deleted => Some(DELETED.to_owned()),
+            Key::Status => Some(self.state.name().to_owned()),
             Key::CreatedAt => moment(self.created_at),
             Key::UpdatedAt => moment(self.updated_at),
             Key::DeletedAt => moment(self.deleted_at),
@@ -155,7 +166,7 @@ impl NoteKeys for Note {
         match key {
             Key::Uid => self.id == other.id,
             Key::Title => self.title == other.title,
-            Key::Status => self.is_deleted == other.is_deleted,
+            Key::Status => (self.is_deleted, self.state) == (other.is_deleted, other.state),
             Key::CreatedAt => self.created_at == other.created_at,
             Key::UpdatedAt => self.updated_at == other.updated_at,
             Key::Tags => self.tags == other.tags,
@@ -169,6 +180,24 @@ impl NoteKeys for Note {
     fn is_default(&self, key: Key) -> bool {
         self.agrees(key, &Note::default())
     }
+}
+
+/// Gives a note the status of its file.
+pub(super) fn set_status(note: &mut Note, status: &str) {
+    note.is_deleted = status.eq_ignore_ascii_case(DELETED);
+    note.state = state(status).unwrap_or_default();
+}
+
+/// True if the status has a meaning for loci.
+pub(super) fn is_known_status(status: &str) -> bool {
+    status.eq_ignore_ascii_case(DELETED) || state(status).is_some()
+}
+
+/// Returns the state that a status names; `None` for any other word.
+fn state(status: &str) -> Option<NoteState> {
+    let is = |name: &str| status.eq_ignore_ascii_case(name);
+    let named = NoteState::ALL.into_iter().find(|state| is(state.name()));
+    named.or_else(|| is(INBOX).then_some(NoteState::Unfiled))
 }
 
 /// Normalises tags: without `#` and surrounding white space, not empty, without duplicates, and at

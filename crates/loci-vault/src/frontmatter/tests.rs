@@ -1,4 +1,4 @@
-use loci_core::{MemoryId, Timestamp};
+use loci_core::{MemoryId, NoteState, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
@@ -30,6 +30,7 @@ fn broken(text: &str) -> String {
     assert_eq!(problem.kind, FileProblemKind::BrokenFrontmatter);
     let expected = Note {
         is_deleted: note.is_deleted,
+        state: note.state,
         ..plain(text)
     };
     assert_eq!(note, expected, "it is plain text");
@@ -152,6 +153,7 @@ fn every_key_is_read() {
         title: Some("Tea".to_owned()),
         body: "Text".to_owned(),
         is_deleted: true,
+        state: NoteState::Active,
         deleted_at: Some(moment(2 * DAY + DAY / 4)),
         created_at: Some(moment(DAY)),
         updated_at: Some(moment(DAY + 1_500_000)),
@@ -769,7 +771,60 @@ fn what_was_forgotten_stays_so_when_it_breaks() {
     for (text, expected) in rows {
         broken(text);
         assert_eq!(read(text).0.is_deleted, expected, "{text:?}");
+        let replaced = text.replace("deleted", "superseded");
+        let replaced = replaced.replace("Deleted", "Superseded");
+        broken(&replaced);
+        let note = read(&replaced).0;
+        assert_eq!(note.is_out_of_sight(), expected, "{replaced:?}");
+        assert!(!note.is_deleted, "{replaced:?}");
     }
+}
+
+#[test]
+fn states_and_times_are_read_as_other_note_tools_write_them() {
+    let state = |value: &str| {
+        let note = note(&format!("---\nstatus: {value}\n---\n"));
+        (note.is_deleted, note.state)
+    };
+    for (value, expected) in [
+        ("active", (false, NoteState::Active)),
+        ("Unfiled", (false, NoteState::Unfiled)),
+        ("inbox", (false, NoteState::Unfiled)),
+        ("'superseded'", (false, NoteState::Superseded)),
+        ("EXPIRED # in May", (false, NoteState::Expired)),
+        ("deleted", (true, NoteState::Active)),
+        ("superseded by 7", (false, NoteState::Active)),
+        ("", (false, NoteState::Active)),
+    ] {
+        assert_eq!(state(value), expected, "{value}");
+    }
+    assert!(values("---\nstatus: unfiled\ncreated: 2026-08-18\n---\n").is_empty());
+    // Another name of a time counts if it is one, and loci's own name goes before.
+    let times = |yaml: &str| {
+        let note = note(&format!("---\n{yaml}---\n"));
+        (note.created_at, note.updated_at)
+    };
+    let (one, two) = (Some(moment(DAY)), Some(moment(2 * DAY)));
+    for (yaml, expected) in [
+        ("created: 1970-01-02\nupdated: 1970-01-03\n", (one, two)),
+        ("captured: 1970-01-02T00:00:00Z\n", (one, None)),
+        ("created: soon\nCaptured: 1970-01-02\n", (one, None)),
+        ("created_at: 1970-01-03\ncreated: 1970-01-02\n", (two, None)),
+        ("updated: last week\ncreated: [1970-01-02]\n", (None, None)),
+    ] {
+        assert_eq!(times(yaml), expected, "{yaml}");
+    }
+    let text =
+        "---\ncreated: 1970-01-02\nupdated: 1970-01-02 # by hand\nstatus: unfiled\n---\nText\n";
+    assert_eq!(
+        changed(text, |note| note.updated_at = two),
+        text.replace("updated: 1970-01-02", "updated: 1970-01-03T00:00:00Z")
+    );
+    assert_eq!(
+        changed(text, |note| (note.is_deleted, note.state) =
+            (true, NoteState::Unfiled)),
+        text.replace("unfiled", "deleted")
+    );
 }
 
 #[test]
@@ -865,7 +920,9 @@ fn ours() -> impl Strategy<Value = Vec<String>> {
     ];
     let status = prop_oneof![
         Just("status: Active # remark".to_owned()),
-        Just("status: deleted".to_owned())
+        Just("status: deleted".to_owned()),
+        Just("status: unfiled # remark".to_owned()),
+        Just("status: Superseded".to_owned())
     ];
     let created = prop_oneof![
         Just("created_at: 2024-01-02 # remark".to_owned()),
@@ -969,7 +1026,10 @@ fn any_note() -> impl Strategy<Value = Note> {
         id,
         (text(), text(), text()),
         any_text(),
-        any::<bool>(),
+        (
+            any::<bool>(),
+            proptest::sample::select(NoteState::ALL.to_vec()),
+        ),
         (moments(), moments(), moments()),
         tags,
         any::<bool>(),
@@ -979,7 +1039,7 @@ fn any_note() -> impl Strategy<Value = Note> {
                 id,
                 (title, collection, section),
                 body,
-                is_deleted,
+                (is_deleted, state),
                 (deleted_at, created_at, updated_at),
                 tags,
                 always_load,
@@ -988,6 +1048,7 @@ fn any_note() -> impl Strategy<Value = Note> {
                 title,
                 body,
                 is_deleted,
+                state,
                 deleted_at,
                 created_at,
                 updated_at,

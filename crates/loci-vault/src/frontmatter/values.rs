@@ -3,7 +3,7 @@
 use loci_core::limits::REFERENCE_INDEXED_BYTES_MAX;
 
 use super::entries::Entry;
-use super::keys::{ACTIVE, DELETED, Key};
+use super::keys::{self, Key};
 use super::value::Value;
 use crate::text::LINK_BYTES_MAX;
 
@@ -76,11 +76,7 @@ fn texts(entry: &Entry) -> Vec<&str> {
             .collect(),
         (None, _) => entry.texts.iter().map(String::as_str).collect(),
         // People have states of their own.
-        (Some(Key::Status), Value::Text(text))
-            if ![ACTIVE, DELETED]
-                .iter()
-                .any(|word| text.eq_ignore_ascii_case(word)) =>
-        {
+        (Some(Key::Status), Value::Text(text)) if !keys::is_known_status(text) => {
             vec![text.as_str()]
         }
         (Some(_), _) => Vec::new(),

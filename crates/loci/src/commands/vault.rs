@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use loci_core::FileProblem;
-use loci_engine::{NoteStatus, ReconciliationReport};
+use loci_engine::{NoteStatus, ReconciliationReport, SetAside};
 use loci_vault::is_watched;
 use serde_json::{Value, json};
 
@@ -21,7 +21,11 @@ pub fn run(settings: &Settings, command: &Vault, output: Output) -> Result<(), F
     };
     match command {
         Vault::Status => status(&parts, output),
-        Vault::Check => check(&parts.system().notes().status()?, output),
+        Vault::Check => {
+            let system = parts.system();
+            let notes = system.notes();
+            check(&notes.status()?, notes.set_aside()?, output)
+        }
         Vault::Reconcile { accept_missing } => reconcile(&parts, *accept_missing, output),
     }
 }
@@ -70,7 +74,7 @@ fn status(parts: &Parts, output: Output) -> Result<(), Failure> {
     Ok(output.either(&value, text)?)
 }
 
-fn check(status: &NoteStatus, output: Output) -> Result<(), Failure> {
+fn check(status: &NoteStatus, set_aside: SetAside, output: Output) -> Result<(), Failure> {
     let NoteStatus {
         not_indexed,
         problems,
@@ -82,6 +86,7 @@ fn check(status: &NoteStatus, output: Output) -> Result<(), Failure> {
         "problems": problems.iter().map(problem).collect::<Value>(),
         "not_indexed": not_indexed,
         "away": away,
+        "set_aside": set_aside_value(set_aside),
     });
     let mut text = String::new();
     for (path, FileProblem { kind, message }) in problems {
@@ -91,6 +96,9 @@ fn check(status: &NoteStatus, output: Output) -> Result<(), Failure> {
         let _ = writeln!(text, "{:18}  {}", "not_indexed", OneLine(path));
     }
     output.either(&value, text)?;
+    for line in set_aside_lines(set_aside) {
+        status_line(format_args!("note: {line}"));
+    }
     if let Some(why) = away {
         status_line(format_args!("note: {why}"));
     }
@@ -108,6 +116,49 @@ fn check(status: &NoteStatus, output: Output) -> Result<(), Failure> {
         }
         _ => Err(Failure::new(Exit::Failure, "")),
     }
+}
+
+fn set_aside_value(set_aside: SetAside) -> Value {
+    let SetAside {
+        superseded,
+        expired,
+        unfiled,
+        inbox,
+        bookkeeping,
+    } = set_aside;
+    json!({"superseded": superseded, "expired": expired, "unfiled": unfiled, "inbox": inbox, "meta": bookkeeping})
+}
+
+/// Returns a line for each way in which notes count for less than others, if there are such notes.
+fn set_aside_lines(set_aside: SetAside) -> Vec<String> {
+    let lines = [
+        (
+            [
+                (set_aside.superseded, "with the status `superseded`"),
+                (set_aside.expired, "with the status `expired`"),
+            ],
+            "out of sight; `status: active` brings a note back",
+        ),
+        (
+            [
+                (set_aside.unfiled, "with the status `unfiled`"),
+                (set_aside.inbox, "in a folder `_inbox`"),
+            ],
+            "found after others; `status: active` in another folder changes that",
+        ),
+        (
+            [(set_aside.bookkeeping, "in a folder `_meta`"), (0, "")],
+            "not read; a note that lies in another folder is",
+        ),
+    ];
+    let line = |(parts, effect): ([(usize, &str); 2], &str)| {
+        let parts = parts.iter().filter(|(count, _)| *count > 0);
+        let parts: Vec<String> = parts
+            .map(|(count, place)| format!("{count} {place}"))
+            .collect();
+        (!parts.is_empty()).then(|| format!("{}: {effect}", parts.join(", ")))
+    };
+    lines.into_iter().filter_map(line).collect()
 }
 
 fn reconcile(parts: &Parts, accept_missing: bool, output: Output) -> Result<(), Failure> {
