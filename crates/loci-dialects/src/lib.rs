@@ -24,6 +24,7 @@ mod schema;
 mod tool;
 pub mod vault;
 mod violations;
+mod window;
 mod wire;
 
 pub use tool::{

@@ -17,13 +17,29 @@ pub fn largest(
     names_max: usize,
     bytes_max: usize,
 ) -> (BTreeMap<String, u64>, u64) {
-    let total = counts.len();
+    largest_after(0, counts, names_max, bytes_max)
+}
+
+/// Returns the same of the counts after the first `offset`, and the number of the others.
+pub fn largest_after(
+    offset: usize,
+    counts: BTreeMap<String, u64>,
+    names_max: usize,
+    bytes_max: usize,
+) -> (BTreeMap<String, u64>, u64) {
     let mut counts: Vec<(String, u64)> = counts.into_iter().collect();
     counts.sort_by_key(|(_, count)| Reverse(*count));
+    counts.drain(..offset.min(counts.len()));
+    let left = counts.len();
     counts.truncate(names_max);
     let shown: BTreeMap<String, u64> = fitting(counts, bytes_max).into_iter().collect();
-    let more = (total - shown.len()) as u64;
+    let more = (left - shown.len()) as u64;
     (shown, more)
+}
+
+/// Returns the offset of the next page, if there is more after what is shown.
+pub fn next_offset(offset: usize, shown: usize, more: u64) -> Option<usize> {
+    (more > 0).then_some(offset.saturating_add(shown))
 }
 
 /// Returns the longest prefix of the items with at most `bytes_max` bytes in JSON.

@@ -114,6 +114,7 @@ pub use memories::conflict_resolution::ConflictResolution;
 pub use memories::discard::Discard;
 pub use memories::forget::ForgetReport;
 pub use memories::forget_softly::Unforgotten;
+pub use memories::forget_source::SourceDrawers;
 pub use memories::forget_where::{ForgetConditions, MarkCounts, MatchSummary};
 pub use memories::lift::LiftReport;
 pub use memories::refile::{Refile, RefileResult};

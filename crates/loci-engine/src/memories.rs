@@ -6,6 +6,7 @@ pub mod conflict_resolution;
 pub mod discard;
 pub mod forget;
 pub mod forget_softly;
+pub mod forget_source;
 pub mod forget_where;
 pub mod lift;
 pub mod refile;

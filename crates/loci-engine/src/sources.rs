@@ -7,7 +7,7 @@ pub mod sync;
 
 use std::sync::Arc;
 
-use loci_core::{Clock, SourceTree, Store};
+use loci_core::{Clock, SourceFile, SourceTree, Store};
 
 use crate::access::Access;
 use crate::actor::Actor;
@@ -63,6 +63,11 @@ impl<'a> Sources<'a> {
             files_again,
             ..self
         }
+    }
+
+    /// Returns the name of the thread of the memories of a file of this machine, by its absolute path.
+    pub fn thread_of(&self, path: &str) -> String {
+        SourceFile::thread_of(self.machine, path)
     }
 
     /// Returns the machine that has the files.

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::window::WindowNames;
 use crate::wire::Count;
 
 /// The scope of memories without a collection.
@@ -24,6 +25,12 @@ pub const NOUNS: LocationNouns = LocationNouns {
 pub const DISCOVERY: &str = "discovery";
 /// The source of every discovery.
 pub const AGENT_INFERRED: &str = "agent-inferred";
+
+/// The arguments with the time in which memories were first stored.
+pub const CREATED: WindowNames = WindowNames {
+    since: "created_after",
+    before: "created_before",
+};
 
 /// Returns the collection for a scope.
 pub fn collection(scope: String) -> Option<String> {
@@ -243,6 +250,12 @@ impl<'a> Faults<'a> {
                     .extend(check::tag(&format!("tags.{index}"), tag).err());
             }
         }
+        self
+    }
+
+    /// Checks the time in which memories were first stored.
+    pub fn created(mut self) -> Self {
+        self.found.extend(CREATED.faults(self.arguments));
         self
     }
 

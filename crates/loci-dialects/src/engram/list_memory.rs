@@ -1,16 +1,20 @@
 //! The tool `list_memory`: lists the latest memories of one scope.
 
+use loci_core::limits::TAGS_MAX;
 use loci_core::{Error, Result, Scope, Tier};
 use loci_engine::{Call, FittedMemory, List};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
-use super::arguments::{Faults, NOUNS, count, only};
+use super::arguments::{CREATED, Faults, NOUNS, count, only};
 use super::record::Record;
 use crate::wire::{Count, both, left_out};
 use crate::{Hints, Reply, TypedTool};
 
+/// The bytes of the hash in a cursor.
+const BINDING_BYTES: usize = 6;
 /// The default of `limit`.
 const LIMIT_DEFAULT: usize = 20;
 
@@ -26,6 +30,17 @@ pub struct Arguments {
     scope: String,
     /// How many memories at most: 20 if left out, 100 at most.
     limit: Option<Count>,
+    /// Only memories with all of these tags.
+    #[serde(default)]
+    #[schemars(length(max = TAGS_MAX))]
+    tags: Vec<String>,
+    /// Only what was first stored on this day (YYYY-MM-DD, UTC) or at this moment (RFC 3339), or
+    /// later.
+    created_after: Option<String>,
+    /// Only what was first stored before this day or moment.
+    created_before: Option<String>,
+    /// The `next_cursor` of the page before, with the same scope and conditions.
+    cursor: Option<String>,
     /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
     budget_tokens: Option<Count>,
 }
@@ -35,6 +50,48 @@ pub struct Arguments {
 pub struct Output {
     /// The memories, last changed first.
     memories: Vec<Record>,
+    /// The cursor of the next page; absent if these were the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+/// A cursor: the number of memories that earlier pages showed, bound to what was asked for.
+struct Cursor {
+    binding: String,
+}
+
+impl Cursor {
+    fn of(arguments: &Arguments) -> Self {
+        let asked = [
+            Some(&arguments.scope),
+            arguments.created_after.as_ref(),
+            arguments.created_before.as_ref(),
+        ];
+        let binding = serde_json::json!([asked, arguments.tags]).to_string();
+        let bytes = Sha256::digest(binding).into_iter().take(BINDING_BYTES);
+        let hash = bytes.fold(0_u64, |hash, byte| hash << 8 | u64::from(byte));
+        Cursor {
+            binding: format!("{hash:012x}"),
+        }
+    }
+
+    fn at(&self, offset: usize) -> String {
+        format!("{}.{offset}", self.binding)
+    }
+
+    /// Returns the offset of a cursor.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a cursor of another list.
+    fn offset(&self, cursor: &str) -> Result<usize> {
+        let number = cursor.trim().split_once('.');
+        let offset = number.filter(|(binding, _)| *binding == self.binding);
+        let offset = offset.and_then(|(_, offset)| offset.parse().ok());
+        offset.ok_or_else(|| {
+            let problem = "is not one that this list gave to you; ask again without it";
+            Error::invalid("cursor", problem)
+        })
+    }
 }
 
 impl TypedTool for ListMemory {
@@ -48,16 +105,23 @@ impl TypedTool for ListMemory {
         open_world: false,
     };
     const OPERATION: &'static str = "memory:read";
+    const ALIASES: &'static [(&'static str, &'static str)] =
+        &[("since", "created_after"), ("before", "created_before")];
     type Arguments = Arguments;
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
         Faults::of(arguments)
             .memory_scope("search_discovery")
+            .tags()
+            .created()
             .found()
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
+        let cursor = Cursor::of(&arguments);
+        let given = arguments.cursor.filter(|cursor| !cursor.trim().is_empty());
+        let offset = given.map_or(Ok(0), |given| cursor.offset(&given))?;
         let scope = only(arguments.scope);
         let named = call
             .listings()
@@ -65,18 +129,40 @@ impl TypedTool for ListMemory {
         let request = List {
             collections: named.collections,
             sections: Vec::new(),
-            tags: Vec::new(),
+            tags: arguments.tags,
             delivery: None,
-            offset: 0,
+            facets: CREATED.facets(
+                arguments.created_after.as_deref(),
+                arguments.created_before.as_deref(),
+            )?,
+            offset,
             limit: count(arguments.limit, LIMIT_DEFAULT),
         };
         let tokens = arguments.budget_tokens.map(|count| count.0);
-        let listed = call.listings().list_within(request, tokens)?;
-        let notice = left_out(listed.shown.len(), listed.left_out, "search for the others");
+        let listed = call.listings().list_within(request.clone(), tokens)?;
+        let next = offset + listed.shown.len();
+        let following = List {
+            offset: next,
+            limit: 1,
+            ..request
+        };
+        let next_cursor = if call.listings().list(following)?.is_empty() {
+            None
+        } else {
+            Some(cursor.at(next))
+        };
+        let notice = left_out(
+            listed.shown.len(),
+            listed.left_out,
+            "give `next_cursor` for the others",
+        );
         let record = |shown: FittedMemory| Record::shown(shown.memory, shown.length);
         let memories: Vec<Record> = listed.shown.into_iter().map(record).collect();
         let results = memories.len() as u64;
-        Ok(Reply::json(&Output { memories }, Some(results))?
-            .with_notice(both(named.notice, notice)))
+        let output = Output {
+            memories,
+            next_cursor,
+        };
+        Ok(Reply::json(&output, Some(results))?.with_notice(both(named.notice, notice)))
     }
 }

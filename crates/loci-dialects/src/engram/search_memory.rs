@@ -1,12 +1,13 @@
 //! The tool `search_memory`: searches memories of one scope.
 
+use loci_core::limits::TAGS_MAX;
 use loci_core::{Error, Result, Scope};
 use loci_engine::{Call, Recall, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, count, only};
+use super::arguments::{CREATED, Faults, count, only};
 use super::record::{Hit, found};
 use crate::wire::Count;
 use crate::{Hints, Reply, TypedTool};
@@ -30,6 +31,15 @@ pub struct Arguments {
     scope: String,
     /// How many results at most: 8 if left out, 100 at most.
     k: Option<Count>,
+    /// Only memories with all of these tags.
+    #[serde(default)]
+    #[schemars(length(max = TAGS_MAX))]
+    tags: Vec<String>,
+    /// Only what was first stored on this day (YYYY-MM-DD, UTC) or at this moment (RFC 3339), or
+    /// later.
+    created_after: Option<String>,
+    /// Only what was first stored before this day or moment.
+    created_before: Option<String>,
     /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
     budget_tokens: Option<Count>,
 }
@@ -53,6 +63,8 @@ impl TypedTool for SearchMemory {
     };
     const OPERATION: &'static str = "memory:read";
     const QUERY: Option<&'static str> = Some("query");
+    const ALIASES: &'static [(&'static str, &'static str)] =
+        &[("since", "created_after"), ("before", "created_before")];
     type Arguments = Arguments;
     type Output = Output;
 
@@ -60,12 +72,17 @@ impl TypedTool for SearchMemory {
         Faults::of(arguments)
             .check("query", check::query)
             .memory_scope("search_discovery")
+            .tags()
+            .created()
             .found()
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
+        let (after, before) = (&arguments.created_after, &arguments.created_before);
         let request = Recall {
             collections: only(arguments.scope),
+            tags: arguments.tags,
+            facets: CREATED.facets(after.as_deref(), before.as_deref())?,
             ..Recall::new(
                 &arguments.query,
                 count(arguments.k, K_DEFAULT),

@@ -71,6 +71,7 @@ impl TypedTool for List {
             sections: sections(arguments.r#type),
             tags: arguments.tags.unwrap_or_default().0,
             delivery: arguments.delivery.map(Delivery::from),
+            facets: loci_engine::Facets::default(),
             offset,
             limit: arguments.limit.map_or(LIMIT_DEFAULT, |limit| limit.0),
         };

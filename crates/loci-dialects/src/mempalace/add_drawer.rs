@@ -46,7 +46,7 @@ pub struct Arguments {
 
 /// The drawer that was filed.
 #[derive(Serialize, JsonSchema)]
-pub struct Output {
+pub struct FiledDrawer {
     /// Always true.
     success: bool,
     /// The id of the drawer.
@@ -72,7 +72,7 @@ impl TypedTool for AddDrawer {
     };
     const OPERATION: &'static str = "memory:write";
     type Arguments = Arguments;
-    type Output = Output;
+    type Output = FiledDrawer;
 
     fn faults(arguments: &Value) -> Vec<Error> {
         Faults::of(arguments)
@@ -90,45 +90,59 @@ impl TypedTool for AddDrawer {
         let case_notice =
             call.listings()
                 .differing_in_case(NOUNS, collection(&wing).as_deref(), Some(&room))?;
-        let content = arguments.content;
         let added_by = given(arguments.added_by).unwrap_or_else(|| ADDED_BY_DEFAULT.to_owned());
         let said = [
             (SOURCE_FILE, given(arguments.source_file)),
             (ADDED_BY, Some(added_by)),
         ];
-        let attributes: BTreeMap<String, String> = said
+        let attributes = said
             .into_iter()
             .filter_map(|(name, value)| Some((name.to_owned(), value?)))
             .collect();
-        let request = Remember {
-            collection: collection(&wing),
-            section: Some(room.clone()),
-            attributes,
-            visibility: Visibility::Common,
-            ..Remember::new(content.as_str(), kind(&content))
-        };
-        let filed = call
-            .memories()
-            .store_once(&drawer_ids(&wing, &room, &content), request)?;
-        let (memory, reason, notice) = match filed {
-            FilingResult::New(remembered) => (
-                remembered.memory,
-                None,
-                pending("filed", remembered.embedding),
-            ),
-            FilingResult::Existing(memory) => (*memory, Some(ALREADY_EXISTS), None),
-        };
-        let output = Output {
-            success: true,
-            drawer_id: memory.id.to_string(),
-            wing,
-            room,
-            reason,
-        };
-        Ok(Reply::json(&output, None)?
+        let (filed, notice) = file(call, [wing, room], &arguments.content, attributes)?;
+        Ok(Reply::json(&filed, None)?
             .with_notice(notice)
             .with_further_notice(case_notice))
     }
+}
+
+/// Files a text in a wing and a room, with these attributes, unless it is there; returns the drawer
+/// with a notice if it is not embedded yet.
+///
+/// # Errors
+/// The errors of [`file`](loci_engine::Memories::file).
+pub fn file(
+    call: &Call<'_>,
+    [wing, room]: [String; 2],
+    content: &str,
+    attributes: BTreeMap<String, String>,
+) -> Result<(FiledDrawer, Option<String>)> {
+    let request = Remember {
+        collection: collection(&wing),
+        section: Some(room.clone()),
+        attributes,
+        visibility: Visibility::Common,
+        ..Remember::new(content, kind(content))
+    };
+    let filed = call
+        .memories()
+        .store_once(&drawer_ids(&wing, &room, content), request)?;
+    let (memory, reason, notice) = match filed {
+        FilingResult::New(remembered) => (
+            remembered.memory,
+            None,
+            pending("filed", remembered.embedding),
+        ),
+        FilingResult::Existing(memory) => (*memory, Some(ALREADY_EXISTS), None),
+    };
+    let drawer = FiledDrawer {
+        success: true,
+        drawer_id: memory.id.to_string(),
+        wing,
+        room,
+        reason,
+    };
+    Ok((drawer, notice))
 }
 
 /// Returns the kind of a text.

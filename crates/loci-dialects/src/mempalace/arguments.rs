@@ -7,6 +7,7 @@ use serde_json::Value;
 use unicode_normalization::char::is_combining_mark;
 
 use super::times::period;
+use crate::window::WindowNames;
 
 /// The wing of memories without a collection.
 pub const GLOBAL_WING: &str = "global";
@@ -20,6 +21,12 @@ pub const NOUNS: LocationNouns = LocationNouns {
 
 /// The `reason` in a reply if nothing was added.
 pub const ALREADY_EXISTS: &str = "already_exists";
+
+/// The arguments with the time in which drawers were filed.
+pub const FILED: WindowNames = WindowNames {
+    since: "since",
+    before: "before",
+};
 
 /// Validates and trims the name of a wing, a room or an agent that is to be written: 1 to 128
 /// characters, the first and the last a letter or digit of any script, no `/`, `\`, `..` or control
@@ -199,6 +206,12 @@ impl<'a> Faults<'a> {
     /// Checks a time of the knowledge graph.
     pub fn time(self, name: &str) -> Self {
         self.check(name, |name, text| period(name, Some(text)).map(drop))
+    }
+
+    /// Checks the time in which drawers were filed.
+    pub fn filed(mut self) -> Self {
+        self.found.extend(FILED.faults(self.arguments));
+        self
     }
 
     /// Checks the id of a drawer.

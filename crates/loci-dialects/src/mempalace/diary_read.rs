@@ -1,13 +1,15 @@
 //! The tool `mempalace_diary_read`: reads an agent's diary.
 
+use std::cmp::Reverse;
+
 use loci_core::{Caller, CollectionFilter, Error, FilingOrder, Result, Scope, Tier};
-use loci_engine::{Browse, Call, FittedMemory, LocationNouns};
+use loci_engine::{Browse, BrowsePage, Call, FittedMemory, LocationNouns};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::Faults;
-use super::diary_write::{DIARY, TOPIC, wing_of};
+use super::arguments::{Faults, NOUNS, given, wing_filter};
+use super::diary_write::{DIARY, TOPIC, tag_of, wing_of};
 use super::record::reading;
 use super::times::date;
 use crate::wire::{Authorship, Count, Truncation, both, left_out, offset8601};
@@ -27,6 +29,8 @@ pub struct DiaryRead;
 pub struct Arguments {
     /// Your name, as on writing.
     agent_name: String,
+    /// Only entries in this wing; in all wings that you wrote in, if left out.
+    wing: Option<String>,
     /// At most: 10 if left out, up to 100.
     last_n: Option<Count>,
     /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
@@ -99,34 +103,19 @@ impl TypedTool for DiaryRead {
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        Faults::of(arguments).name("agent_name").found()
+        Faults::of(arguments)
+            .name("agent_name")
+            .filter("wing")
+            .found()
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let agent = arguments.agent_name.trim().to_owned();
-        let wing = CollectionFilter::Only(wing_of(&agent));
-        let nouns = LocationNouns {
-            collection: "diary",
-            section: "room",
-        };
-        let named = call
-            .listings()
-            .named(nouns, &[Tier::Unlisted], wing, Vec::new())?;
-        let request = Browse {
-            collections: named.collections,
-            sections: vec![DIARY.to_owned()],
-            kinds: Vec::new(),
-            tiers: vec![Tier::Unlisted],
-            order: FilingOrder::LastFirst,
-            offset: 0,
-            limit: arguments
-                .last_n
-                .map_or(LAST_N_DEFAULT, |count| count.0)
-                .min(LAST_N_MAX),
-            characters_max: None,
-            ..Browse::default()
-        };
-        let browsed = call.listings().browse(request)?;
+        let limit = arguments
+            .last_n
+            .map_or(LAST_N_DEFAULT, |count| count.0)
+            .min(LAST_N_MAX);
+        let (browsed, notice) = entries(call, &agent, given(arguments.wing), limit)?;
         let found = browsed.memories.len();
         let tokens = arguments.budget_tokens.map(|count| count.0);
         let shown = call
@@ -147,6 +136,57 @@ impl TypedTool for DiaryRead {
             message,
         };
         Ok(Reply::json(&output, Some(output.entries.len() as u64))?
-            .with_notice(both(named.notice, left_out)))
+            .with_notice(both(notice, left_out)))
     }
+}
+
+/// Returns the latest entries of an agent in a wing, or in all wings, and a notice if there is no such
+/// diary. In the wing of the agent all entries are its own; in other wings its tag tells them.
+fn entries(
+    call: &Call<'_>,
+    agent: &str,
+    wing: Option<String>,
+    limit: usize,
+) -> Result<(BrowsePage, Option<String>)> {
+    let own = wing_of(agent);
+    let browse = |collections, tags| {
+        call.listings().browse(Browse {
+            collections,
+            tags,
+            sections: vec![DIARY.to_owned()],
+            tiers: vec![Tier::Unlisted],
+            order: FilingOrder::LastFirst,
+            limit,
+            ..Browse::default()
+        })
+    };
+    let named = |nouns, wing: &str| {
+        call.listings()
+            .named(nouns, &[Tier::Unlisted], wing_filter(wing), Vec::new())
+    };
+    if let Some(wing) = wing.as_ref().filter(|wing| **wing != own) {
+        let named = named(NOUNS, wing)?;
+        let browsed = browse(named.collections, vec![tag_of(&own)])?;
+        return Ok((browsed, named.notice));
+    }
+    let diary = LocationNouns {
+        collection: "diary",
+        section: "room",
+    };
+    let named = named(diary, &own)?;
+    let mut browsed = browse(named.collections, Vec::new())?;
+    if wing.is_some() {
+        return Ok((browsed, named.notice));
+    }
+    let elsewhere = browse(CollectionFilter::Any, vec![tag_of(&own)])?;
+    if elsewhere.total == 0 {
+        return Ok((browsed, named.notice));
+    }
+    browsed.total += elsewhere.total;
+    browsed.memories.extend(elsewhere.memories);
+    browsed
+        .memories
+        .sort_by_key(|memory| Reverse(memory.created_at));
+    browsed.memories.truncate(limit);
+    Ok((browsed, None))
 }

@@ -1,6 +1,6 @@
 //! The tool `mempalace_get_drawer`: returns one drawer by id.
 
-use loci_core::{Caller, Error, Redactions, Result, Scope};
+use loci_core::{Caller, Error, Memory, Redactions, Result, Scope};
 use loci_engine::{Call, TextPage, passage_count};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub struct Arguments {
 
 /// A drawer.
 #[derive(Serialize, JsonSchema)]
-pub struct Output {
+pub struct ShownDrawer {
     /// Its id.
     drawer_id: String,
     /// The text, or a page of it.
@@ -77,15 +77,19 @@ struct Metadata {
     authorship: Authorship,
 }
 
-impl Output {
-    /// Converts a drawer for this reader.
-    fn of(reader: &Caller, page: TextPage, chunks: usize) -> Self {
+impl ShownDrawer {
+    /// Converts a page of a drawer for this reader.
+    fn page(reader: &Caller, page: TextPage, chunks: usize) -> Self {
         let cut = Truncation::of_page(&page, |offset| reading(&page.memory.id, offset));
-        let mut memory = page.memory;
+        ShownDrawer::of(reader, page.memory, cut, chunks)
+    }
+
+    /// Converts a drawer for this reader, with the number of its passages.
+    pub fn of(reader: &Caller, mut memory: Memory, cut: Truncation, chunks: usize) -> Self {
         let authorship = Authorship::of(reader, &memory);
         let from_file = FromFile::of(&memory);
         let mut attribute = |name| memory.attributes.remove(name);
-        Output {
+        ShownDrawer {
             metadata: Metadata {
                 from_file,
                 added_by: attribute(ADDED_BY),
@@ -121,7 +125,7 @@ impl TypedTool for GetDrawer {
     };
     const OPERATION: &'static str = "memory:read";
     type Arguments = Arguments;
-    type Output = Output;
+    type Output = ShownDrawer;
 
     fn faults(arguments: &Value) -> Vec<Error> {
         Faults::of(arguments).id("drawer_id").found()
@@ -138,6 +142,6 @@ impl TypedTool for GetDrawer {
             arguments.offset.map_or(0, |offset| offset.0),
             None,
         )?;
-        Reply::json(&Output::of(call.caller(), page, chunks), None)
+        Reply::json(&ShownDrawer::page(call.caller(), page, chunks), None)
     }
 }

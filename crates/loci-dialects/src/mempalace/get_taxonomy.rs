@@ -9,7 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::wing;
-use crate::overview::{NAMES_MAX, OVERVIEW_BYTES_MAX, is_zero, json_bytes};
+use crate::overview::{NAMES_MAX, OVERVIEW_BYTES_MAX, is_zero, json_bytes, next_offset};
+use crate::wire::Offset;
 use crate::{Hints, Reply, TypedTool};
 
 /// The bytes of a reply besides names and counts.
@@ -18,10 +19,13 @@ const FRAME_BYTES: usize = 128;
 pub struct GetTaxonomy;
 
 /// Show every wing with its rooms and how many drawers each holds. Use these names when you file.
-/// Of many, the 50 largest wings with their largest rooms.
+/// Of many, the 50 largest wings with their largest rooms at a time.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Arguments {}
+pub struct Arguments {
+    /// Wings to skip: the `next_offset` of the page before.
+    offset: Option<Offset>,
+}
 
 /// The layout.
 #[derive(Serialize, JsonSchema)]
@@ -31,16 +35,18 @@ pub struct Output {
     /// How many more wings there are.
     #[serde(skip_serializing_if = "is_zero")]
     more_wings: u64,
+    /// The `offset` of these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<usize>,
     /// How many more rooms these wings have; mempalace_list_rooms shows those of one.
     #[serde(skip_serializing_if = "is_zero")]
     more_rooms: u64,
 }
 
 impl Output {
-    /// Builds the reply: the largest wings, each with its largest room, then each with its second
-    /// largest, and so on, while they fit.
-    fn of(taxonomy: BTreeMap<String, BTreeMap<String, u64>>) -> Self {
-        let total = taxonomy.len();
+    /// Builds the reply: the largest wings after the first `offset`, each with its largest room, then
+    /// each with its second largest, and so on, while they fit.
+    fn of(taxonomy: BTreeMap<String, BTreeMap<String, u64>>, offset: usize) -> Self {
         let mut wings: Vec<(String, Vec<(String, u64)>)> = taxonomy
             .into_iter()
             .map(|(wing, rooms)| {
@@ -52,6 +58,8 @@ impl Output {
         wings.sort_by_key(|(_, rooms)| {
             Reverse(rooms.iter().map(|(_, drawers)| drawers).sum::<u64>())
         });
+        wings.drain(..offset.min(wings.len()));
+        let total = wings.len();
         wings.truncate(NAMES_MAX);
         let mut left = OVERVIEW_BYTES_MAX - FRAME_BYTES;
         let mut shown: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
@@ -83,8 +91,10 @@ impl Output {
             .filter(|(wing, _)| shown.contains_key(wing))
             .map(|(_, rooms)| rooms.len());
         let more_rooms = of_shown.sum::<usize>() - shown.values().map(BTreeMap::len).sum::<usize>();
+        let more_wings = (total - shown.len()) as u64;
         Output {
-            more_wings: (total - shown.len()) as u64,
+            more_wings,
+            next_offset: next_offset(offset, shown.len(), more_wings),
             more_rooms: more_rooms as u64,
             taxonomy: shown,
         }
@@ -105,7 +115,7 @@ impl TypedTool for GetTaxonomy {
     type Arguments = Arguments;
     type Output = Output;
 
-    fn run(call: &Call<'_>, _: Arguments) -> Result<Reply> {
+    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let mut taxonomy: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
         for place in call.listings().places()? {
             *taxonomy
@@ -114,6 +124,7 @@ impl TypedTool for GetTaxonomy {
                 .entry(place.section)
                 .or_default() += place.memories;
         }
-        Reply::json(&Output::of(taxonomy), None)
+        let offset = arguments.offset.map_or(0, |offset| offset.0);
+        Reply::json(&Output::of(taxonomy, offset), None)
     }
 }

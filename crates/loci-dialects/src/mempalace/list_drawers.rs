@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, ResolvedPlace, collections, resolve_place, wing};
+use super::arguments::{FILED, Faults, ResolvedPlace, collections, resolve_place, wing};
 use super::record::{PREVIEW_CHARACTERS, preview};
 use crate::wire::{Authorship, Count, FromFile, Offset};
 use crate::{Hints, Reply, TypedTool};
@@ -27,6 +27,10 @@ pub struct Arguments {
     wing: Option<String>,
     /// Only this room.
     room: Option<String>,
+    /// Only what was filed on this day (YYYY-MM-DD, UTC) or at this moment (RFC 3339), or later.
+    since: Option<String>,
+    /// Only what was filed before this day or moment.
+    before: Option<String>,
     /// At most: 20 if left out, up to 100.
     limit: Option<Count>,
     /// How many to skip.
@@ -98,7 +102,11 @@ impl TypedTool for ListDrawers {
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        Faults::of(arguments).filter("wing").filter("room").found()
+        Faults::of(arguments)
+            .filter("wing")
+            .filter("room")
+            .filed()
+            .found()
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
@@ -115,6 +123,7 @@ impl TypedTool for ListDrawers {
             tiers: vec![Tier::LongTerm, Tier::Unlisted],
             sections: room.into_iter().collect(),
             kinds: Vec::new(),
+            facets: FILED.facets(arguments.since.as_deref(), arguments.before.as_deref())?,
             order: FilingOrder::FirstFirst,
             offset,
             limit,

@@ -10,8 +10,10 @@ use serde_json::Value;
 
 use super::arguments::{Faults, ResolvedPlace, collection, resolve_place};
 use super::record::by_room;
-use crate::overview::{NAMES_MAX, OVERVIEW_BYTES_MAX, is_zero, json_bytes, largest};
-use crate::wire::string_or_null;
+use crate::overview::{
+    NAMES_MAX, OVERVIEW_BYTES_MAX, is_zero, json_bytes, largest_after, next_offset,
+};
+use crate::wire::{Offset, string_or_null};
 use crate::{Hints, Reply, TypedTool};
 
 /// The bytes of a reply besides the counts and the name of the wing.
@@ -19,12 +21,15 @@ const FRAME_BYTES: usize = 128;
 
 pub struct ListRooms;
 
-/// List the rooms of a wing, or of all, with the number of drawers. Of many, the 50 largest.
+/// List the rooms of a wing, or of all, with the number of drawers, the largest ones first: 50 at a
+/// time.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The wing; all, if left out.
     wing: Option<String>,
+    /// The number to skip: the `next_offset` of the page before.
+    offset: Option<Offset>,
 }
 
 /// The rooms.
@@ -39,6 +44,9 @@ pub struct Output {
     /// How many more rooms there are.
     #[serde(skip_serializing_if = "is_zero")]
     more_rooms: u64,
+    /// The `offset` of these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<usize>,
 }
 
 impl TypedTool for ListRooms {
@@ -67,8 +75,10 @@ impl TypedTool for ListRooms {
             places.retain(|place| place.collection == collection);
         }
         let bytes_max = OVERVIEW_BYTES_MAX.saturating_sub(FRAME_BYTES + json_bytes(&wing));
-        let (rooms, more_rooms) = largest(by_room(&places), NAMES_MAX, bytes_max);
+        let offset = arguments.offset.map_or(0, |offset| offset.0);
+        let (rooms, more_rooms) = largest_after(offset, by_room(&places), NAMES_MAX, bytes_max);
         let output = Output {
+            next_offset: next_offset(offset, rooms.len(), more_rooms),
             wing,
             rooms,
             more_rooms,

@@ -1,5 +1,5 @@
 //! The mempalace dialect: verbatim texts in wings and rooms, with a knowledge graph, tunnels and
-//! diaries (thirty tools).
+//! diaries (34 tools).
 //!
 //! A drawer is a memory: its wing is the collection (`global` means no collection), its room the
 //! section. Every durable memory of another tool set is a drawer too, under its own names. A diary
@@ -10,7 +10,9 @@ pub mod aaak;
 mod add_drawer;
 mod arguments;
 mod check_duplicate;
+mod checkpoint;
 mod create_tunnel;
+mod delete_by_source;
 mod delete_drawer;
 mod delete_tunnel;
 mod diary_read;
@@ -21,6 +23,7 @@ mod find_tunnels;
 mod follow_tunnels;
 mod get_aaak_spec;
 mod get_drawer;
+mod get_drawers;
 mod get_taxonomy;
 mod graph;
 mod graph_stats;
@@ -30,6 +33,7 @@ mod kg_add;
 mod kg_invalidate;
 mod kg_query;
 mod kg_stats;
+mod kg_supersede;
 mod kg_timeline;
 mod list_drawers;
 mod list_rooms;
@@ -58,9 +62,11 @@ pub use hooks::{
     Checkpoint, HookSettings, checkpoint, hook_settings, put_checkpoint, put_hook_settings,
 };
 pub use times::date;
+pub(crate) use times::period;
 pub use wake_up::{CONVERSATIONS, wake_up};
 
-/// The dialect, with the tools in the order of the original's reference.
+/// The dialect, with the tools in the order of the original's reference, then the tools
+/// that its newer versions have besides (ADR 82).
 pub static DIALECT: Dialect = Dialect {
     name: "mempalace",
     title: "loci memory (mempalace tools)",
@@ -85,7 +91,7 @@ pub static DIALECT: Dialect = Dialect {
     resources: None,
 };
 
-static TOOLS: [Tool; 30] = [
+static TOOLS: [Tool; 34] = [
     Tool::of::<status::Status>(),
     Tool::of::<list_wings::ListWings>(),
     Tool::of::<list_rooms::ListRooms>(),
@@ -116,4 +122,9 @@ static TOOLS: [Tool; 30] = [
     Tool::of::<hook_settings::SetHooks>(),
     Tool::of::<memories_filed_away::MemoriesFiledAway>(),
     Tool::of::<reconnect::Reconnect>(),
+    // Newer versions of the original have these besides.
+    Tool::of::<checkpoint::FileSession>(),
+    Tool::of::<get_drawers::GetDrawers>(),
+    Tool::of::<delete_by_source::DeleteBySource>(),
+    Tool::of::<kg_supersede::KgSupersede>(),
 ];

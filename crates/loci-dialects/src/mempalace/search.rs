@@ -1,13 +1,13 @@
 //! The tool `mempalace_search`: searches drawers.
 
 use loci_core::limits::{CONTENT_BYTES_MAX, RECALL_RESULTS_MAX};
-use loci_core::{Caller, Error, LINES, Result, Scope, Tier};
-use loci_engine::{Call, Hit, Recall, Signals, check};
+use loci_core::{Caller, Error, LINES, Result, SOURCE_FILE, Scope, Tier};
+use loci_engine::{Call, Hit, Recall, RecallResults, Signals, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, ResolvedPlace, collections, resolve_place, wing};
+use super::arguments::{FILED, Faults, ResolvedPlace, asked, collections, resolve_place, wing};
 use super::diary_write::DIARY;
 use super::question::{Sanitizer, question};
 use super::record::reading;
@@ -37,6 +37,12 @@ pub struct Arguments {
     wing: Option<String>,
     /// Only this room.
     room: Option<String>,
+    /// Only drawers of this file: its absolute path, or the path that drawers show.
+    source_file: Option<String>,
+    /// Only what was filed on this day (YYYY-MM-DD, UTC) or at this moment (RFC 3339), or later.
+    since: Option<String>,
+    /// Only what was filed before this day or moment.
+    before: Option<String>,
     /// Leave out what is further away, which is 1 less its `similarity`: 0.3 is strict, 0.7 loose.
     #[schemars(range(min = 0.0, max = 2.0))]
     max_distance: Option<f64>,
@@ -69,6 +75,15 @@ struct Filters {
     /// The room; null if all.
     #[schemars(schema_with = "string_or_null")]
     room: Option<String>,
+    /// The file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source_file: Option<String>,
+    /// From when on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<String>,
+    /// Until when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<String>,
 }
 
 /// A drawer with its relevance.
@@ -147,6 +162,40 @@ fn matched_via(signals: &Signals, limit: usize) -> &'static str {
     }
 }
 
+/// Returns the results of one source file. The drawers of a file that was mined are a thread; of the
+/// drawers that a tool filed with such a name, the best of many are looked through.
+fn of_file(
+    call: &Call<'_>,
+    request: Recall<'_>,
+    tokens: Option<usize>,
+    file: &str,
+) -> Result<RecallResults> {
+    let limit = request.limit;
+    let mined = Recall {
+        thread: Some(call.sources().thread_of(file)),
+        ..request
+    };
+    let recalled = call.search().recall_within(&mined, tokens)?;
+    if !recalled.hits.is_empty() {
+        return Ok(recalled);
+    }
+    let any = Recall {
+        thread: None,
+        limit: RECALL_RESULTS_MAX,
+        ..mined
+    };
+    let mut recalled = call.search().recall_within(&any, tokens)?;
+    recalled.hits.retain(|hit| {
+        let path = hit.memory.attributes.get(SOURCE_FILE);
+        path.is_some_and(|path| path == file) || source_file(&hit.memory).as_deref() == Some(file)
+    });
+    recalled.hits.truncate(limit);
+    Ok(RecallResults {
+        left_out: 0,
+        ..recalled
+    })
+}
+
 impl TypedTool for Search {
     const NAME: &'static str = "mempalace_search";
     const TITLE: &'static str = "Search drawers";
@@ -169,6 +218,8 @@ impl TypedTool for Search {
             .check("query", query)
             .filter("wing")
             .filter("room")
+            .optional("source_file", check::reference)
+            .filed()
             .found()
     }
 
@@ -202,10 +253,15 @@ impl TypedTool for Search {
             },
             collections: collections(wing.as_deref()),
             sections: room.iter().cloned().collect(),
+            facets: FILED.facets(arguments.since.as_deref(), arguments.before.as_deref())?,
             ..Recall::new(query, limit, &ranking)
         };
         let tokens = arguments.budget_tokens.map(|count| count.0);
-        let mut recalled = call.search().recall_within(&request, tokens)?;
+        let file = asked(arguments.source_file);
+        let mut recalled = match &file {
+            Some(file) => of_file(call, request, tokens, file.trim())?,
+            None => call.search().recall_within(&request, tokens)?,
+        };
         let beyond = recalled.hits.extract_if(.., |hit| !is_near(&hit.signals));
         let nearest_beyond = beyond
             .map(|hit| 1.0 - similarity(&hit.signals))
@@ -220,7 +276,13 @@ impl TypedTool for Search {
         let explanations = recalled.hits.iter().map(explained).collect();
         let output = Output {
             query: query.to_owned(),
-            filters: Filters { wing, room },
+            filters: Filters {
+                wing,
+                room,
+                source_file: file,
+                since: asked(arguments.since),
+                before: asked(arguments.before),
+            },
             results: recalled
                 .hits
                 .into_iter()

@@ -90,6 +90,12 @@ fn readings() -> Vec<(&'static str, &'static str, bool, Value)> {
             true,
             json!({"drawer_id": "ID"}),
         ),
+        (
+            "mempalace",
+            "mempalace_get_drawers",
+            true,
+            json!({"drawer_ids": ["ID"]}),
+        ),
         ("mempalace", "mempalace_list_drawers", true, json!({})),
         // A fact of the knowledge graph has no author yet.
         (

@@ -196,8 +196,12 @@ const VERBS: [(&str, [&[&str]; 6]); 5] = [
     (
         "mempalace",
         [
-            &["mempalace_add_drawer", "mempalace_diary_write"],
-            &["mempalace_get_drawer"],
+            &[
+                "mempalace_add_drawer",
+                "mempalace_diary_write",
+                "mempalace_checkpoint",
+            ],
+            &["mempalace_get_drawer", "mempalace_get_drawers"],
             &["mempalace_search", "mempalace_check_duplicate"],
             &[
                 "mempalace_list_drawers",
@@ -205,7 +209,11 @@ const VERBS: [(&str, [&[&str]; 6]); 5] = [
                 "mempalace_get_taxonomy",
             ],
             &["mempalace_update_drawer"],
-            &["mempalace_delete_drawer", "mempalace_sync"],
+            &[
+                "mempalace_delete_drawer",
+                "mempalace_delete_by_source",
+                "mempalace_sync",
+            ],
         ],
     ),
 ];
@@ -219,6 +227,7 @@ const WRITERS_OF_OTHER_RECORDS: &[&str] = &[
     "mempalace_hook_settings",
     "mempalace_kg_add",
     "mempalace_kg_invalidate",
+    "mempalace_kg_supersede",
     "store_cache",
     "store_decision",
 ];

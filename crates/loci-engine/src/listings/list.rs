@@ -5,6 +5,7 @@ use loci_core::{CollectionFilter, Delivery, Filter, Memory, Page, Result, limits
 use crate::budget::FittedMemory;
 use crate::check;
 use crate::listings::Listings;
+use crate::listings::facets::Facets;
 
 /// The number of memories that are read at a time, before their size is known.
 const READ_AT_ONCE: usize = 16;
@@ -20,6 +21,8 @@ pub struct List {
     pub tags: Vec<String>,
     /// Only memories with this delivery.
     pub delivery: Option<Delivery>,
+    /// Further conditions.
+    pub facets: Facets,
     /// The number of memories to skip.
     pub offset: usize,
     /// The number of memories to return; clamps to [`limits::LIST_RESULTS_MAX`].
@@ -93,6 +96,7 @@ impl Listings<'_> {
         filter.sections = request.sections;
         filter.tags = request.tags;
         filter.delivery = request.delivery;
+        request.facets.narrow(&mut filter);
         Ok((
             filter,
             Page {

@@ -108,7 +108,7 @@ impl Memories<'_> {
     ///
     /// # Errors
     /// `conflict` if another writer changed one memory since, or one is a note by now.
-    fn forget_together(&self, gone: Vec<Memory>) -> Result<u64> {
+    pub(super) fn forget_together(&self, gone: Vec<Memory>) -> Result<u64> {
         let Some(tombstones) = self.tombstones.put(&gone, true)? else {
             return Ok(0);
         };

@@ -287,7 +287,7 @@ impl Memories<'_> {
 
     /// Passes the memories that match to `visit`, a part at a time, last updated first. Only their
     /// ids are in memory at once.
-    fn each_part(
+    pub(super) fn each_part(
         &self,
         filter: &Filter,
         which: &ForgetConditions,
@@ -327,7 +327,11 @@ impl Memories<'_> {
 
     /// Returns the filter for the conditions that a store knows. A caller without the scope `read`
     /// gets only memories that it stored itself.
-    fn selected(&self, which: &ForgetConditions, forgotten: Forgotten) -> Result<Filter> {
+    pub(super) fn selected(
+        &self,
+        which: &ForgetConditions,
+        forgotten: Forgotten,
+    ) -> Result<Filter> {
         if *which == ForgetConditions::default() {
             return Err(Error::new(
                 ErrorCode::InvalidArgument,

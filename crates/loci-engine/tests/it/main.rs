@@ -51,8 +51,8 @@ use loci_core::{
     ModelId, Principal, Result, Scope, Scopes, Space, Tier, Timestamp, Visibility, limits,
 };
 use loci_engine::{
-    Conversation, Embedding, Engine, List, Message, Recall, Remember, Role, SearchMode, Signals,
-    StoredMessages,
+    Conversation, Embedding, Engine, Facets, List, Message, Recall, Remember, Role, SearchMode,
+    Signals, StoredMessages,
 };
 use loci_testkit::{FailingEmbedder, FixedClock, HashingEmbedder, NaiveStore};
 
@@ -128,6 +128,7 @@ fn everything(limit: usize) -> List {
         sections: Vec::new(),
         tags: Vec::new(),
         delivery: None,
+        facets: Facets::default(),
         offset: 0,
         limit,
     }

@@ -1419,6 +1419,7 @@ fn no_read_names_a_memory_that_the_caller_may_not_read() {
             sections: Vec::new(),
             tags: Vec::new(),
             delivery: None,
+            facets: Facets::default(),
             offset: 0,
             limit: 10,
         };

@@ -33,6 +33,7 @@ pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result
         sections: named.sections,
         tags: arguments.only.tags.clone(),
         delivery: None,
+        facets: loci_engine::Facets::default(),
         offset: arguments.offset as usize,
         limit,
     };

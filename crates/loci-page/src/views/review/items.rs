@@ -6,7 +6,7 @@ use loci_core::{
     ANONYMOUS, CollectionFilter, Delivery, ErrorCode, FileProblem, LOCAL, Memory, MemoryId, Result,
     Scope, Space,
 };
-use loci_engine::{Browse, List, Pair, PairRelation};
+use loci_engine::{Browse, Facets, List, Pair, PairRelation};
 use loci_text::prompt_injection::find_instruction;
 
 use super::dismissed::key_of;
@@ -281,6 +281,7 @@ fn directives(context: &RequestContext<'_>, offset: usize) -> Result<ReviewCandi
             sections: Vec::new(),
             tags: Vec::new(),
             delivery: Some(Delivery::Bootstrap),
+            facets: Facets::default(),
             offset: 0,
             limit: LOOKED_AT,
         })?,

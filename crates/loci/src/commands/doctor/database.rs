@@ -8,7 +8,7 @@ use loci_core::{
     Clock, ClockJump, CollectionFilter, OpenStore, Problem, ProblemKind, SweepClock, Timestamp,
     lease_end_max,
 };
-use loci_engine::{List, ModelState, NoteStatus};
+use loci_engine::{Facets, List, ModelState, NoteStatus};
 
 use super::{Finding, Verdict, languages, place};
 use crate::corruption;
@@ -326,6 +326,7 @@ fn newest(parts: &Parts) -> Option<Finding> {
         sections,
         tags,
         delivery: None,
+        facets: Facets::default(),
         offset: 0,
         limit: 1,
     };
