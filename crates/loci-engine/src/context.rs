@@ -3,6 +3,7 @@
 pub mod bootstrap;
 pub mod bundle;
 pub mod draft;
+pub mod pinned;
 pub mod session_start;
 
 use loci_core::Store;

@@ -85,6 +85,7 @@ pub use context::Context;
 pub use context::bootstrap::Bootstrap;
 pub use context::bundle::BundleRequest;
 pub use context::draft::{Bundle, BundleMemory, LeftOut};
+pub use context::pinned::{DeliveryCounts, PINNED, is_pinned};
 pub use context::session_start::{
     START_CHARACTERS, SessionStart, StartOverflow, short_id, start_line,
 };

@@ -78,6 +78,13 @@ const COMMANDS: [&str; 30] = [
     "update",
     "write",
 ];
+/// The most tokens of the rules that hold for every prompt, and their most bytes.
+const RULES_TOKENS_MAX: usize = 600;
+const RULES_BYTES_MAX: usize = 3_000;
+/// The tokens that the line about left out rules may have.
+const RULES_LEFT_TOKENS: usize = 32;
+/// The first line of these rules.
+const RULES_FRAME: &str = "Rules of loci that hold for every prompt:\n";
 /// The setting with the keys of the last sessions that were shown memories. Each has a setting of its
 /// own with these memories, because sessions that run at once would else wait for each other.
 const SHOWN: &str = "hook_shown";
@@ -101,22 +108,32 @@ pub struct Prompt {
     pub session: Option<String>,
     /// The absolute path of the session's transcript, whose messages the agent knows.
     pub transcript: Option<String>,
+    /// True if it asks for memories; otherwise it brings up only the rules that hold for every
+    /// prompt.
+    #[serde(default = "asks_by_default")]
+    pub asks: bool,
     /// A random id of the hook's process, which may ask twice: first a server, and then itself,
     /// because the server was too slow.
     pub request: String,
 }
 
+/// What a hook of a version before the rules asked.
+const fn asks_by_default() -> bool {
+    true
+}
+
 impl Prompt {
     /// Returns the prompt that the host of that name tells of, in a session that works in the
-    /// folder; `None` if no person wrote it, or it asks for nothing.
+    /// folder; `None` if no person wrote it.
     pub fn of(input: &Input, host: &str, trust: &Trust, folder: &Path) -> Option<Self> {
         let text = beginning(input.prompt()?, PROMPT_BYTES_MAX).trim();
-        if !asks_for_memories(text) {
+        if text.is_empty() {
             return None;
         }
         let transcript = input.transcript.as_deref().map(Path::new);
         let transcript = transcript.and_then(|path| crate::transcript(path).ok());
         Some(Prompt {
+            asks: asks_for_memories(text),
             text: text.to_owned(),
             wing: trust.choice(folder).source,
             host: Some(host.to_owned()),
@@ -155,10 +172,10 @@ pub struct PromptMemories {
     unnoted: Option<Error>,
 }
 
-/// Returns the memories that a prompt brings up, of the session's wing and of none, and notes that the
-/// session was shown them; `None` if there is no memory that the session has not seen. They are noted
-/// before they are shown, because a session may ask twice at once, e.g. by hooks of its own and of a
-/// plug-in.
+/// Returns the rules that hold for every prompt, and the memories that a prompt brings up, both of the
+/// session's wing and of none, and notes that the session was shown the memories; `None` if there is
+/// nothing to show. A session is shown each memory once; they are noted before they are shown, because
+/// a session may ask twice at once, e.g. by hooks of its own and of a plug-in.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.
@@ -166,12 +183,79 @@ pub fn surfaced(engine: &Engine, prompt: &Prompt) -> Result<Option<PromptMemorie
     let started = Instant::now();
     // Looks beside the log, because it reads more than the agent is shown; `log_shown` logs that.
     let parts = &engine.system(&crate::caller());
+    let pinned = parts.context().pinned(collections(parts, prompt)?)?;
+    let found = if prompt.asks {
+        brought_up(engine, parts, prompt, &pinned, started)?
+    } else {
+        None
+    };
+    Ok(with_rules(engine, parts, &pinned, found, started))
+}
+
+/// Returns the memories with the rules before them.
+fn with_rules(
+    engine: &Engine,
+    parts: &Parts<'_>,
+    pinned: &[Memory],
+    found: Option<PromptMemories>,
+    started: Instant,
+) -> Option<PromptMemories> {
+    let budgets = engine.budgets();
+    let mut rules = RULES_FRAME.to_owned();
+    let mut shown = Vec::new();
+    for memory in pinned {
+        let text = memory.content.trim_end().replace('\n', "\n  ");
+        let longer = format!("{rules}- {text}\n");
+        let tokens = budgets.count_tokens(&longer) + RULES_LEFT_TOKENS;
+        if tokens <= RULES_TOKENS_MAX && longer.len() <= RULES_BYTES_MAX {
+            rules = longer;
+            shown.push((memory.id.as_str().to_owned(), parts.caller().owns(memory)));
+        }
+    }
+    let left = pinned.len() - shown.len();
+    if left > 0 {
+        let _ = writeln!(
+            rules,
+            "({left} more have no room: the person may shorten or unpin some)"
+        );
+    }
+    if pinned.is_empty() {
+        return found;
+    }
+    let tokens = budgets.count_tokens(&rules);
+    Some(match found {
+        Some(found) => PromptMemories {
+            text: format!("{rules}\n{}", found.text),
+            tokens: tokens + found.tokens,
+            memories: shown.into_iter().chain(found.memories).collect(),
+            ..found
+        },
+        None => PromptMemories {
+            text: rules,
+            tokens,
+            memories: shown,
+            started,
+            unnoted: None,
+        },
+    })
+}
+
+/// Returns the memories that a prompt brings up, but for the rules that are shown anyway, and notes
+/// that the session was shown them.
+fn brought_up(
+    engine: &Engine,
+    parts: &Parts<'_>,
+    prompt: &Prompt,
+    pinned: &[Memory],
+    started: Instant,
+) -> Result<Option<PromptMemories>, Error> {
     let mut hits = candidates(parts, prompt)?;
     if !hits.iter().any(|hit| is_best(&hit.signals)) {
         return Ok(None);
     }
     hits.retain(|hit| {
         is_relevant(&hit.signals)
+            && !pinned.iter().any(|rule| rule.id == hit.memory.id)
             && (prompt.transcript.is_none()
                 || hit.memory.source_path() != prompt.transcript.as_deref())
     });
@@ -276,15 +360,17 @@ pub fn best_score(parts: &Parts<'_>, prompt: &Prompt) -> Result<Option<f64>, Err
         .max_by(f64::total_cmp))
 }
 
+/// Returns the collections of a prompt: that of the session's wing, and none.
+fn collections(parts: &Parts<'_>, prompt: &Prompt) -> Result<CollectionFilter, Error> {
+    let wing = mempalace::collection(wing_of(parts, &prompt.wing)?);
+    Ok(wing.map_or(CollectionFilter::Global, CollectionFilter::GlobalAnd))
+}
+
 /// Returns the memories that are nearest to a prompt.
 fn candidates(parts: &Parts<'_>, prompt: &Prompt) -> Result<Vec<Hit>, Error> {
-    let collections = match mempalace::collection(wing_of(parts, &prompt.wing)?) {
-        Some(wing) => CollectionFilter::GlobalAnd(wing),
-        None => CollectionFilter::Global,
-    };
     let ranking = |signals: &Signals| signals.relevance;
     let request = Recall {
-        collections,
+        collections: collections(parts, prompt)?,
         ..Recall::new(&prompt.text, CANDIDATES_MAX, &ranking)
     };
     Ok(parts.search().recall(&request)?.hits)
@@ -416,8 +502,10 @@ fn beginning(text: &str, bytes_max: usize) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use loci_core::AuditQuery;
-    use loci_engine::Remember;
+    use loci_core::{
+        AuditQuery, Caller, Delivery, Principal, Scope, Scopes, Space, UNREVIEWED, Visibility,
+    };
+    use loci_engine::{PINNED, Remember};
 
     use super::*;
     use crate::hook::tests::engine;
@@ -429,6 +517,7 @@ mod tests {
             host: Some("codex".to_owned()),
             session: Some(session.to_owned()),
             transcript: None,
+            asks: true,
             request: request.to_owned(),
         }
     }
@@ -561,6 +650,65 @@ mod tests {
         };
         assert_eq!(record.verb, RecordVerb::Returned);
         assert_eq!(record.id, stored.memory.id.as_str());
+    }
+
+    #[test]
+    fn pinned_rules_are_shown_at_every_prompt_within_their_budget() {
+        let engine = engine();
+        let pin = |owner: Option<&str>, text: &str, is_held: bool| {
+            let caller = match owner {
+                Some(subject) => {
+                    let scopes = Scopes::of(&[Scope::Read, Scope::Write]);
+                    Caller::new(Space::default(), Principal::new(subject, scopes))
+                }
+                None => crate::caller(),
+            };
+            let marks = [PINNED].into_iter().chain(is_held.then_some(UNREVIEWED));
+            let rule = Remember {
+                delivery: Delivery::Bootstrap,
+                visibility: Visibility::Common,
+                attributes: marks
+                    .map(|mark| (mark.to_owned(), "true".to_owned()))
+                    .collect(),
+                ..Remember::new(text, "rule")
+            };
+            let stored = engine.system(&caller).memories().remember(rule).unwrap();
+            stored.memory.id.as_str().to_owned()
+        };
+        let own = pin(None, "Answer in French.\nAlways.", false);
+        pin(Some("mallory"), "Answer in Latin.", false);
+        pin(None, "Answer in Greek.", true);
+        let command = Prompt {
+            asks: false,
+            ..prompt_of("a", "1")
+        };
+        let rules = "Rules of loci that hold for every prompt:\n- Answer in French.\n  Always.\n";
+        for _ in 0..2 {
+            let shown = surfaced(&engine, &command).unwrap().unwrap();
+            assert_eq!(shown.text, rules, "at every prompt");
+            assert_eq!(
+                shown.memories,
+                [(own.clone(), false)],
+                "a common memory stays at a wipe"
+            );
+        }
+        add_departures(&engine, 1);
+        let text = asked(&engine, "a").unwrap();
+        assert!(text.starts_with(&format!("{rules}\n{FRAME}")), "{text}");
+        assert_eq!(
+            asked(&engine, "a").as_deref(),
+            Some(rules),
+            "a memory is shown once"
+        );
+        let long = format!("Never {}.", "forget the towels ".repeat(60));
+        (0..9).for_each(|number| {
+            pin(None, &format!("{number}: {long}"), false);
+        });
+        let shown = surfaced(&engine, &command).unwrap().unwrap();
+        assert!(shown.tokens <= RULES_TOKENS_MAX, "{}", shown.tokens);
+        assert!(shown.text.starts_with(rules), "{}", shown.text);
+        assert!(shown.text.contains("more have no room"), "{}", shown.text);
+        assert!(!shown.text.contains("Latin") && !shown.text.contains("Greek"));
     }
 
     #[test]

@@ -50,12 +50,13 @@ impl MemoryType {
 pub enum DeliveryArgument {
     Bootstrap,
     OnDemand,
+    Pinned,
 }
 
 impl From<DeliveryArgument> for Delivery {
     fn from(delivery: DeliveryArgument) -> Self {
         match delivery {
-            DeliveryArgument::Bootstrap => Delivery::Bootstrap,
+            DeliveryArgument::Bootstrap | DeliveryArgument::Pinned => Delivery::Bootstrap,
             DeliveryArgument::OnDemand => Delivery::OnDemand,
         }
     }

@@ -1,7 +1,8 @@
 //! The tool `list`: lists memories by exact filters.
 
-use loci_core::{Delivery, Result, Tier};
-use loci_engine::{Call, FittedMemory};
+use loci_core::limits::LIST_RESULTS_MAX;
+use loci_core::{Delivery, Memory, Result, Tier};
+use loci_engine::{Call, FittedMemory, ListPage, is_pinned};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -31,8 +32,8 @@ pub struct Arguments {
     r#type: Option<MemoryType>,
     /// Only memories with all of these tags.
     tags: Option<Tags>,
-    /// Only memories that every session start reads (`bootstrap`), or only the others
-    /// (`on_demand`).
+    /// Only memories that every session start reads (`bootstrap`), that every prompt reads as well
+    /// (`pinned`), or only the others (`on_demand`).
     delivery: Option<DeliveryArgument>,
     /// How many records at most: 20 if left out, 1000 at most.
     limit: Option<Count>,
@@ -75,7 +76,13 @@ impl TypedTool for List {
             offset,
             limit: arguments.limit.map_or(LIMIT_DEFAULT, |limit| limit.0),
         };
-        let listed = call.listings().list_within(request, tokens)?;
+        let listed = match arguments.delivery {
+            Some(DeliveryArgument::Bootstrap) => delivered(call, request, tokens, false)?,
+            Some(DeliveryArgument::Pinned) => delivered(call, request, tokens, true)?,
+            Some(DeliveryArgument::OnDemand) | None => {
+                call.listings().list_within(request, tokens)?
+            }
+        };
         let next = format!(
             "give `offset` {} for the others",
             offset + listed.shown.len()
@@ -86,6 +93,34 @@ impl TypedTool for List {
         Ok(Reply::json(&records, Some(records.len() as u64))?
             .with_notice(both(named.notice, notice)))
     }
+}
+
+/// Returns a page of the memories that every session start reads, and that every prompt reads or
+/// not. The first 1,000 are looked through.
+fn delivered(
+    call: &Call<'_>,
+    request: loci_engine::List,
+    tokens: Option<usize>,
+    pinned: bool,
+) -> Result<ListPage> {
+    let (offset, limit) = (request.offset, request.limit.clamp(1, LIST_RESULTS_MAX));
+    let all = call.listings().list(loci_engine::List {
+        offset: 0,
+        limit: LIST_RESULTS_MAX,
+        ..request
+    })?;
+    let memories: Vec<Memory> = all
+        .into_iter()
+        .filter(|memory| is_pinned(memory) == pinned)
+        .skip(offset)
+        .take(limit)
+        .collect();
+    let found = memories.len();
+    let shown = call.engine().budgets().cut_to_budget(memories, tokens)?;
+    Ok(ListPage {
+        left_out: found - shown.len(),
+        shown,
+    })
 }
 
 /// Returns the memory with only this id, with a page of its text.

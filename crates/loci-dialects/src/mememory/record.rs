@@ -1,7 +1,7 @@
 //! A memory in the format of this dialect.
 
 use loci_core::{Caller, Delivery, Memory, MemoryId};
-use loci_engine::TextPage;
+use loci_engine::{PINNED, TextPage, is_pinned};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -36,7 +36,7 @@ pub struct Record {
     pub tags: Vec<String>,
     /// Confidence or priority, 0 to 1.
     pub weight: f64,
-    /// `bootstrap`, if every session start reads it.
+    /// `bootstrap`, if every session start reads it; `pinned`, if every prompt does as well.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery: Option<&'static str>,
     /// The id of the memory that it replaced.
@@ -82,6 +82,9 @@ impl Record {
 
     /// Converts a whole memory for this reader.
     pub fn of(reader: &Caller, memory: Memory) -> Self {
+        let delivery = is_pinned(&memory)
+            .then_some(PINNED)
+            .or_else(|| (memory.delivery == Delivery::Bootstrap).then_some(memory.delivery.name()));
         Record {
             cut: Truncation::default(),
             from_file: FromFile::of(&memory),
@@ -98,7 +101,7 @@ impl Record {
             r#type: memory.location.section,
             tags: memory.tags,
             weight: memory.weight,
-            delivery: (memory.delivery == Delivery::Bootstrap).then_some(memory.delivery.name()),
+            delivery,
             supersedes: memory.supersedes.map(|id| id.to_string()),
             superseded_by: memory.superseded_by.map(|id| id.to_string()),
             ttl: memory

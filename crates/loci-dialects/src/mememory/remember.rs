@@ -1,7 +1,7 @@
 //! The tool `remember`: stores a memory.
 
 use loci_core::{CollectionFilter, Delivery, Error, Result, Visibility, limits};
-use loci_engine::{Bootstrap, Call, Embedding, Similar, StartOverflow, short_id};
+use loci_engine::{Bootstrap, Call, Embedding, PINNED, Similar, StartOverflow, short_id};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,8 @@ pub struct Arguments {
     weight: Option<f64>,
     /// The id of a memory that this one replaces; that one's weight falls to 0.1.
     supersedes: Option<String>,
-    /// `bootstrap` to have it read at every session start whatever its type; else `on_demand`.
+    /// `bootstrap` to have it read at every session start whatever its type; `pinned` to remind agents
+    /// at every prompt as well, where there is room for 600 tokens in all; else `on_demand`.
     delivery: Option<DeliveryArgument>,
     /// true to store it though a memory with the same text is there.
     again: Option<bool>,
@@ -122,6 +123,8 @@ impl TypedTool for Remember {
         let collection = collection_to_write(arguments.scope, arguments.project)?;
         let kind = arguments.r#type.unwrap_or(MemoryType::Fact);
         let delivery = delivery_of(kind, arguments.delivery.map(Delivery::from))?;
+        let is_pinned = arguments.delivery == Some(DeliveryArgument::Pinned);
+        let pinned = is_pinned.then(|| (PINNED.to_owned(), "true".to_owned()));
         let supersedes = arguments
             .supersedes
             .map(|id| memories.memory_id("supersedes", &id))
@@ -135,6 +138,7 @@ impl TypedTool for Remember {
             tags: arguments.tags.unwrap_or_default().0,
             weight: arguments.weight.unwrap_or(1.0),
             delivery,
+            attributes: pinned.into_iter().collect(),
             visibility: Visibility::Common,
             ttl_seconds: arguments
                 .ttl

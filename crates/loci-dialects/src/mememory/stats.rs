@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use loci_core::Result;
-use loci_engine::Call;
+use loci_engine::{Call, DeliveryCounts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ const TYPES_BYTES_MAX: usize = OVERVIEW_BYTES_MAX / 4;
 
 pub struct Stats;
 
-/// Count the memories in total and by scope, project and type.
+/// Count the memories in total and by scope, project, type and delivery.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {}
@@ -34,6 +34,8 @@ pub struct Output {
     /// How many more projects there are.
     #[serde(skip_serializing_if = "is_zero")]
     more_projects: u64,
+    /// Memories by how agents get them.
+    by_delivery: Deliveries,
     /// Memories of each type; of many, the 50 largest.
     by_type: BTreeMap<String, u64>,
     /// How many more types there are.
@@ -51,6 +53,16 @@ struct Scopes {
     global: u64,
     /// Memories of a project.
     project: u64,
+}
+
+#[derive(Default, Serialize, JsonSchema)]
+struct Deliveries {
+    /// At the start of a session.
+    bootstrap: u64,
+    /// By a search.
+    on_demand: u64,
+    /// At every prompt as well.
+    pinned: u64,
 }
 
 impl TypedTool for Stats {
@@ -83,6 +95,12 @@ impl TypedTool for Stats {
         (output.by_project, output.more_projects) =
             largest(output.by_project, NAMES_MAX, PROJECTS_BYTES_MAX);
         (output.by_type, output.more_types) = largest(output.by_type, NAMES_MAX, TYPES_BYTES_MAX);
+        let DeliveryCounts { bootstrap, pinned } = call.context().delivery_counts()?;
+        output.by_delivery = Deliveries {
+            bootstrap,
+            on_demand: output.total.saturating_sub(bootstrap + pinned),
+            pinned,
+        };
         let (_, redactions) = call.secrets().redactions()?;
         output.redacted = redactions
             .iter()

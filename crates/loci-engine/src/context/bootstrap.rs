@@ -115,7 +115,7 @@ impl Context<'_> {
         Ok(memories)
     }
 
-    fn all_of(&self, filter: &Filter) -> Result<Vec<Memory>> {
+    pub(super) fn all_of(&self, filter: &Filter) -> Result<Vec<Memory>> {
         let mut memories = Vec::new();
         loop {
             let page = Page {

@@ -7,6 +7,7 @@ use loci_core::{
 use loci_text::{document, indexed};
 
 use crate::check;
+use crate::context::pinned::PINNED;
 use crate::memories::Memories;
 use crate::memories::refile::Refile;
 use crate::memories::remember::{Embedding, GLOBAL};
@@ -101,7 +102,7 @@ impl Memories<'_> {
                     }
                     memory.tags.clone_from(tags);
                 }
-                memory.delivery = change.delivery.unwrap_or(memory.delivery);
+                set_delivery(&mut memory, change.delivery);
                 let passages = text.as_ref().map(|(content, passages, _)| {
                     if change.content.is_some() {
                         (*content).clone_into(&mut memory.content);
@@ -195,6 +196,15 @@ impl Memories<'_> {
             self.access.commit(vec![change])?;
             self.access.without_hidden(memory)
         })
+    }
+}
+
+/// Sets the delivery of a memory, if there is one to set. A memory that is only found by a search is no
+/// reminder either, also if sessions start with it again later.
+fn set_delivery(memory: &mut Memory, delivery: Option<Delivery>) {
+    memory.delivery = delivery.unwrap_or(memory.delivery);
+    if memory.delivery == Delivery::OnDemand {
+        memory.attributes.remove(PINNED);
     }
 }
 

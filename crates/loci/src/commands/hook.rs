@@ -117,7 +117,11 @@ fn handle(
             }
             Err(error) => tracing::debug!(?error, "the hook works by itself"),
         }
-        let parts = Parts::open_for_prompt(&settings, &prompt.text)?;
+        let parts = if prompt.asks {
+            Parts::open_for_prompt(&settings, &prompt.text)?
+        } else {
+            Parts::open_for_hook(&settings)?
+        };
         if parts.store.version(&Caller::local().space)? == 0 {
             // Nothing was ever stored, so that the model is not waited for.
             return Ok(());

@@ -7,7 +7,7 @@ use std::path::Path;
 use data_encoding::HEXLOWER;
 use loci_archive::{Lines, Refusals};
 use loci_core::{Caller, Delivery, Error, MemoryId, Timestamp, Visibility};
-use loci_engine::{Import, ImportOutcome, Remember};
+use loci_engine::{Import, ImportOutcome, PINNED, Remember};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
@@ -64,7 +64,10 @@ impl Line {
         const BOOTSTRAP: &str = "bootstrap";
         let kind = self.r#type.unwrap_or_else(|| TYPE.to_owned());
         loci_engine::check::name("type", &kind)?;
-        let is_bootstrap = kind == BOOTSTRAP || self.delivery.as_deref() == Some(BOOTSTRAP);
+        let delivery = self.delivery.as_deref();
+        let is_pinned = delivery == Some(PINNED);
+        let is_bootstrap = kind == BOOTSTRAP || delivery == Some(BOOTSTRAP) || is_pinned;
+        let pinned = is_pinned.then(|| (PINNED.to_owned(), "true".to_owned()));
         let id = |argument: &str, id: Option<String>| {
             id.map(|id| MemoryId::parse(argument, &id)).transpose()
         };
@@ -90,6 +93,7 @@ impl Line {
                 } else {
                     Delivery::OnDemand
                 },
+                attributes: pinned.into_iter().collect(),
                 visibility: visibility.ok_or_else(|| {
                     Error::invalid("visibility", "must be `private`, `shared` or `common`")
                 })?,
