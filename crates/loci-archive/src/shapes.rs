@@ -319,6 +319,8 @@ pub struct FactForm {
     valid_to: Option<Period>,
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    author: Option<String>,
     #[serde_as(as = "Rfc3339Time")]
     created_at: Timestamp,
 }

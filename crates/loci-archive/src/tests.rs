@@ -246,6 +246,7 @@ impl Any {
                 valid_from: self.maybe(Any::period),
                 valid_to: self.maybe(Any::period),
                 source: self.maybe(Any::text),
+                author: None,
                 created_at: self.moment(),
             })),
             2 => Record::Tunnel(Box::new(Tunnel {
@@ -729,6 +730,37 @@ fn who_wrote_a_text_comes_back() {
             ..memory.clone()
         })];
         assert_eq!(whole(&write(&entries)), entries);
+    }
+}
+
+#[test]
+fn who_asserted_a_fact_comes_back() {
+    for author in [None, Some("bob".to_owned())] {
+        let name = |key: &str| Name {
+            key: key.to_owned(),
+            spelling: key.to_owned(),
+        };
+        let fact = Fact {
+            space: Space::default(),
+            id: "t".to_owned(),
+            subject: name("max"),
+            predicate: name("loves"),
+            object: name("tea"),
+            valid_from: None,
+            valid_to: None,
+            source: None,
+            author,
+            created_at: NOW,
+        };
+        let is_known = fact.author.is_some();
+        let entries = [Entry::Record(Archived {
+            space: Space::default(),
+            record: Record::Fact(Box::new(fact)),
+        })];
+        let text = write(&entries);
+        assert_eq!(whole(&text), entries);
+        let text = String::from_utf8_lossy(&text);
+        assert_eq!(text.contains("\"author\":\"bob\""), is_known, "{text}");
     }
 }
 

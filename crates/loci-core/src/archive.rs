@@ -52,23 +52,23 @@ pub enum Record {
 }
 
 impl Record {
-    /// Returns the owner and the tool set whose wipe would remove the record. The tool set is
-    /// `None` if a wipe of any one would. Returns `None` if the record has no owner or no wipe
-    /// removes it.
+    /// Returns the owner and the tool set whose wipe would remove the record, or the owner's name
+    /// from it. The tool set is `None` if a wipe of any one would. Returns `None` if the record
+    /// has no owner or no wipe changes it.
     pub fn whose(&self) -> Option<(&str, Option<&str>)> {
-        // The empty name matches no tool set: a wipe of a single tool set leaves tunnels and
+        // The empty name matches no tool set: a wipe of a single tool set leaves facts, tunnels and
         // settings.
         const NO_ORIGIN: &str = "";
         let (owner, origin) = match self {
             Record::Memory(memory) => (memory.owner.as_deref(), Some(&*memory.origin)),
             Record::IdempotentReply(answer) => (answer.owner.as_deref(), Some(&*answer.origin)),
+            Record::Fact(fact) => (fact.author.as_deref(), Some(NO_ORIGIN)),
             Record::Tunnel(tunnel) => (tunnel.owner.as_deref(), Some(NO_ORIGIN)),
             Record::Setting { owner, .. } => (owner.as_deref(), Some(NO_ORIGIN)),
             Record::CacheEntry(entry) => (Some(&*entry.owner), None),
             Record::Decision(decision) => (Some(&*decision.owner), None),
             Record::NoteFolder(_)
             | Record::NoteFile(_)
-            | Record::Fact(_)
             | Record::SourceFile(_)
             | Record::Tombstone(_) => return None,
         };

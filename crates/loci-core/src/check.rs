@@ -227,7 +227,11 @@ impl NoteFile {
 
 impl Fact {
     fn check(&self) -> Result<()> {
-        check_texts([("id", Some(&*self.id)), ("source", self.source.as_deref())])?;
+        check_texts([
+            ("id", Some(&*self.id)),
+            ("source", self.source.as_deref()),
+            ("author", self.author.as_deref()),
+        ])?;
         let names = [
             ("subject", &self.subject),
             ("predicate", &self.predicate),

@@ -1,8 +1,8 @@
 //! The knowledge graph: facts that relate two entities, each with a validity interval.
 //!
-//! Facts are common to everyone in their space and have no owner.
+//! Facts are common to everyone in their space: they have an author, and no owner.
 
-use crate::{MemoryId, Result, Space, Timestamp};
+use crate::{ANONYMOUS, MemoryId, Result, Space, Timestamp};
 
 /// A time as it was given: a moment, or a day, which spans its first to its last microsecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -40,13 +40,28 @@ pub struct Fact {
     pub valid_from: Option<Period>,
     /// The end of its validity, up to and including the last moment; `None` if it is open.
     pub valid_to: Option<Period>,
-    /// The source, as its writer named it.
+    /// The source, as its author named it.
     pub source: Option<String>,
+    /// The subject who asserted it; [`ANONYMOUS`] for an anonymous caller. `None` if that is not
+    /// known, because it was stored before facts had authors, or because of a wipe without a
+    /// pseudonym. A change of its end leaves the author.
+    pub author: Option<String>,
     /// The time at which it was stored.
     pub created_at: Timestamp,
 }
 
 impl Fact {
+    /// Returns the author of a fact that this subject asserts; `None` is an anonymous caller.
+    ///
+    /// ```
+    /// # use loci_core::Fact;
+    /// assert_eq!(Fact::author_of(Some("ann")).as_deref(), Some("ann"));
+    /// assert_eq!(Fact::author_of(None).as_deref(), Some("anonymous"));
+    /// ```
+    pub fn author_of(subject: Option<&str>) -> Option<String> {
+        Some(subject.unwrap_or(ANONYMOUS).to_owned())
+    }
+
     /// Returns true if the fact held at any moment of the period.
     pub fn holds_in(&self, period: Period) -> bool {
         self.valid_from.is_none_or(|from| from.first <= period.last)
@@ -109,7 +124,8 @@ pub struct FactCounts {
     pub predicates: Vec<String>,
 }
 
-/// Keeps facts. [`Store::commit`](crate::Store::commit) writes them.
+/// Keeps facts. [`Store::commit`](crate::Store::commit) writes them. A [wipe](crate::Store::wipe) of
+/// all the data of a subject replaces it as the author of its facts, which stay.
 pub trait FactStore: Send + Sync {
     /// Returns the facts that match, ordered by the first moment of `valid_from` (those without one
     /// first), then by `created_at`, then by id.
@@ -197,6 +213,7 @@ mod tests {
             valid_from: from,
             valid_to: to,
             source: None,
+            author: None,
             created_at: at(0),
         };
         let (from, to) = (Some(period(10, 19)), Some(period(30, 39)));

@@ -752,12 +752,12 @@ pub trait Store:
     /// the time of the wipe, and that it followed every change so far. Clears the actor wherever it
     /// clears the owner's name. The cost grows with the owner's data, not with all.
     ///
-    /// With `pseudonym`, it replaces the owner's name on common memories and tunnels, and as the
-    /// [writer](Memory::updated_by) of memories of others, whose revision rises by one, too. The
-    /// audit entries of records that the owner stored, changed or deleted besides [its
-    /// own](crate::AuditRecord::is_own) stay under the pseudonym, without the query, the message,
-    /// the results and all other records; they count as removed. No later [`sweep`](Store::sweep)
-    /// removes them, only a wipe of the pseudonym does.
+    /// With `pseudonym`, it replaces the owner's name on common memories and tunnels, as the author
+    /// of facts, and as the [writer](Memory::updated_by) of memories of others, whose revision rises
+    /// by one, too. The audit entries of records that the owner stored, changed or deleted besides
+    /// [its own](crate::AuditRecord::is_own) stay under the pseudonym, without the query, the
+    /// message, the results and all other records; they count as removed. No later
+    /// [`sweep`](Store::sweep) removes them, only a wipe of the pseudonym does.
     ///
     /// With `origin`, memories that came in through another tool set stay as they are, including
     /// names, and so do the replies and audit entries of calls through it, later ones included;

@@ -2,10 +2,12 @@
 
 use jiff::fmt::temporal::SpanParser;
 use jiff::{SignedDuration, Unit};
-use loci_core::{Caller, Error, LINES, Memory, Result, SOURCE_FILE, Timestamp, limits};
-use loci_engine::{Embedding, Hit, Signals, TextPage, author_of, owner_name, shown_name};
+use loci_core::{Caller, Error, Fact, LINES, Memory, Result, SOURCE_FILE, Timestamp, limits};
+use loci_engine::{
+    Embedding, FactAuthor, Hit, Signals, TextPage, author_of, owner_name, shown_name,
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -128,6 +130,39 @@ impl Authorship {
         Authorship {
             author: owner_name(reader, owner),
             updated_by: None,
+        }
+    }
+}
+
+/// The authorship of a fact, as shown to a reader.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FactAuthorship {
+    /// Who asserted it, if not you; `anonymous` for a caller without a name, null if that is not
+    /// known.
+    #[serde(skip_serializing_if = "is_reader", serialize_with = "serialize_author")]
+    #[schemars(schema_with = "string_or_null")]
+    author: FactAuthor,
+}
+
+fn is_reader(author: &FactAuthor) -> bool {
+    *author == FactAuthor::Reader
+}
+
+fn serialize_author<S: Serializer>(
+    author: &FactAuthor,
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    match author {
+        FactAuthor::Other(name) => serializer.serialize_str(name),
+        FactAuthor::Reader | FactAuthor::Unknown => serializer.serialize_none(),
+    }
+}
+
+impl FactAuthorship {
+    /// Returns the authorship of a fact for this reader.
+    pub fn of(reader: &Caller, fact: &Fact) -> Self {
+        FactAuthorship {
+            author: FactAuthor::of(reader, fact),
         }
     }
 }

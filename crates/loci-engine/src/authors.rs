@@ -1,7 +1,7 @@
 //! The authors of texts, as readers see them, and the authors whose directives a reader takes.
 
 use loci_core::characters::is_hidden;
-use loci_core::{ANONYMOUS, Caller, Delivery, LOCAL, Memory, OwnerFilter, UNREVIEWED};
+use loci_core::{ANONYMOUS, Caller, Delivery, Fact, LOCAL, Memory, OwnerFilter, UNREVIEWED};
 
 use crate::actor::Actor;
 
@@ -45,6 +45,37 @@ pub fn writer_of(reader: &Caller, memory: &Memory) -> Option<String> {
 /// Returns the name of the owner of another record for this reader; `None` if that is the reader.
 pub fn owner_name(reader: &Caller, owner: Option<&str>) -> Option<String> {
     (owner != reader.principal.subject.as_deref()).then(|| shown_name(owner.unwrap_or(ANONYMOUS)))
+}
+
+/// The author of a fact, as a reader sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FactAuthor {
+    /// The reader asserted it.
+    Reader,
+    /// Another caller asserted it, with this name: `anonymous` for one without a name.
+    Other(String),
+    /// It is not known who asserted it.
+    Unknown,
+}
+
+impl FactAuthor {
+    /// Returns the author of a fact for this reader. A name that the reader only claims holds in
+    /// its own tool set, which facts do not belong to.
+    pub fn of(reader: &Caller, fact: &Fact) -> Self {
+        let Some(author) = fact.author.as_deref() else {
+            return FactAuthor::Unknown;
+        };
+        let is_reader = match reader.principal.subject.as_deref() {
+            None => author == ANONYMOUS,
+            // A subject may have the name of anonymous callers, from tokens of an older version.
+            Some(subject) => author == subject && author != ANONYMOUS,
+        };
+        if is_reader && !reader.is_claimed {
+            FactAuthor::Reader
+        } else {
+            FactAuthor::Other(shown_name(author))
+        }
+    }
 }
 
 /// Returns a name as one line of visible characters, cut if it is long.
@@ -294,6 +325,45 @@ mod tests {
             129,
             "with the sign that it is cut"
         );
+    }
+
+    #[test]
+    fn the_author_of_a_fact_is_the_reader_another_or_unknown() {
+        let named = |author: &str| FactAuthor::Other(author.to_owned());
+        let rows = [
+            (Some("ann"), Some("ann"), FactAuthor::Reader),
+            (Some("ann"), Some("bob"), named("bob")),
+            (Some("ann"), Some("anonymous"), named("anonymous")),
+            (Some("ann"), Some("b\nob\u{202e}"), named("b ob")),
+            (Some("ann"), None, FactAuthor::Unknown),
+            (None, Some("ann"), named("ann")),
+            (None, Some("anonymous"), FactAuthor::Reader),
+            (None, None, FactAuthor::Unknown),
+            (Some("anonymous"), Some("anonymous"), named("anonymous")),
+        ];
+        for (reader, author, expected) in rows {
+            let name = |key: &str| loci_core::Name {
+                key: key.to_owned(),
+                spelling: key.to_owned(),
+            };
+            let fact = Fact {
+                space: Space::default(),
+                id: "t".to_owned(),
+                subject: name("a"),
+                predicate: name("knows"),
+                object: name("b"),
+                valid_from: None,
+                valid_to: None,
+                source: None,
+                author: author.map(str::to_owned),
+                created_at: Timestamp::from_microseconds(0),
+            };
+            let mut reader = caller(reader);
+            let found = FactAuthor::of(&reader, &fact);
+            assert_eq!(found, expected, "{reader:?} {author:?}");
+            reader.is_claimed = true;
+            assert_ne!(FactAuthor::of(&reader, &fact), FactAuthor::Reader);
+        }
     }
 
     #[test]

@@ -73,7 +73,8 @@ mod wipe;
 
 pub use audit::Audit;
 pub use authors::{
-    IDENTITY, Trust, author_of, notes_heading, owner_name, quoted, shown_name, writer_of,
+    FactAuthor, IDENTITY, Trust, author_of, notes_heading, owner_name, quoted, shown_name,
+    writer_of,
 };
 pub use background::Background;
 pub use background::workers::{START_PAUSE, Workers};

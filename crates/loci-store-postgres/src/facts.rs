@@ -13,7 +13,7 @@ pub(crate) const COLUMNS: &str = "f.space, f.id, f.subject, \
     (SELECT spelling FROM @graph_name WHERE space = $1 AND NOT is_relation AND key = f.subject), f.predicate, \
     (SELECT spelling FROM @graph_name WHERE space = $1 AND is_relation AND key = f.predicate), f.object, \
     (SELECT spelling FROM @graph_name WHERE space = $1 AND NOT is_relation AND key = f.object), \
-    f.from_first, f.from_last, f.to_first, f.to_last, f.source, f.created_at";
+    f.from_first, f.from_last, f.to_first, f.to_last, f.source, f.author, f.created_at";
 
 fn triple(names: [&str; 3]) -> Vec<u8> {
     digest(&names.map(Some))
@@ -63,7 +63,8 @@ pub(crate) async fn put(transaction: &mut Transaction<'_>, fact: &Fact) -> Resul
     let row = transaction.next_row();
     transaction.queue(
         "INSERT INTO @fact (space, row, id, subject, predicate, object, triple, from_first, from_last, to_first, \
-         to_last, source, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+         to_last, source, author, created_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
         values![
             name,
             row,
@@ -77,6 +78,7 @@ pub(crate) async fn put(transaction: &mut Transaction<'_>, fact: &Fact) -> Resul
             to_first,
             to_last,
             &fact.source,
+            &fact.author,
             fact.created_at,
         ],
     );
@@ -202,6 +204,7 @@ pub(crate) fn read(row: &Row) -> Result<Fact> {
         valid_from: period(&mut columns)?,
         valid_to: period(&mut columns)?,
         source: columns.take()?,
+        author: columns.take()?,
         created_at: columns.instant()?,
     })
 }

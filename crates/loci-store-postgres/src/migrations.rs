@@ -1,12 +1,13 @@
 //! The migrations of the tables, and the lock under which they run.
 
 /// Every migration that was ever released, oldest first.
-pub(crate) const MIGRATIONS: [&str; 5] = [
+pub(crate) const MIGRATIONS: [&str; 6] = [
     include_str!("../migrations/V1__store.sql"),
     include_str!("../migrations/V2__row_security.sql"),
     include_str!("../migrations/V3__audit.sql"),
     include_str!("../migrations/V4__versions.sql"),
     include_str!("../migrations/V5__tombstones.sql"),
+    include_str!("../migrations/V6__authors_of_facts.sql"),
 ];
 
 /// The version that this build reads and writes.

@@ -102,10 +102,12 @@ pub(crate) async fn wipe(
         ] {
             transaction.queue(sql, values![name, owner]);
         }
-        transaction.queue(
+        for sql in [
             "UPDATE @tunnel SET owner = $3 WHERE space = $1 AND owner = $2",
-            values![name, owner, pseudonym],
-        );
+            "UPDATE @fact SET author = $3 WHERE space = $1 AND author = $2",
+        ] {
+            transaction.queue(sql, values![name, owner, pseudonym]);
+        }
     }
     wiped.audit_entries += delete_calls(transaction, owner, origin).await?;
     let sql = "SELECT reply FROM @reply WHERE space = $1 AND owner = $2 AND ($3::text IS NULL OR origin = $3)";

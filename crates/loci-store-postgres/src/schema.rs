@@ -12,8 +12,9 @@ use crate::value::values;
 
 /// The oldest version of the tables that a loci must know to use these: what came later has no effect on
 /// it. An older loci cannot read an audit log that names what searches returned, leaves the former
-/// versions of a memory that it removes, and brings back what was forgotten.
-const READABLE_FROM: i64 = 5;
+/// versions of a memory that it removes, brings back what was forgotten, and leaves the names of
+/// wiped users on facts.
+const READABLE_FROM: i64 = 6;
 
 /// The oldest version of PostgreSQL that works, as `server_version_num`.
 pub(crate) const SERVER_MIN: i32 = 15_00_00;

@@ -112,6 +112,7 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
         facts::ENDED.to_owned(),
         facts::TO_COME.to_owned(),
         facts::SAME.to_owned(),
+        facts::DISOWNED.to_owned(),
         source_files::of_collection_sql(),
         source_files::pending_sql(),
         tombstones::NEXT_SALT.to_owned(),

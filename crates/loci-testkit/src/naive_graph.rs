@@ -62,8 +62,8 @@ impl Graph {
         }
     }
 
-    /// Removes the tunnels that only the owner sees, and replaces the owner of the others by the
-    /// pseudonym.
+    /// Removes the tunnels that only the owner sees, and replaces the owner of the others, and the
+    /// author of facts, by the pseudonym.
     pub(crate) fn forget_owner(&mut self, space: &Space, owner: &str, pseudonym: Option<&str>) {
         let is_owned =
             |tunnel: &Tunnel| tunnel.space == *space && tunnel.owner.as_deref() == Some(owner);
@@ -71,6 +71,11 @@ impl Graph {
             .retain(|_, tunnel| tunnel.is_common || !is_owned(tunnel));
         for tunnel in self.tunnels.values_mut().filter(|tunnel| is_owned(tunnel)) {
             tunnel.owner = pseudonym.map(str::to_owned);
+        }
+        let is_authored =
+            |fact: &Fact| fact.space == *space && fact.author.as_deref() == Some(owner);
+        for fact in self.facts.values_mut().filter(|fact| is_authored(fact)) {
+            fact.author = pseudonym.map(str::to_owned);
         }
     }
 

@@ -1,13 +1,13 @@
 //! A fact of the knowledge graph in the format of this dialect.
 
 use loci_core::limits::{ENTITY_BYTES_MAX, FACTS_MAX};
-use loci_core::{Error, Fact, Result, Timestamp};
+use loci_core::{Caller, Error, Fact, Result, Timestamp};
 use loci_engine::check;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::times::shown;
-use crate::wire::string_or_null;
+use crate::wire::{FactAuthorship, string_or_null};
 
 /// A fact.
 #[derive(Serialize, JsonSchema)]
@@ -35,13 +35,21 @@ pub struct FactRecord {
     /// The source; null if the writer gave no source.
     #[schemars(schema_with = "string_or_null")]
     source_closet: Option<String>,
+    #[serde(flatten)]
+    authorship: FactAuthorship,
 }
 
 impl FactRecord {
-    /// Converts a fact as of `now`. `direction` is the role of the queried entity in it, if there
-    /// was one.
-    pub fn of(fact: Fact, now: Timestamp, direction: Option<&'static str>) -> Self {
+    /// Converts a fact for this reader as of `now`. `direction` is the role of the queried entity in
+    /// it, if there was one.
+    pub fn of(
+        reader: &Caller,
+        fact: Fact,
+        now: Timestamp,
+        direction: Option<&'static str>,
+    ) -> Self {
         FactRecord {
+            authorship: FactAuthorship::of(reader, &fact),
             direction,
             current: fact.is_open_after(now) && !fact.begins_after(now),
             subject: fact.subject.spelling,
@@ -140,6 +148,7 @@ mod tests {
                 valid_from: None,
                 valid_to: None,
                 source: None,
+                author: Fact::author_of(Some("local")),
                 created_at: Timestamp::from_microseconds(0),
             }))
         };

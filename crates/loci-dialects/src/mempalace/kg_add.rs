@@ -1,7 +1,7 @@
 //! The tool `mempalace_kg_add`: adds a fact.
 
 use loci_core::limits::FACTS_MAX;
-use loci_core::{Error, Fact, Period, Result, Scope};
+use loci_core::{Caller, Error, Fact, Period, Result, Scope};
 use loci_engine::{AddedFact, Call, NewFact, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::arguments::{ALREADY_EXISTS, Faults, given};
 use super::fact::{entity, sentence};
 use super::times::{period, shown};
-use crate::wire::string_or_null;
+use crate::wire::{FactAuthorship, string_or_null};
 use crate::{Hints, Reply, TypedTool};
 
 /// The maximum number of other facts in a reply.
@@ -51,7 +51,7 @@ pub struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
     #[serde(flatten)]
-    kept: Option<FactValidity>,
+    kept: Option<EarlierFact>,
     /// Other facts of this subject and this predicate that have no end yet, or one in the future:
     /// ten at most.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -68,11 +68,14 @@ struct OtherOpen {
     /// The start of its validity; null if it has always held.
     #[schemars(schema_with = "string_or_null")]
     valid_from: Option<String>,
+    #[serde(flatten)]
+    authorship: FactAuthorship,
 }
 
-impl From<Fact> for OtherOpen {
-    fn from(fact: Fact) -> Self {
+impl OtherOpen {
+    fn of(reader: &Caller, fact: Fact) -> Self {
         OtherOpen {
+            authorship: FactAuthorship::of(reader, &fact),
             triple_id: fact.id,
             object: fact.object.spelling,
             valid_from: fact.valid_from.map(shown),
@@ -95,20 +98,23 @@ fn others_open(others: usize) -> Option<String> {
     ))
 }
 
-/// The validity of a fact that existed already.
+/// The validity and the author of a fact that existed already.
 #[derive(Serialize, JsonSchema)]
-struct FactValidity {
+struct EarlierFact {
     /// Of a fact that was noted before, from when it holds; null if always.
     #[schemars(schema_with = "string_or_null")]
     valid_from: Option<String>,
     /// Of a fact that was noted before, until when it holds; null if no end is known.
     #[schemars(schema_with = "string_or_null")]
     valid_to: Option<String>,
+    #[serde(flatten)]
+    authorship: FactAuthorship,
 }
 
-impl FactValidity {
-    fn of(fact: &Fact) -> Self {
-        FactValidity {
+impl EarlierFact {
+    fn of(reader: &Caller, fact: &Fact) -> Self {
+        EarlierFact {
+            authorship: FactAuthorship::of(reader, fact),
             valid_from: fact.valid_from.map(shown),
             valid_to: fact.valid_to.map(shown),
         }
@@ -173,11 +179,11 @@ impl TypedTool for KgAdd {
             success: true,
             fact: sentence(&fact),
             reason: (!is_new).then_some(ALREADY_EXISTS),
-            kept: (!is_new).then(|| FactValidity::of(&fact)),
+            kept: (!is_new).then(|| EarlierFact::of(call.caller(), &fact)),
             other_open: others
                 .into_iter()
                 .take(OTHERS_MAX)
-                .map(OtherOpen::from)
+                .map(|fact| OtherOpen::of(call.caller(), fact))
                 .collect(),
             triple_id: fact.id,
         };

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::arguments::Faults;
 use super::fact::{entity, sentence};
 use super::times::{period, shown};
+use crate::wire::FactAuthorship;
 use crate::{Hints, Reply, TypedTool};
 
 pub struct KgInvalidate;
@@ -39,6 +40,8 @@ pub struct Output {
     ended: String,
     /// How many facts said this and were ended.
     closed: usize,
+    #[serde(flatten)]
+    authorship: Option<FactAuthorship>,
 }
 
 impl TypedTool for KgInvalidate {
@@ -84,6 +87,9 @@ impl TypedTool for KgInvalidate {
             fact: facts.first().map(sentence).unwrap_or_default(),
             ended: shown(ended),
             closed: facts.len(),
+            authorship: facts
+                .first()
+                .map(|fact| FactAuthorship::of(call.caller(), fact)),
         };
         Reply::json(&output, None)
     }

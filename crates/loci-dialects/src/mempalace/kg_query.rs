@@ -101,7 +101,7 @@ impl TypedTool for KgQuery {
                 } else {
                     "incoming"
                 };
-                FactRecord::of(fact, now, Some(direction))
+                FactRecord::of(call.caller(), fact, now, Some(direction))
             })
             .collect();
         let output = Output {

@@ -61,7 +61,7 @@ impl TypedTool for KgTimeline {
         let timeline: Vec<FactRecord> = found
             .facts
             .into_iter()
-            .map(|fact| FactRecord::of(fact, now, None))
+            .map(|fact| FactRecord::of(call.caller(), fact, now, None))
             .collect();
         let output = Output {
             entity,

@@ -97,14 +97,13 @@ fn readings() -> Vec<(&'static str, &'static str, bool, Value)> {
             json!({"drawer_ids": ["ID"]}),
         ),
         ("mempalace", "mempalace_list_drawers", true, json!({})),
-        // A fact of the knowledge graph has no author yet.
         (
             "mempalace",
             "mempalace_kg_query",
-            false,
+            true,
             json!({"entity": "Max"}),
         ),
-        ("mempalace", "mempalace_kg_timeline", false, json!({})),
+        ("mempalace", "mempalace_kg_timeline", true, json!({})),
         ("mempalace", "mempalace_kg_stats", false, json!({})),
         (
             "mempalace",
@@ -214,6 +213,11 @@ fn world() -> (Engine, String) {
         json!({
             "source_wing": "hall", "source_room": "open", "target_wing": "yard", "target_room": "gate", "label": text(6),
         }),
+    );
+    bob(
+        "mempalace",
+        "mempalace_kg_add",
+        json!({"subject": "Max", "predicate": "knows", "object": text(8)}),
     );
     bob(
         "mempalace",

@@ -131,7 +131,8 @@ fn fact(fact: &Fact) -> Result<()> {
             return Err(Error::invalid(argument, "must not hold control characters"));
         }
     }
-    optional("source", fact.source.as_deref(), reference)
+    optional("source", fact.source.as_deref(), reference)?;
+    optional("author", fact.author.as_deref(), name)
 }
 
 fn tunnel(tunnel: &Tunnel) -> Result<()> {

@@ -2,7 +2,8 @@
 
 use loci_core::limits::{ENTITY_BYTES_MAX, FACTS_MAX, REFERENCE_BYTES_MAX};
 use loci_core::{
-    Change, Direction, Error, Fact, FactCounts, FactQuery, Name, Period, Result, Scope, Timestamp,
+    Change, Condition, Direction, Error, Fact, FactCounts, FactQuery, Name, Period, Result, Scope,
+    Timestamp,
 };
 use unicode_normalization::UnicodeNormalization;
 use uuid::Uuid;
@@ -96,9 +97,10 @@ pub fn name_key(name: &str) -> String {
 }
 
 impl Graph<'_> {
-    /// Adds a fact. If the same fact exists with an open end, and this one is open too, or with the
-    /// same start and end, nothing is added; a caller without the scope `read` does not learn that,
-    /// and gets the names back as it spelled them. Durable when it returns.
+    /// Adds a fact, whose author is the caller. If the same fact exists with an open end, and this
+    /// one is open too, or with the same start and end, nothing is added, and that one keeps its
+    /// author; a caller without the scope `read` does not learn that, and gets the names back as it
+    /// spelled them. Durable when it returns.
     ///
     /// # Errors
     /// `invalid_argument` for a blank or invalid name (`subject`, `predicate`, `object`), and for a
@@ -109,6 +111,7 @@ impl Graph<'_> {
         let triple = triple_of(&fact);
         let is_blind = !self.caller.principal.scopes.allow(Scope::Read);
         self.locks.change(&(&self.caller.space, &triple), || {
+            let since = self.store.version(&self.caller.space)?;
             if let Some(before) = self.same_fact(&triple, &fact)? {
                 return Ok(if is_blind {
                     AddedFact::New(fact.clone())
@@ -116,10 +119,9 @@ impl Graph<'_> {
                     AddedFact::Before(before)
                 });
             }
-            let changes = vec![Change::PutFact(Box::new(fact.clone()))];
             // Fails with `conflict` if another process added it since; the next attempt finds that
             // one.
-            self.access.commit(changes)?;
+            self.commit_fact(Vec::new(), &fact, since)?;
             if is_blind {
                 return Ok(AddedFact::New(fact.clone()));
             }
@@ -131,7 +133,19 @@ impl Graph<'_> {
         })
     }
 
-    /// Returns the fact that a request makes, with a new id.
+    /// Commits these changes with a new fact, unless the data of its author was wiped after `since`.
+    fn commit_fact(&self, changes: Vec<Change>, fact: &Fact, since: u64) -> Result<()> {
+        let unwiped = fact.author.clone().map(|owner| Condition::NotWiped {
+            owner,
+            origin: self.caller.origin.to_owned(),
+            since,
+        });
+        let put = Change::PutFact(Box::new(fact.clone()));
+        let changes = changes.into_iter().chain([put]).collect();
+        self.access.commit_if(Vec::from_iter(unwiped), changes)
+    }
+
+    /// Returns the fact that a request of the caller makes, with a new id.
     ///
     /// # Errors
     /// As for [`add_fact`](crate::Graph::add_fact).
@@ -172,6 +186,7 @@ impl Graph<'_> {
             valid_from,
             valid_to,
             source,
+            author: Fact::author_of(self.caller.principal.subject.as_deref()),
             created_at,
         })
     }
@@ -282,15 +297,36 @@ impl Graph<'_> {
         self.access.commit(vec![end(fact, RETRACTED)])
     }
 
-    /// [Retracts](crate::Graph::retract_fact) a fact and adds the right one, in one transaction.
-    /// Returns the right one, which has another id; the same fact if nothing differs. Durable when
-    /// it returns.
+    /// [Retracts](crate::Graph::retract_fact) a fact and adds the right one, whose author is the
+    /// caller, in one transaction. Returns the right one, which has another id; the same fact if
+    /// nothing differs. Durable when it returns.
     ///
     /// # Errors
     /// The errors of [`add_fact`](crate::Graph::add_fact); `conflict` if the end of the wrong fact
     /// changed since it was read, or the right one is noted already.
     pub fn correct_fact(&self, wrong: &Fact, right: NewFact) -> Result<Fact> {
+        let since = self.store.version(&self.caller.space)?;
         let right = self.new_fact(right)?;
+        self.replace_fact(wrong, right, since)
+    }
+
+    /// Takes a change of a fact back: [retracts](crate::Graph::retract_fact) what the fact became,
+    /// and adds what it was `before`, with another id, in one transaction. Its author is still the
+    /// one who asserted it. Durable when it returns.
+    ///
+    /// # Errors
+    /// As for [`correct_fact`](crate::Graph::correct_fact).
+    pub fn restore_fact(&self, after: &Fact, before: &Fact) -> Result<()> {
+        let since = self.store.version(&self.caller.space)?;
+        let restored = Fact {
+            author: self.stored_author(before)?,
+            ..self.new_fact(before.clone().into())?
+        };
+        self.replace_fact(after, restored, since).map(drop)
+    }
+
+    /// Retracts a fact and adds another one, and returns that; the first one if nothing differs.
+    fn replace_fact(&self, wrong: &Fact, right: Fact, since: u64) -> Result<Fact> {
         let triple = triple_of(&right);
         let is_same = triple == triple_of(wrong)
             && (&right.valid_from, &right.valid_to, &right.source)
@@ -298,13 +334,26 @@ impl Graph<'_> {
         if is_same {
             return Ok(wrong.clone());
         }
-        let changes = vec![
-            end(wrong, RETRACTED),
-            Change::PutFact(Box::new(right.clone())),
-        ];
-        self.access.commit(changes)?;
+        self.commit_fact(vec![end(wrong, RETRACTED)], &right, since)?;
         let stored = self.same_fact(&triple, &right)?;
         Ok(stored.unwrap_or(right))
+    }
+
+    /// Returns the author that the store has now for a fact that was read before, retracted or not,
+    /// because a wipe may have replaced it since.
+    fn stored_author(&self, fact: &Fact) -> Result<Option<String>> {
+        let query = FactQuery {
+            space: self.caller.space.clone(),
+            entity: None,
+            triple: Some(triple_of(fact)),
+            relation: None,
+            as_of: None,
+            offset: 0,
+            limit: usize::MAX,
+        };
+        let mut facts = self.store.facts(&query)?.into_iter();
+        let stored = facts.find(|stored| stored.id == fact.id);
+        Ok(stored.and_then(|stored| stored.author))
     }
 
     /// Returns the facts about an entity after the first `offset`, at most [`FACTS_MAX`]; of any

@@ -806,6 +806,88 @@ fn the_same_fact_is_found_among_more_than_a_reply_has() {
     assert_eq!(again, AddedFact::Before(first));
 }
 
+/// Returns the objects and the authors of all facts.
+fn authors(engine: &Engine) -> Vec<(String, Option<String>)> {
+    let caller = Caller::local();
+    let system = engine.system(&caller);
+    let facts = system.graph().timeline(None, 0).unwrap().facts;
+    let named = facts
+        .into_iter()
+        .map(|fact| (fact.object.spelling, fact.author));
+    named.collect()
+}
+
+fn by<const N: usize>(rows: [(&str, &str); N]) -> Vec<(String, Option<String>)> {
+    rows.map(|(object, author)| (object.to_owned(), Some(author.to_owned())))
+        .to_vec()
+}
+
+#[test]
+fn a_fact_is_of_who_asserted_it_whoever_ends_it() {
+    let engine = engine();
+    let (ann, bob) = (
+        caller("ann", &[Scope::Read, Scope::Write]),
+        caller("bob", &[Scope::Read, Scope::Write]),
+    );
+    let add = |caller: &Caller, object: &str| {
+        let fact = relate(["Max", "loves", object], None, None);
+        engine.system(caller).graph().add_fact(fact).unwrap()
+    };
+    add(&ann, "Tea");
+    add(&bob, "Rum");
+    add(&anonymous(), "Milk");
+    add(&Caller::local(), "Mate");
+    let expected = by([
+        ("Tea", "ann"),
+        ("Rum", "bob"),
+        ("Milk", "anonymous"),
+        ("Mate", "local"),
+    ]);
+    assert_eq!(authors(&engine), expected);
+    let AddedFact::Before(again) = add(&bob, "tea") else {
+        panic!("it is noted")
+    };
+    assert_eq!(again.author.as_deref(), Some("ann"));
+    let bobs = engine.system(&bob);
+    let (ended, _) = bobs.graph().end_facts(MAX_LOVES, None).unwrap();
+    assert_eq!(ended[0].author.as_deref(), Some("ann"));
+    assert_eq!(authors(&engine), expected);
+}
+
+#[test]
+fn a_corrected_fact_is_of_who_corrected_it_and_one_that_is_taken_back_of_its_author() {
+    let Bench { engine, store, .. } = bench();
+    let (ann, bob) = (
+        caller("ann", &[Scope::Read, Scope::Write]),
+        caller("bob", &[Scope::Read, Scope::Write]),
+    );
+    let (anns, bobs) = (engine.system(&ann), engine.system(&bob));
+    let tea = relate(MAX_LOVES, None, None);
+    let rum = relate(["Max", "loves", "Rum"], None, None);
+    let AddedFact::New(wrong) = anns.graph().add_fact(tea).unwrap() else {
+        panic!("it was noted before")
+    };
+    let right = bobs.graph().correct_fact(&wrong, rum.clone()).unwrap();
+    assert_eq!(authors(&engine), by([("Rum", "bob")]));
+    bobs.graph().restore_fact(&right, &wrong).unwrap();
+    assert_eq!(authors(&engine), by([("Tea", "ann")]));
+    // What is not taken back because nothing differs stays as it is.
+    let wrong = about(&engine, "Max", None).remove(0);
+    bobs.graph().restore_fact(&wrong, &wrong).unwrap();
+    assert_eq!(about(&engine, "Max", None), [wrong.clone()]);
+    // A wipe since then has taken the name off the fact that was corrected.
+    let right = bobs.graph().correct_fact(&wrong, rum).unwrap();
+    let pseudonym = loci_core::pseudonym(7);
+    let (home, now) = (Space::default(), engine.now());
+    store
+        .wipe(&home, "ann", None, Some(&pseudonym), now)
+        .unwrap();
+    bobs.graph().restore_fact(&right, &wrong).unwrap();
+    assert_eq!(authors(&engine), by([("Tea", &pseudonym)]));
+    store.wipe(&home, &pseudonym, None, None, now).unwrap();
+    assert_eq!(authors(&engine), [("Tea".to_owned(), None)]);
+}
+
 #[test]
 fn many_at_once_add_one_fact() {
     let engine = Arc::new(engine());

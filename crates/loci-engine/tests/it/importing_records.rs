@@ -79,6 +79,7 @@ fn fact_of(id: &str, object: &str) -> Fact {
         valid_from: None,
         valid_to: None,
         source: None,
+        author: Some("bob".to_owned()),
         created_at: NOW,
     }
 }

@@ -6,8 +6,8 @@ mod lanes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use loci_core::{Direction, Fact, Period, Result};
-use loci_engine::name_key;
+use loci_core::{Caller, Direction, Fact, Period, Result};
+use loci_engine::{FactAuthor, name_key, shown_name};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -80,11 +80,16 @@ pub(crate) struct FactRow {
     /// The last moment at which it holds; `None` if its end is open.
     pub(crate) valid_to: Option<UtcTimestamp>,
     pub(crate) source: Option<String>,
+    /// Who asserted it, `anonymous` for a caller without a name; `None` if that is not known.
+    pub(crate) author: Option<String>,
     /// True if it holds at any moment of the day `as_of`.
     pub(crate) holds: bool,
     /// The first and the last day, as numbers of days since 1970.
     #[serde(skip)]
     pub(crate) days: [Option<i64>; 2],
+    /// True if the reader asserted it.
+    #[serde(skip)]
+    pub(crate) is_own: bool,
     /// The path of the other entity.
     #[serde(skip)]
     pub(crate) other_path: String,
@@ -146,7 +151,8 @@ pub(crate) fn view(context: &RequestContext<'_>, query: TimelineQuery) -> Result
     let entities: BTreeMap<&str, &str> = names
         .map(|name| (name.key.as_str(), name.spelling.as_str()))
         .collect();
-    let lanes = lanes_of(&facts, entity.as_deref(), as_of);
+    let reader = context.call().caller();
+    let lanes = lanes_of(reader, &facts, entity.as_deref(), as_of);
     Ok(TimelineView {
         drawn: Lanes::of(&lanes, [as_of.first, today.0]),
         lanes,
@@ -163,7 +169,7 @@ pub(crate) fn view(context: &RequestContext<'_>, query: TimelineQuery) -> Result
 }
 
 /// Returns the facts of an entity by their relation and direction, those whose subject it is first.
-fn lanes_of(facts: &[Fact], entity: Option<&str>, as_of: Period) -> Vec<Lane> {
+fn lanes_of(reader: &Caller, facts: &[Fact], entity: Option<&str>, as_of: Period) -> Vec<Lane> {
     let key = entity.map(name_key).unwrap_or_default();
     let mut lanes: BTreeMap<(bool, &str), Vec<&Fact>> = BTreeMap::new();
     for fact in facts {
@@ -187,6 +193,8 @@ fn lanes_of(facts: &[Fact], entity: Option<&str>, as_of: Period) -> Vec<Lane> {
             valid_from: fact.valid_from.map(|from| UtcTimestamp(from.first)),
             valid_to: fact.valid_to.map(|to| UtcTimestamp(to.last)),
             source: fact.source.clone(),
+            author: fact.author.as_deref().map(shown_name),
+            is_own: FactAuthor::of(reader, fact) == FactAuthor::Reader,
             holds: fact.holds_in(as_of),
             days: [
                 fact.valid_from.map(|from| lanes::day(from.first)),

@@ -218,6 +218,70 @@ async fn each_change_of_a_fact_is_taken_back() {
     }
 }
 
+/// The objects of facts and their authors.
+fn authors(view: &Value) -> Vec<(String, Value)> {
+    let lanes = view["lanes"].as_array().unwrap().iter();
+    lanes
+        .flat_map(|lane| lane["facts"].as_array().unwrap())
+        .map(|fact| {
+            let object = fact["object"].as_str().unwrap().to_owned();
+            (object, fact["author"].clone())
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn a_fact_names_who_asserted_it_also_after_a_change_that_is_taken_back() {
+    let installation = TestPage::new();
+    let mut ann = with_facts(&installation).await;
+    let mut bob = installation.browser("bob").await;
+    let oslo = [
+        ("subject", "Max"),
+        ("predicate", "lives in"),
+        ("object", "Oslo"),
+    ];
+    bob.post("/time/add", &oslo).await;
+    let by = |rows: &[(&str, &str)]| -> Vec<(String, Value)> {
+        let rows = rows.iter();
+        rows.map(|(object, author)| ((*object).to_owned(), json!(author)))
+            .collect()
+    };
+    let before = by(&[
+        ("Oslo", "bob"),
+        ("Rome", "ann"),
+        ("Bonn", "ann"),
+        ("Max", "ann"),
+    ]);
+    let view = shown(&mut ann, "entity=max").await;
+    assert_eq!(authors(&view), before);
+    let cells = |page: &str| {
+        ["<td>you</td>", "<td>bob</td>", "<td>ann</td>"].map(|cell| page.matches(cell).count())
+    };
+    assert_eq!(cells(&ann.get("/time?entity=max").await.text), [3, 1, 0]);
+    assert_eq!(cells(&bob.get("/time?entity=max").await.text), [1, 0, 3]);
+    let right = [
+        ("right_subject", "Max"),
+        ("right_predicate", "lives in"),
+        ("right_object", "Turin"),
+    ];
+    let ended = [("ended", "2022-01-31")];
+    for (path, fields, changed) in [
+        ("/time/end", &ended[..], ("Oslo", "bob")),
+        ("/time/correct", &right[..], ("Turin", "ann")),
+    ] {
+        let oslo = naming(&shown(&mut ann, "entity=max").await, "Oslo");
+        let done = post(&mut ann, path, &oslo, fields).await;
+        let view = shown(&mut ann, "entity=max").await;
+        let [expected] = &by(&[changed])[..] else {
+            panic!("one row")
+        };
+        assert!(authors(&view).contains(expected), "{path}: {view}");
+        ann.undo_of(&done).await;
+        let view = shown(&mut ann, "entity=max").await;
+        assert_eq!(authors(&view), before, "{path}");
+    }
+}
+
 #[tokio::test]
 async fn an_added_fact_is_taken_back_and_a_known_one_is_not_added() {
     let installation = TestPage::new();

@@ -1,8 +1,8 @@
 //! Checks and repairs, on rows that are broken by SQL.
 
 use loci_core::{
-    CandidateQuery, EnrichmentStatus, Maintenance, Memory, ModelId, ProblemKind, Store, Thread,
-    Vector,
+    Batch, CandidateQuery, Change, EnrichmentStatus, Fact, FactQuery, FactStore, Maintenance,
+    Memory, ModelId, Name, ProblemKind, Store, Thread, Vector,
 };
 use loci_store_postgres::{Options, PostgresStore};
 use loci_testkit::contract::{filter, memory, put};
@@ -230,6 +230,58 @@ fn reindex_rebuilds_all_that_is_derived() {
     assert_eq!(store.repair().unwrap().done.len(), 1, "the jobs");
     assert_eq!(store.integrity_check(), Ok(Vec::new()));
     store.check_write().unwrap();
+}
+
+#[test]
+fn an_upgrade_leaves_the_authors_of_facts_unknown() {
+    let schemas = Schemas::default();
+    let options = schemas.options();
+    let home = filter().space;
+    let name = |key: &str| Name {
+        key: key.to_owned(),
+        spelling: key.to_owned(),
+    };
+    let fact = |id: &str| Fact {
+        space: home.clone(),
+        id: id.to_owned(),
+        subject: name("max"),
+        predicate: name("knows"),
+        object: name(id),
+        valid_from: None,
+        valid_to: None,
+        source: Some("said".to_owned()),
+        author: Some("ann".to_owned()),
+        created_at: filter().live_at,
+    };
+    let put = |store: &PostgresStore, id: &str| {
+        let change = Change::PutFact(Box::new(fact(id)));
+        store
+            .commit(Batch::new(home.clone(), vec![change]))
+            .unwrap();
+    };
+    put(&PostgresStore::open(options.clone()).unwrap(), "before");
+    run_sql(
+        &options,
+        "ALTER TABLE @fact DROP COLUMN author; DELETE FROM @migration WHERE version >= 6; \
+         UPDATE @installation SET readable_from = 5",
+    );
+    let store = PostgresStore::open(options).unwrap();
+    put(&store, "later");
+    let facts = store.facts(&FactQuery {
+        space: home.clone(),
+        entity: None,
+        triple: None,
+        relation: None,
+        as_of: None,
+        offset: 0,
+        limit: 9,
+    });
+    let before = Fact {
+        author: None,
+        ..fact("before")
+    };
+    assert_eq!(facts, Ok(vec![before, fact("later")]));
+    assert_eq!(store.structure_check(), Ok(Vec::new()));
 }
 
 #[test]

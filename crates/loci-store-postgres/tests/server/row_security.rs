@@ -242,6 +242,7 @@ fn tables_of_the_first_version_get_policies() {
             "DROP TABLE @version",
             "DROP TABLE @tombstone",
             "ALTER TABLE @audit DROP COLUMN client, DROP COLUMN session, DROP COLUMN reply_tokens",
+            "ALTER TABLE @fact DROP COLUMN author",
         ] {
             run_sql(&options, sql);
         }

@@ -13,7 +13,7 @@ pub(crate) const APPLICATION_ID: i64 = 0x6c6f_6369;
 
 /// Every migration that was ever released, oldest first. Each sets `user_version` to its own
 /// number, so that one look tells whether there is anything to do.
-const MIGRATIONS: [(&str, &str); 14] = [
+const MIGRATIONS: [(&str, &str); 15] = [
     (
         "V1__memories",
         include_str!("../../migrations/V1__memories.sql"),
@@ -66,6 +66,10 @@ const MIGRATIONS: [(&str, &str); 14] = [
     (
         "V14__tombstones",
         include_str!("../../migrations/V14__tombstones.sql"),
+    ),
+    (
+        "V15__authors_of_facts",
+        include_str!("../../migrations/V15__authors_of_facts.sql"),
     ),
 ];
 

@@ -10,8 +10,13 @@ use crate::statements::filter_sql::{bound, parameters};
 use crate::statements::row::{none_broken, read_moment, read_space, verify_checksum};
 
 /// The condition that a row of `fact AS f` is as it was written.
-const HOLDS: &str = "f.checksum IS loci_checksum(f.row, f.space, f.id, f.subject, f.predicate, f.object, f.from_first, \
-     f.from_last, f.to_first, f.to_last, f.source, f.created_at)";
+macro_rules! holds {
+    () => {
+        "f.checksum IS loci_checksum(f.row, f.space, f.id, f.subject, f.predicate, f.object, f.from_first, \
+         f.from_last, f.to_first, f.to_last, f.source, f.author, f.created_at)"
+    };
+}
+const HOLDS: &str = holds!();
 /// The condition that a row of `graph_name AS n` is as it was written.
 const NAME_HOLDS: &str =
     "n.checksum IS loci_checksum('graph_name', n.space, n.is_relation, n.key, n.spelling)";
@@ -28,7 +33,7 @@ pub(crate) fn columns() -> String {
     };
     format!(
         "f.space, f.id, f.subject, f.predicate, f.object, f.from_first, f.from_last, f.to_first, f.to_last, f.source, \
-         f.created_at, {}, {}, {}, {HOLDS}",
+         f.author, f.created_at, {}, {}, {}, {HOLDS}",
         spelling(false, "subject"),
         spelling(true, "predicate"),
         spelling(false, "object")
@@ -40,6 +45,13 @@ pub(crate) const SAME: &str =
     "SELECT 1 FROM fact WHERE space = ?1 AND subject = ?2 AND predicate = ?3 AND object = ?4
     AND from_first IS ?5 AND from_last IS ?6 AND to_first IS ?7 AND to_last IS ?8";
 
+/// The facts of an author `?2`, which get another author `?3`, but for damaged ones: a change would
+/// give them a checksum that holds.
+pub(crate) const DISOWNED: &str = concat!(
+    "UPDATE fact AS f SET author = ?3 WHERE f.space = ?1 AND f.author = ?2 AND ",
+    holds!()
+);
+
 pub(crate) fn put(connection: &Connection, fact: &Fact) -> Result<()> {
     let Fact {
         space,
@@ -50,27 +62,11 @@ pub(crate) fn put(connection: &Connection, fact: &Fact) -> Result<()> {
         valid_from,
         valid_to,
         source,
+        author,
         created_at,
     } = fact;
-    let name = "INSERT OR IGNORE INTO graph_name (space, is_relation, key, spelling) VALUES (?1, ?2, ?3, ?4)";
-    let mut name_statement = connection.prepare_cached(name)?;
-    let broken = format!(
-        "SELECT 1 FROM graph_name AS n WHERE n.space = ?1 AND n.is_relation = ?2 AND n.key = ?3 AND NOT {NAME_HOLDS}"
-    );
-    for (is_relation, Name { key, spelling }) in
-        [(false, subject), (true, predicate), (false, object)]
-    {
-        let is_known =
-            name_statement.execute(params![space.as_str(), is_relation, key, spelling])? == 0;
-        if is_known {
-            none_broken(
-                connection,
-                &broken,
-                params![space.as_str(), is_relation, key],
-                NAME_NOUN,
-                space.as_str(),
-            )?;
-        }
+    for (is_relation, name) in [(false, subject), (true, predicate), (false, object)] {
+        put_name(connection, space, is_relation, name)?;
     }
     let [from_first, from_last] = bounds(*valid_from);
     let [to_first, to_last] = bounds(*valid_to);
@@ -92,7 +88,7 @@ pub(crate) fn put(connection: &Connection, fact: &Fact) -> Result<()> {
         ));
     }
     let sql = "INSERT INTO fact (space, id, subject, predicate, object, from_first, from_last, to_first, to_last, \
-               source, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+               source, author, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
     let written = connection.prepare_cached(sql)?.execute(params![
         space.as_str(),
         id,
@@ -104,12 +100,33 @@ pub(crate) fn put(connection: &Connection, fact: &Fact) -> Result<()> {
         to_first,
         to_last,
         source,
+        author,
         created_at.microseconds(),
     ]);
     map_unique_violation(written, || {
         "this fact is noted already; read it again and retry".to_owned()
     })?;
     record_other_change(connection)
+}
+
+/// Keeps the spelling of a name, if it is the first of its key.
+fn put_name(connection: &Connection, space: &Space, is_relation: bool, name: &Name) -> Result<()> {
+    let Name { key, spelling } = name;
+    let sql = "INSERT OR IGNORE INTO graph_name (space, is_relation, key, spelling) VALUES (?1, ?2, ?3, ?4)";
+    let is_known = connection.prepare_cached(sql)?.execute(params![
+        space.as_str(),
+        is_relation,
+        key,
+        spelling
+    ])? == 0;
+    if is_known {
+        let broken = format!(
+            "SELECT 1 FROM graph_name AS n WHERE n.space = ?1 AND n.is_relation = ?2 AND n.key = ?3 AND NOT {NAME_HOLDS}"
+        );
+        let key = params![space.as_str(), is_relation, key];
+        none_broken(connection, &broken, key, NAME_NOUN, space.as_str())?;
+    }
+    Ok(())
 }
 
 /// The first and the last microsecond of a period.
@@ -275,7 +292,7 @@ pub(crate) fn counts(connection: &Connection, space: &Space, now: Timestamp) -> 
 }
 
 pub(crate) fn read(row: &Row<'_>) -> Result<Fact> {
-    verify_checksum(row, 14, "fact", 1)?;
+    verify_checksum(row, 15, "fact", 1)?;
     // It is told by its names: without a spelling that is as it was written it is not the one that
     // was filed.
     let name = |key, spelling: usize| -> Result<Name> {
@@ -295,12 +312,13 @@ pub(crate) fn read(row: &Row<'_>) -> Result<Fact> {
     Ok(Fact {
         space: read_space(&row.get::<_, String>(0)?)?,
         id: row.get(1)?,
-        subject: name(2, 11)?,
-        predicate: name(3, 12)?,
-        object: name(4, 13)?,
+        subject: name(2, 12)?,
+        predicate: name(3, 13)?,
+        object: name(4, 14)?,
         valid_from: period(5, 6)?,
         valid_to: period(7, 8)?,
         source: row.get(9)?,
-        created_at: read_moment(row, 10)?.ok_or_else(damaged)?,
+        author: row.get(10)?,
+        created_at: read_moment(row, 11)?.ok_or_else(damaged)?,
     })
 }

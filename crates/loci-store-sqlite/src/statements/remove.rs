@@ -11,7 +11,7 @@ use crate::statements::note_files::IS_NOTE;
 use crate::statements::passages::passage_keys;
 use crate::statements::row::{MEMORY_HOLDS, memory_holds};
 use crate::statements::write::delete;
-use crate::statements::{audit, jobs, tunnels, versions};
+use crate::statements::{audit, facts, jobs, tunnels, versions};
 use crate::writer::WorkSlice;
 
 /// Newest rows of the change log that a trim leaves. A process that is further behind loads its
@@ -249,11 +249,11 @@ pub(crate) fn wipe(
                 .prepare_cached(sql)?
                 .execute([space.as_str(), owner])?;
         }
-        connection.prepare_cached(TUNNELS_LEFT)?.execute(params![
-            space.as_str(),
-            owner,
-            pseudonym
-        ])?;
+        for sql in [TUNNELS_LEFT, facts::DISOWNED] {
+            connection
+                .prepare_cached(sql)?
+                .execute(params![space.as_str(), owner, pseudonym])?;
+        }
     }
     let whose = params![space.as_str(), owner, origin];
     wiped.audit_entries += connection.prepare_cached(WIPED_CALLS)?.execute(whose)? as u64;

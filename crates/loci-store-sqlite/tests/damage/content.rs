@@ -239,6 +239,7 @@ fn fact(number: usize, space: &Space) -> Change {
         valid_from: (number.is_multiple_of(2)).then_some(period),
         valid_to: (number.is_multiple_of(3)).then_some(period),
         source: (number.is_multiple_of(4)).then(|| "said".to_owned()),
+        author: (!number.is_multiple_of(5)).then(|| format!("author {}", number % 7)),
         created_at: NOW.plus_seconds(number as i64),
     }))
 }

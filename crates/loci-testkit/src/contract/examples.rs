@@ -259,6 +259,7 @@ pub(super) fn fact(id: &str, [subject, predicate, object]: [&str; 3]) -> Fact {
         valid_from: None,
         valid_to: None,
         source: None,
+        author: Some("ann".to_owned()),
         created_at: NOW,
     }
 }

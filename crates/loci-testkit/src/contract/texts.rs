@@ -112,6 +112,7 @@ fn facts() -> Vec<(Fact, &'static str)> {
         &[
             ("id", |it| it.id = nul()),
             ("source", |it| it.source = Some(nul())),
+            ("author", |it| it.author = Some(nul())),
             ("subject", |it| it.subject.key = nul()),
             ("predicate", |it| it.predicate.spelling = nul()),
             ("object", |it| it.object.key = nul()),

@@ -136,15 +136,12 @@ pub(crate) fn correct(context: &RequestContext<'_>, correct: CorrectFactRequest)
 }
 
 /// Returns the change of a fact into another one, with the way back: a fact that says what the
-/// first one said.
+/// first one said, by the same author.
 fn replaced(message: &'static str, next: String, before: Fact, after: Fact) -> Change {
     Change::one(
         message,
         next,
-        Box::new(move |call| {
-            let graph = call.graph();
-            graph.correct_fact(&after, before.into()).map(drop)
-        }),
+        Box::new(move |call| call.graph().restore_fact(&after, &before)),
     )
 }
 

@@ -247,6 +247,8 @@ mod tests {
             valid_from: None,
             valid_to: None,
             source: None,
+            author: Some("ann".to_owned()),
+            is_own: false,
             holds: false,
             days,
             other_path: String::new(),

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use loci_core::{ErrorCode, Page, SourceStore, Store};
+use loci_core::{Direction, ErrorCode, FactQuery, FactStore, Page, SourceStore, Store};
 use loci_testkit::contract::{filter, memory, passage, put};
 
 use crate::integrity::doctor::tables::is_broken;
@@ -150,6 +150,16 @@ fn filled(version: usize) -> tempfile::TempDir {
         ];
         replace(&mut rows, &machine);
     }
+    if version > 14 {
+        let author = [
+            (
+                "to_last, source,\n        created_at)",
+                "to_last, source, author,\n        created_at)",
+            ),
+            ("3, 4, 'source', 5)", "3, 4, 'source', 'ann', 5)"),
+        ];
+        replace(&mut rows, &author);
+    }
     connection.execute_batch(&rows).unwrap();
     let analysis = "UPDATE analysis SET version = ?1";
     connection
@@ -249,6 +259,7 @@ fn an_upgrade_keeps_every_row_of_every_table() {
         "table tombstone",
         "index tombstone_by_age",
         "index tombstone_by_salt",
+        "index fact_by_author",
     ];
     expected.extend(new.map(str::to_owned));
     expected.sort();
@@ -345,6 +356,52 @@ fn an_upgrade_leaves_no_damaged_source_file_looking_good() {
     let kept = read("path").unwrap().unwrap();
     assert_eq!((&*kept.machine, &*kept.format), ("", "format"));
     assert_eq!(read("flipped").unwrap_err().code, ErrorCode::Corrupt);
+    let problems = store.structure_check().unwrap();
+    let [problem] = problems.as_slice() else {
+        panic!("{problems:?}");
+    };
+    assert_eq!(problem.kind, ProblemKind::Damaged);
+    assert!(problem.text.contains("`flipped`"), "{}", problem.text);
+}
+
+/// Facts of before have no author, and none that is damaged looks good afterwards.
+#[test]
+fn an_upgrade_leaves_the_authors_of_facts_unknown_and_no_damaged_one_looking_good() {
+    let folder = filled(14);
+    connect(folder.path())
+        .execute_batch(
+            "INSERT INTO fact (space, id, subject, predicate, object, source, created_at)
+            VALUES ('main', 'flipped', 'bob', 'knows', 'ann', 'a flipped source', 6)",
+        )
+        .unwrap();
+    flip(folder.path(), "a flipped source");
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    let about = |entity: &str| {
+        store.facts(&FactQuery {
+            space: memory("full").space,
+            entity: Some((entity.to_owned(), Direction::Outgoing)),
+            triple: None,
+            relation: None,
+            as_of: None,
+            offset: 0,
+            limit: 9,
+        })
+    };
+    let kept = about("ann").unwrap();
+    let [kept] = kept.as_slice() else {
+        panic!("{kept:?}");
+    };
+    assert_eq!(
+        (&*kept.id, kept.source.as_deref(), &kept.author),
+        ("fact", Some("source"), &None)
+    );
+    assert_eq!(about("bob").unwrap_err().code, ErrorCode::Corrupt);
+    let counts = store.fact_counts(&memory("full").space, kept.created_at);
+    assert_eq!(
+        counts.map(|counts| counts.facts),
+        Ok(2),
+        "none counts twice"
+    );
     let problems = store.structure_check().unwrap();
     let [problem] = problems.as_slice() else {
         panic!("{problems:?}");

@@ -53,7 +53,7 @@ pub(crate) struct Row<'a> {
 const CHECKSUM: &str = "checksum";
 /// The columns that a schema after the first with checksums added to a table, all of one table at
 /// once, and what they are for rows from before.
-const ADDED: [(&str, &str, ValueRef<'static>); 7] = [
+const ADDED: [(&str, &str, ValueRef<'static>); 8] = [
     ("keyed_answer", "memories", ValueRef::Text(b"[]")),
     ("memory", "updated_by", ValueRef::Null),
     ("memory", "by_admin", ValueRef::Integer(0)),
@@ -61,6 +61,7 @@ const ADDED: [(&str, &str, ValueRef<'static>); 7] = [
     ("audit", "client", ValueRef::Null),
     ("audit", "session", ValueRef::Null),
     ("audit", "reply_tokens", ValueRef::Null),
+    ("fact", "author", ValueRef::Null),
 ];
 
 impl RowFormats {

@@ -182,6 +182,32 @@ fn of_rows_without_a_tree_the_newest_counts() {
 }
 
 #[test]
+fn a_fact_without_an_author_is_salvaged() {
+    for version in [7, 14, 15] {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut connection = Connection::open(file.path()).unwrap();
+        checksum::register(&connection).unwrap();
+        schema::migrate(&mut connection, &schema::migrations().unwrap()[..version]).unwrap();
+        let rows = "INSERT INTO graph_name (space, is_relation, key, spelling)
+                VALUES ('main', 0, 'ann', 'Ann'), ('main', 1, 'knows', 'knows'), ('main', 0, 'bob', 'Bob');
+            INSERT INTO fact (space, id, subject, predicate, object, source, created_at)
+                VALUES ('main', 'f', 'ann', 'knows', 'bob', 'words', 5)";
+        connection.execute_batch(rows).unwrap();
+        drop(connection);
+        let (report, records) = salvaged(&fs::read(file.path()).unwrap());
+        assert!(report.is_whole(), "{version}: {report:?}");
+        let [Record::Fact(fact)] = &records[..] else {
+            panic!("{version}: {records:?}")
+        };
+        assert_eq!(
+            (fact.source.as_deref(), &fact.author),
+            (Some("words"), &None),
+            "{version}"
+        );
+    }
+}
+
+#[test]
 fn what_the_schema_before_wrote_is_salvaged() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let mut connection = Connection::open(file.path()).unwrap();

@@ -409,7 +409,7 @@ impl Generator {
     /// Creates a fact of a few things and relations, in any spelling.
     pub(super) fn fact(&mut self, space: &Space) -> Fact {
         let random = &mut self.random;
-        Fact {
+        let new = Fact {
             space: space.clone(),
             subject: name_of(random),
             predicate: name_of(random),
@@ -419,6 +419,12 @@ impl Generator {
             source: random.chance(50).then(|| odd_text(random)),
             created_at: moment_of(random),
             ..fact(&random.below(200).to_string(), ["", "", ""])
+        };
+        // Chosen by the id, because one more random number would change what every seed does.
+        let digits: usize = new.id.bytes().map(usize::from).sum();
+        Fact {
+            author: OWNERS[digits % OWNERS.len()].map(str::to_owned),
+            ..new
         }
     }
 

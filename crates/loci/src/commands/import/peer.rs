@@ -448,6 +448,7 @@ impl<'a> Intake<'a> {
             valid_from: fact.valid_from.map(period),
             valid_to: fact.valid_to.map(period),
             source: fact.source,
+            author: Fact::author_of(self.call.caller().principal.subject.as_deref()),
             created_at: SystemClock.now(),
         }
     }

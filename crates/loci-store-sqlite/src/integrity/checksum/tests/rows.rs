@@ -96,6 +96,7 @@ fn fact(subject: &str, predicate: &str) -> Change {
         valid_from: None,
         valid_to: None,
         source: None,
+        author: Some("ann".to_owned()),
         created_at: NOW,
     }))
 }
@@ -591,6 +592,30 @@ fn a_damaged_version_is_named_and_no_wipe_keeps_its_writer() {
         pseudonym
     );
     assert_eq!(store.structure_check(), Ok(Vec::new()));
+}
+
+/// A change of a damaged fact would give it a checksum that holds.
+#[test]
+fn a_wipe_takes_the_name_off_whole_facts_and_leaves_damaged_ones_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    for (subject, id) in [("bob", "lost"), ("cid", "kept")] {
+        let Change::PutFact(mut fact) = fact(subject, "knows") else {
+            panic!("a fact is put")
+        };
+        fact.id = id.to_owned();
+        fact.source = Some(format!("words of the fact {id}"));
+        commit(&store, Change::PutFact(fact)).unwrap();
+    }
+    drop(store);
+    flip(folder.path(), "words of the fact lost");
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    let pseudonym = Some("wiped-0123456789abcdef0123456789abcdef");
+    store.wipe(&HOME(), "ann", None, pseudonym, NOW).unwrap();
+    let kept = facts(&store, Some("cid"), None).unwrap();
+    assert_eq!(kept[0].author.as_deref(), pseudonym);
+    let refused = facts(&store, Some("bob"), None).unwrap_err();
+    assert!(refused.message.contains("fact `lost`"), "{refused}");
 }
 
 /// A store with two memories of ann's, one of which is damaged; the passages of both have vectors.
