@@ -12,7 +12,7 @@ use loci_archive::files::{create_private_folder, write_privately};
 use loci_core::{Error, ErrorCode};
 use loci_mine::plain_file;
 use loci_mine::project::{
-    PLAN_FILE, Plan, Project, is_gone, local_folder, plan_folders, read_plan, top_of,
+    Plan, Project, is_gone, local_folder, plan_file, plan_folders, read_plan, top_of,
 };
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -236,14 +236,14 @@ impl Trust {
             self.say(format!(
                 "note: {} names the wing \"{named}\", which counts once you agree to it by `loci palace trust` in that \
                  folder; until then the wing is \"{counts}\"",
-                folder.join(PLAN_FILE).display()
+                folder.join(plan_file(folder)).display()
             ));
         }
     }
 
     /// Notes that a plan is not used.
     pub fn say_unused(&self, folder: &Path, problem: &io::Error, counts: &str) {
-        let file = folder.join(PLAN_FILE);
+        let file = folder.join(plan_file(folder));
         self.say(format!(
             "note: {} is not used: {problem}; the wing is \"{counts}\"",
             file.display()
@@ -289,6 +289,39 @@ fn read_plans(file: &Path) -> Result<Vec<TrustedPlan>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_project_file_of_mememory_counts_once_it_is_trusted() {
+        let (data, checkout) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let folder = local_folder(checkout.path());
+        let named = |trust: &Trust| match trust.choice(&folder).source {
+            WingSource::Name(name) => Some(name),
+            WingSource::Project(_) => None,
+        };
+        let mut trust = Trust::read(data.path(), |_| ()).unwrap();
+        let file = folder.join(".mememory");
+        // In a home folder it is that of mememory's own data.
+        std::fs::create_dir(&file).unwrap();
+        assert!(trust.choice(&folder).passed_over.is_empty());
+        std::fs::remove_dir(&file).unwrap();
+        let text = r#"{"version": 1, "project": "Harbour", "auto_load": {"queries": []}}"#;
+        std::fs::write(&file, text).unwrap();
+        assert_eq!(named(&trust), None);
+        let passed = trust.choice(&folder).passed_over;
+        assert_eq!(passed.len(), 1);
+        assert!(matches!(&passed[0].1, Ok(wing) if wing == "Harbour"));
+        trust.add(folder.to_str().unwrap(), text).unwrap();
+        assert_eq!(named(&trust).as_deref(), Some("Harbour"));
+        // Another text is another plan, and so is a plan of loci's own beside it.
+        std::fs::write(&file, text.replace("Harbour", "Secret")).unwrap();
+        assert_eq!(named(&trust), None);
+        std::fs::write(&file, text).unwrap();
+        std::fs::write(folder.join(".loci-palace.toml"), "wing = \"quay\"\n").unwrap();
+        assert_eq!(named(&trust), None);
+        for broken in ["{", "{}", r#"{"project": 7}"#, r#"{"project": "a/b"}"#] {
+            assert!(parse_plan(broken).is_err(), "{broken}");
+        }
+    }
 
     #[test]
     fn agreements_of_two_processes_at_once_are_both_kept() {

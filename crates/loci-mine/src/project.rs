@@ -27,7 +27,10 @@ use rules::{Folder, users_excludes};
 
 pub use identity::{Project, local_folder};
 pub use path_text::is_absolute;
-pub use plan::{NameRule, PLAN_FILE, Plan, place_name, plan_folders, propose, read_plan};
+pub use plan::{
+    NameRule, PLAN_FILE, PROJECT_FILE, Plan, place_name, plan_file, plan_folders, propose,
+    read_plan,
+};
 pub use rules::{is_gone, top_of};
 pub use sections::{Section, sections};
 

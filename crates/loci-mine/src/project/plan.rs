@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use loci_core::{Error, ErrorCode, Result};
 use toml::Spanned;
@@ -16,6 +16,9 @@ use crate::plain_file;
 /// The name of the file at the top of a project that holds its plan. It is hidden, so it is never
 /// read as one of the project's own.
 pub const PLAN_FILE: &str = ".loci-palace.toml";
+/// The name of the file in which mememory names the project of a folder, in JSON. It is a plan without
+/// rooms.
+pub const PROJECT_FILE: &str = ".mememory";
 /// Bytes of a plan.
 const PLAN_BYTES_MAX: u64 = 256 << 10;
 /// The room of what belongs to no other.
@@ -82,13 +85,27 @@ pub fn plan_folders(folder: &Path) -> impl Iterator<Item = &Path> {
         .take_while(move |above| above.starts_with(top))
 }
 
+/// The name of the file that holds the plan of a folder: mememory's, if there is no other. A folder of
+/// that name, in which mememory keeps its data, is none.
+pub fn plan_file(folder: &Path) -> &'static str {
+    let is_file = |name: &str| {
+        let metadata = fs::symlink_metadata(folder.join(name));
+        metadata.is_ok_and(|metadata| !metadata.is_dir())
+    };
+    if !is_file(PLAN_FILE) && is_file(PROJECT_FILE) {
+        PROJECT_FILE
+    } else {
+        PLAN_FILE
+    }
+}
+
 /// The text of the plan in a folder; none if it has no plan.
 ///
 /// # Errors
 /// If it cannot be read, is not UTF-8, or is [refused](plain_file::Refusal): a link, no plain file,
 /// of more than 256 KiB, or a file that another user owns or may write, or could put there.
 pub fn read_plan(folder: &Path) -> io::Result<Option<String>> {
-    match plain_file::read_own(&folder.join(PLAN_FILE), PLAN_BYTES_MAX) {
+    match plain_file::read_own(&folder.join(plan_file(folder)), PLAN_BYTES_MAX) {
         Ok(bytes) => String::from_utf8(bytes)
             .map(Some)
             .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not text in UTF-8")),
@@ -195,6 +212,9 @@ impl Plan {
     /// # Errors
     /// `invalid_argument` if it is no plan; the message names the line and what is expected there.
     pub fn parse(text: &str, rule: NameRule<'_>) -> Result<Self> {
+        if text.trim_start().starts_with('{') {
+            return parse_project(text, rule);
+        }
         let table = DeTable::parse(text).map_err(|error| {
             at(
                 text,
@@ -240,6 +260,19 @@ impl Plan {
         }
         Ok(plan)
     }
+}
+
+/// Parses the JSON with which mememory names a project. Its other keys are of no concern here.
+fn parse_project(text: &str, rule: NameRule<'_>) -> Result<Plan> {
+    let value: serde_json::Value =
+        serde_json::from_str(text).map_err(|_| at(text, 0, "it is no JSON"))?;
+    let Some(project) = value.get("project").and_then(serde_json::Value::as_str) else {
+        return Err(at(text, 0, "expected `\"project\": \"a name\"`"));
+    };
+    Ok(Plan {
+        wing: checked_name(text, 0, project, rule)?,
+        rooms: Vec::new(),
+    })
 }
 
 fn parse_rooms(

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use loci_mine::project::{PLAN_FILE, Plan, plan_folders};
+use loci_mine::project::{PLAN_FILE, PROJECT_FILE, Plan, plan_file, plan_folders};
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
@@ -50,7 +50,7 @@ pub fn run(
 fn agree(trust: &mut Trust, folder: &Path, output: Output) -> Result<(), Failure> {
     let root = absolute(folder)?;
     for folder in plan_folders(Path::new(&root)) {
-        let file = folder.join(PLAN_FILE);
+        let file = folder.join(plan_file(folder));
         let unusable = |problem: io::Error| {
             Failure::new(
                 Exit::Usage,
@@ -76,7 +76,7 @@ fn agree(trust: &mut Trust, folder: &Path, output: Output) -> Result<(), Failure
         }
     }
     let message = format!(
-        "there is no {PLAN_FILE} in {root}, nor above it in its repository; `loci palace init` makes one"
+        "there is no {PLAN_FILE} or {PROJECT_FILE} in {root}, nor above it in its repository; `loci palace init` makes one"
     );
     Err(Failure::new(Exit::Usage, message))
 }
