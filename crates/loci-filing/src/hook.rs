@@ -195,7 +195,7 @@ impl HookSession<'_> {
             ..Remember::new(text.as_ref(), SUMMARY)
         };
         let id = |n| mempalace::drawer_id(&wing, mempalace::CONVERSATIONS, &text, n);
-        parts.memories().file(&id, request)?;
+        parts.memories().store_once(&id, request)?;
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use loci_core::{
 /// `?` in the place of its parameter.
 pub trait Dialect: Sized {
     /// The value of a parameter. Times are microseconds.
-    type Value: From<String> + From<i64>;
+    type Value: From<String> + From<i64> + From<Option<String>>;
     /// The value as a statement takes it, e.g. with the name of its parameter.
     type Bound;
 

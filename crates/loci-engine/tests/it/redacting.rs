@@ -165,7 +165,7 @@ fn write_everywhere(engine: &Engine, caller: &Caller) {
     engine
         .system(caller)
         .memories()
-        .file(
+        .store_once(
             &|number| MemoryId::new(format!("filed-{number}")),
             remember(&text(3)),
         )
@@ -442,7 +442,7 @@ fn names_and_questions_that_hold_secrets_are_found_and_called_without_them() {
         collection: Some("in s3cret".to_owned()),
         ..Remember::new("plain", "about s3cret")
     };
-    engine.system(&ann).memories().file(&id, filed).unwrap();
+    engine.system(&ann).memories().store_once(&id, filed).unwrap();
     engine
         .system(&ann)
         .conversations()
