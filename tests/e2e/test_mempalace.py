@@ -19,7 +19,8 @@ NAVIGATION = [
     "traverse", "find_tunnels", "graph_stats", "create_tunnel", "list_tunnels", "delete_tunnel", "follow_tunnels",
 ]
 REST = ["diary_write", "diary_read", "hook_settings", "memories_filed_away", "reconnect"]
-TOOLS = [f"mempalace_{name}" for name in READ + WRITE + GRAPH + NAVIGATION + REST]
+NEWER = ["checkpoint", "get_drawers", "delete_by_source", "kg_supersede"]
+TOOLS = [f"mempalace_{name}" for name in READ + WRITE + GRAPH + NAVIGATION + REST + NEWER]
 # Every kind of thing that a text may lose on its way.
 VERBATIM = "---\r\nrule: `---`\n---\n\n> quoted\n```rust\nfn main() {}\n```\n\t\"é\u0301\" \\n {\"a\": 1}\n\n  trailing  \n"
 
