@@ -328,10 +328,10 @@ impl Tool {
 
     /// Resolves aliases and validates the arguments against the schema and the tool's further
     /// rules.
-    fn prepare(&self, mut arguments: Value) -> Result<Value> {
+    fn prepare(&self, mut arguments: Value) -> Result<Prepared> {
         let checker = self.checker()?;
         let mut faults = Vec::new();
-        let mut renamed = Vec::new();
+        let mut renames = Vec::new();
         for &(alias, name) in self.aliases {
             let Some(fields) = arguments.as_object_mut() else {
                 break;
@@ -352,22 +352,39 @@ impl Tool {
                 ));
             } else {
                 fields.insert(name.to_owned(), value);
-                renamed.push((alias, name));
+                renames.push(Rename { alias, name });
             }
         }
         let arguments = lenient::normalized(arguments, checker.schema());
         faults.extend(checker.faults(&arguments));
         faults.extend((self.faults)(&arguments));
-        // Name each argument as the caller sent it.
-        let as_sent = |fault: Error| {
-            renamed
-                .iter()
-                .fold(fault, |fault, (alias, name)| fault.renamed(name, alias))
-        };
-        let faults: Vec<Error> = faults.into_iter().map(as_sent).collect();
+        let faults: Vec<Error> = faults
+            .into_iter()
+            .map(|fault| as_sent(fault, &renames))
+            .collect();
         schema::refuse(&faults)?;
-        Ok(arguments)
+        Ok(Prepared { arguments, renames })
     }
+}
+
+/// The arguments of a call under the names of the schema.
+struct Prepared {
+    arguments: Value,
+    /// The arguments that came under another name.
+    renames: Vec<Rename>,
+}
+
+/// An argument that came under an alias.
+struct Rename {
+    alias: &'static str,
+    name: &'static str,
+}
+
+/// Returns the error with the name that the caller sent of the argument.
+fn as_sent(error: Error, renames: &[Rename]) -> Error {
+    renames.iter().fold(error, |error, rename| {
+        error.renamed(rename.name, rename.alias)
+    })
 }
 
 /// The names of the tools that an agent needs first.
@@ -454,13 +471,14 @@ impl Dialect {
             &scopes,
             arguments,
             |call, arguments| {
-                let arguments = tool.prepare(arguments)?;
+                let Prepared { arguments, renames } = tool.prepare(arguments)?;
                 may_act?;
                 let names = names_given(tool, &arguments);
                 let reply = (tool.run)(call, arguments).map_err(|error| {
-                    names
+                    let error = names
                         .into_iter()
-                        .fold(error, |error, (from, to)| error.renamed(from, to))
+                        .fold(error, |error, (from, to)| error.renamed(from, to));
+                    as_sent(error, &renames)
                 })?;
                 let reply = reply.with_further_notice(redaction_notice(&call.redactions()));
                 let tokens = call.engine().budgets().approximate_tokens(&reply.text);

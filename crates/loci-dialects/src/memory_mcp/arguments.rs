@@ -27,6 +27,10 @@ const TYPES: [&str; 7] = [
 ];
 /// The default of `limit`.
 const LIMIT_DEFAULT: usize = 10;
+/// The name of a conversation in replies and in `store_memory`. It is an alias in the other tools,
+/// because frameworks keep this name for themselves: an argument that they drop without a word
+/// must not be the one that narrows what is deleted.
+pub const CONVERSATION_ALIASES: &[(&str, &str)] = &[("conversation_id", "conversation")];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -49,8 +53,8 @@ pub struct Search {
     memory_type: Option<String>,
     /// Only memories with all of these tags.
     tags: Option<Vec<String>>,
-    /// Only messages of this conversation, and what is kept of it.
-    conversation_id: Option<String>,
+    /// Only messages of this conversation, by its `conversation_id`, and what is kept of it.
+    conversation: Option<String>,
     /// How many results at most: 10 if left out, 100 at most unless the installation says
     /// otherwise.
     limit: Option<Count>,
@@ -88,8 +92,8 @@ impl Search {
         if let Some(memory_type) = &self.memory_type {
             check::name("memory_type", memory_type)?;
         }
-        if let Some(conversation) = &self.conversation_id {
-            check::name("conversation_id", conversation)?;
+        if let Some(conversation) = &self.conversation {
+            check::name("conversation", conversation)?;
         }
         let query = match (self.query, self.memory_id) {
             (Some(_), Some(_)) => {
@@ -128,7 +132,7 @@ impl Search {
         let request = Recall {
             tiers: tiers(self.tier.as_deref()),
             collections: named.collections,
-            thread: self.conversation_id,
+            thread: self.conversation,
             sections: [own, named.sections].concat(),
             tags: self.tags.unwrap_or_default(),
             counts_access,

@@ -5,7 +5,7 @@ use loci_engine::{Call, Discard, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::arguments::TimeRange;
+use super::arguments::{CONVERSATION_ALIASES, TimeRange};
 use crate::{Hints, Reply, TypedTool};
 
 pub struct DeleteMemory;
@@ -21,14 +21,14 @@ pub struct Arguments {
     user_id: String,
     /// The id of one memory, without any other condition.
     memory_id: Option<String>,
-    /// Messages of this conversation, and what is kept of it.
-    conversation_id: Option<String>,
-    /// Memories with all of these tags.
+    /// Messages of this conversation, by its `conversation_id`, and what is kept of it.
+    conversation: Option<String>,
+    /// Memories with all of these tags, whatever the conversation unless you name one.
     #[schemars(length(min = 1))]
     tags: Option<Vec<String>>,
     /// Memories that were stored in this time: `{"start": "2026-03-01", "end": "2026-03-31"}`.
     time_range: Option<TimeRange>,
-    /// Must be true to delete by `conversation_id`, `tags` or `time_range`.
+    /// Must be true to delete by `conversation`, `tags` or `time_range`.
     #[serde(default)]
     confirm: bool,
     /// True to count what would be deleted, and delete nothing.
@@ -43,6 +43,8 @@ pub struct Output {
     deleted_count: usize,
     /// Whether they were only counted.
     dry_run: bool,
+    /// Of how many conversations these memories are.
+    conversations: usize,
 }
 
 impl TypedTool for DeleteMemory {
@@ -56,6 +58,7 @@ impl TypedTool for DeleteMemory {
         open_world: false,
     };
     const OPERATION: &'static str = "memory:delete";
+    const ALIASES: &'static [(&'static str, &'static str)] = CONVERSATION_ALIASES;
     type Arguments = Arguments;
     type Output = Output;
 
@@ -65,10 +68,11 @@ impl TypedTool for DeleteMemory {
         } = arguments;
         let which = conditions(call, arguments)?;
         if which.id.is_none() && !confirm && !dry_run {
-            let message = "deleting by `conversation_id`, `tags` or `time_range` needs `confirm` to be true; `dry_run` \
+            let message = "deleting by `conversation`, `tags` or `time_range` needs `confirm` to be true; `dry_run` \
                            counts the memories beforehand";
             return Err(Error::new(ErrorCode::InvalidArgument, message).of_argument("confirm"));
         }
+        let conversations = call.memories().count_conversations(&which)?;
         let deleted_count = if dry_run {
             call.memories().count_discarded(&which)?
         } else {
@@ -77,23 +81,45 @@ impl TypedTool for DeleteMemory {
         let output = Output {
             deleted_count,
             dry_run,
+            conversations,
         };
-        Reply::json(&output, Some(deleted_count as u64))
+        let notice = notice(&output);
+        Ok(Reply::json(&output, Some(deleted_count as u64))?.with_notice(notice))
     }
+}
+
+/// Returns what a caller should know of a deletion, or of one that would be made: how much it is,
+/// and what takes it back. `None` if it is nothing.
+fn notice(output: &Output) -> Option<String> {
+    let counted = |count: usize, one: &str, more: &str| match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {more}"),
+    };
+    let memories = counted(output.deleted_count, "memory", "memories");
+    let whose = match output.conversations {
+        0 => String::new(),
+        count => format!(" of {}", counted(count, "conversation", "conversations")),
+    };
+    let done = match (output.dry_run, output.deleted_count) {
+        (true, _) => "would be deleted",
+        (false, 1) => "is deleted; it comes back only from a backup, a note with `loci unforget`",
+        (false, _) => "are deleted; they come back only from a backup, notes with `loci unforget`",
+    };
+    (output.deleted_count > 0).then(|| format!("{memories}{whose} {done}"))
 }
 
 fn conditions(call: &Call<'_>, arguments: Arguments) -> Result<Discard> {
     let Arguments {
-        conversation_id,
+        conversation,
         tags,
         time_range,
         ..
     } = arguments;
-    let is_bulk = conversation_id.is_some() || tags.is_some() || time_range.is_some();
+    let is_bulk = conversation.is_some() || tags.is_some() || time_range.is_some();
     match arguments.memory_id {
         Some(_) if is_bulk => Err(Error::invalid(
             "memory_id",
-            "does not go with `conversation_id`, `tags` or `time_range`",
+            "does not go with `conversation`, `tags` or `time_range`",
         )),
         Some(id) => {
             let id = call.memories().memory_id("memory_id", &id)?;
@@ -103,22 +129,22 @@ fn conditions(call: &Call<'_>, arguments: Arguments) -> Result<Discard> {
             })
         }
         None if is_bulk => {
-            conversation_id
+            conversation
                 .as_deref()
-                .map_or(Ok(()), |name| check::name("conversation_id", name))?;
+                .map_or(Ok(()), |name| check::name("conversation", name))?;
             let range = time_range.map(|range| range.moments()).transpose()?;
             let (created_from, created_until) = range.unwrap_or_default();
             let tags = tags.unwrap_or_default();
             Ok(Discard {
                 id: None,
-                thread: conversation_id,
+                thread: conversation,
                 tags,
                 created_from,
                 created_until,
             })
         }
         None => {
-            let message = "what to delete is missing; give `memory_id`, or one or more of `conversation_id`, `tags` and \
+            let message = "what to delete is missing; give `memory_id`, or one or more of `conversation`, `tags` and \
                            `time_range`";
             Err(Error::new(ErrorCode::InvalidArgument, message).of_argument("memory_id"))
         }

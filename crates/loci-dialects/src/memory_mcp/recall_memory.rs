@@ -5,7 +5,7 @@ use loci_engine::{Call, RankingWeights, Signals};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::arguments::Search;
+use super::arguments::{CONVERSATION_ALIASES, Search};
 use super::record::{Document, SearchResults};
 use crate::wire::rounded;
 use crate::{Hints, Reply, TypedTool};
@@ -45,6 +45,7 @@ impl TypedTool for RecallMemory {
     };
     const OPERATION: &'static str = "memory:read";
     const QUERY: Option<&'static str> = Some("query");
+    const ALIASES: &'static [(&'static str, &'static str)] = CONVERSATION_ALIASES;
     type Arguments = Arguments;
     type Output = SearchResults<Hit>;
 

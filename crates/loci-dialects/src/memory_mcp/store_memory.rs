@@ -1,6 +1,6 @@
 //! The tool `store_memory`: stores messages of a conversation.
 
-use loci_core::{Result, Scope, limits};
+use loci_core::{Error, Result, Scope, limits};
 use loci_engine::{Call, Conversation, Message};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,8 +19,11 @@ pub struct Arguments {
     /// Whose conversation it is: the same name for the same person in every call.
     #[expect(dead_code, reason = "the dialect made it the caller")]
     user_id: String,
-    /// The conversation: any name, the same for all its messages.
-    conversation_id: String,
+    /// The conversation: any name, the same for all its messages. Left out, it is a new one, whose
+    /// name is in the reply: give that with the messages that follow.
+    conversation_id: Option<String>,
+    /// The same as `conversation_id`, which some frameworks keep for themselves.
+    conversation: Option<String>,
     /// The messages, in order: `[{"role": "human", "content": "I moved to Lisbon.", "tags":
     /// ["home"]}]`.
     #[schemars(length(min = 1, max = limits::MESSAGES_MAX))]
@@ -68,6 +71,9 @@ pub struct Output {
     stm_ids: Vec<String>,
     /// How many these are.
     count: usize,
+    /// The name of the new conversation, if the call named none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conversation_id: Option<String>,
 }
 
 impl TypedTool for StoreMemory {
@@ -90,20 +96,56 @@ impl TypedTool for StoreMemory {
             content: message.content,
             tags: message.tags,
         };
+        let mint = || object_id::mint(call.engine().now());
+        let named = named_conversation(arguments.conversation_id, arguments.conversation)?;
+        let new = named.is_none().then(|| mint().to_string());
+        let given_as = named
+            .as_ref()
+            .map_or("conversation_id", |named| named.argument);
+        let thread = named.map(|named| named.name).or_else(|| new.clone());
         let conversation = Conversation {
-            thread: arguments.conversation_id,
+            thread: thread.unwrap_or_default(),
             messages: arguments.messages.into_iter().map(message).collect(),
-            mint: &|| object_id::mint(call.engine().now()),
+            mint: &mint,
         };
-        let conversed = call.conversations().store_messages(conversation)?;
+        let conversed = call
+            .conversations()
+            .store_messages(conversation)
+            .map_err(|error| error.renamed("conversation_id", given_as))?;
         let stm_ids: Vec<String> = conversed.ids.iter().map(ToString::to_string).collect();
         let output = Output {
             count: stm_ids.len(),
             stm_ids,
+            conversation_id: new,
         };
         let notice = conversed.pending.map(|reason| {
             format!("stored and found by the words, not all of it by its meaning yet: {reason}")
         });
         Ok(Reply::json(&output, Some(output.count as u64))?.with_notice(notice))
+    }
+}
+
+/// The name of a conversation, and the argument that gave it.
+struct NamedConversation {
+    name: String,
+    argument: &'static str,
+}
+
+/// Returns the name of the conversation that the two arguments give; `None` if neither is given.
+///
+/// # Errors
+/// `invalid_argument` if they give different names.
+fn named_conversation(
+    conversation_id: Option<String>,
+    conversation: Option<String>,
+) -> Result<Option<NamedConversation>> {
+    let named = |argument: &'static str| move |name: String| NamedConversation { name, argument };
+    match (conversation_id, conversation) {
+        (Some(first), Some(second)) if first != second => Err(Error::invalid(
+            "conversation",
+            "is another name for `conversation_id`; give one of the two",
+        )),
+        (Some(name), _) => Ok(Some(name).map(named("conversation_id"))),
+        (None, name) => Ok(name.map(named("conversation"))),
     }
 }

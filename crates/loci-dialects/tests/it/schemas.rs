@@ -89,6 +89,103 @@ fn every_tool_is_well_described() {
     }
 }
 
+/// Names of arguments that a framework keeps for itself: it drops them without a word, or takes them
+/// for its own. Sources: `_prepare_call_kwargs` of `agent_framework/_mcp.py`, `call_tool` of
+/// `langchain_mcp_adapters/tools.py` and of `agno/utils/mcp.py`, `_run` of `langchain_core`, and
+/// `gather_function_parameters` of Semantic Kernel.
+const RESERVED_NAMES: [(&str, &[&str]); 5] = [
+    (
+        "Microsoft Agent Framework",
+        &[
+            "chat_options",
+            "conversation_id",
+            "options",
+            "response_format",
+            "session",
+            "thread",
+            "tool_choice",
+            "tool_name",
+            "tools",
+        ],
+    ),
+    (
+        "LangChain",
+        &["callbacks", "config", "run_manager", "runtime"],
+    ),
+    ("Agno", &["agent", "run_context", "team"]),
+    (
+        "Semantic Kernel",
+        &["arguments", "execution_settings", "kernel", "service"],
+    ),
+    (
+        "Python",
+        &[
+            "and", "as", "assert", "async", "await", "break", "class", "cls", "continue", "def",
+            "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import",
+            "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "self",
+            "try", "while", "with", "yield",
+        ],
+    ),
+];
+
+/// An argument with a reserved name that a contract asks for.
+struct ReservedException {
+    dialect: &'static str,
+    tool: &'static str,
+    name: &'static str,
+    /// The listed argument that means the same.
+    second_name: &'static str,
+}
+
+const RESERVED_EXCEPTIONS: [ReservedException; 1] = [ReservedException {
+    dialect: "memory-mcp",
+    tool: "store_memory",
+    name: "conversation_id",
+    second_name: "conversation",
+}];
+
+/// Checks that no tool has an argument that a framework would drop: what is left of a call may then
+/// do more than was said, as a deletion by tags without its conversation.
+#[test]
+fn no_argument_has_a_name_that_a_framework_keeps_for_itself() {
+    let mut excepted = 0;
+    for dialect in DIALECTS {
+        for tool in dialect.tools {
+            let input = tool.input_schema();
+            let properties = input["properties"].as_object().unwrap();
+            for name in properties.keys() {
+                let keeper = RESERVED_NAMES
+                    .iter()
+                    .find(|(_, names)| names.contains(&name.as_str()));
+                let Some((framework, _)) = keeper else {
+                    assert!(!name.starts_with('_'), "{}: {name}", tool.name);
+                    continue;
+                };
+                let exception = RESERVED_EXCEPTIONS.iter().find(|exception| {
+                    (exception.dialect, exception.tool, exception.name)
+                        == (dialect.name, tool.name, name)
+                });
+                let Some(exception) = exception else {
+                    panic!(
+                        "{}.{}: {framework} keeps `{name}` for itself; take another name, and this one as an alias",
+                        dialect.name, tool.name
+                    );
+                };
+                let second = exception.second_name;
+                let required = input["required"].as_array();
+                assert!(
+                    properties.contains_key(second)
+                        && !required.is_some_and(|names| names.contains(&name.as_str().into())),
+                    "{}: `{name}` must be optional and have the second name `{second}`",
+                    tool.name
+                );
+                excepted += 1;
+            }
+        }
+    }
+    assert_eq!(excepted, RESERVED_EXCEPTIONS.len());
+}
+
 /// Checks that a read-only tool needs no more than `read`, and that a writing tool needs `write`.
 #[test]
 fn every_tool_declares_the_scope_that_its_hints_imply() {

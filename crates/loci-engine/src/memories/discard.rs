@@ -109,6 +109,31 @@ impl Memories<'_> {
         Ok(all.saturating_sub(forgotten_notes))
     }
 
+    /// Returns the number of conversations that the memories are of which
+    /// [`discard`](crate::Memories::discard) would delete, without damaged ones.
+    ///
+    /// # Errors
+    /// As for `discard`.
+    pub fn count_conversations(&self, which: &Discard) -> Result<usize> {
+        let filter = self.discarded(which)?;
+        let chosen: Vec<MemoryId> = if let Some(id) = &which.id {
+            vec![id.clone()]
+        } else {
+            let revisions = self.store.revisions(&filter, usize::MAX)?;
+            revisions.into_iter().map(|(id, _)| id).collect()
+        };
+        let mut conversations = HashSet::new();
+        for part in chosen.chunks(PART) {
+            let memories = self.tombstones.readable(&filter, part)?;
+            conversations.extend(
+                memories
+                    .iter()
+                    .filter_map(|memory| memory.conversation().map(str::to_owned)),
+            );
+        }
+        Ok(conversations.len())
+    }
+
     /// Returns the message that a memory was made from, if both match, because the two are deleted
     /// together; otherwise the memory itself, even if it cannot be read, because a corrupt one is
     /// deleted, too.

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::thread;
 
 use loci_core::{EnrichmentStatus, FilingOrder, JobStore, Partition, Store, Thread};
-use loci_engine::Policy;
+use loci_engine::{Discard, Policy};
 
 use super::*;
 
@@ -234,6 +234,57 @@ fn what_is_out_of_its_limits_stores_nothing() {
     )
     .unwrap();
     assert_eq!(engine.size().unwrap().memories, limits::MESSAGES_MAX as u64);
+}
+
+#[test]
+fn the_conversations_of_what_would_be_discarded_are_counted() {
+    let engine = engine();
+    let ann = caller("ann", &WRITER);
+    let tagged = |content: &str| Message {
+        tags: vec!["old".to_owned()],
+        ..human(content)
+    };
+    for (thread, messages) in [
+        ("c1", vec![tagged(LONG), tagged("short"), human("other")]),
+        ("c2", vec![tagged("shorter")]),
+        ("c3", vec![human("not tagged")]),
+    ] {
+        say(&engine, &ann, thread, messages).unwrap();
+    }
+    let said = listed(&engine, &ann)[0].id.clone();
+    let kept = engine.system(&ann).memories().remember(Remember {
+        tags: vec!["old".to_owned()],
+        ..fact("no conversation has this", Visibility::Private)
+    });
+    let kept = kept.unwrap().memory.id;
+    let old = Discard {
+        tags: vec!["old".to_owned()],
+        ..Discard::default()
+    };
+    let by_id = |id: &MemoryId| Discard {
+        id: Some(id.clone()),
+        ..Discard::default()
+    };
+    let bob = caller("bob", &WRITER);
+    for (caller, which, expected) in [
+        (&ann, old.clone(), 2),
+        (&bob, old.clone(), 0),
+        (&ann, by_id(&said), 1),
+        (&bob, by_id(&said), 0),
+        (&ann, by_id(&kept), 0),
+    ] {
+        let system = engine.system(caller);
+        assert_eq!(
+            system.memories().count_conversations(&which),
+            Ok(expected),
+            "{which:?}"
+        );
+    }
+    let memories = engine.system(&ann);
+    memories.memories().discard(&old).unwrap();
+    assert_eq!(memories.memories().count_conversations(&old), Ok(0));
+    let refused = memories.memories().count_conversations(&Discard::default());
+    assert_eq!(refused.unwrap_err().code, ErrorCode::InvalidArgument);
 }
 
 #[test]
