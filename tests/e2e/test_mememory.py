@@ -79,7 +79,8 @@ class Mememory(AsyncTestCase):
                     found = await client.call_tool("recall", {"query": "a blue boat"})
                     self.assertEqual(value(found)[0]["memory"]["id"], value(stored)["id"])
                     self.assertIn("words alone", found.meta["loci/notice"])
-                    self.assertTrue(found.content[0].text.startswith("Note: "))
+                    self.assertEqual(json.loads(found.content[0].text)[0], value(found)[0])
+                    self.assertTrue(found.content[1].text.startswith("Note: "))
 
     async def test_failures_name_the_argument(self):
         async def scenario(client):

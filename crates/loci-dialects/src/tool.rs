@@ -25,8 +25,10 @@ pub struct Context<'a> {
 /// The reply of a tool: a self-contained text, and the same as a structured value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
-    /// The text content item.
+    /// The first text content item: only the reply.
     pub text: String,
+    /// The second text content item, if there is one: the notice, unless the first has it.
+    pub further_text: Option<String>,
     /// `structuredContent`; any JSON value.
     pub structured: Value,
     /// A notice for the caller, such as that the search was incomplete.
@@ -42,6 +44,7 @@ impl Reply {
     pub fn new(text: String, structured: Value, results: Option<u64>) -> Self {
         Reply {
             text,
+            further_text: None,
             structured,
             notice: None,
             explanations: Vec::new(),
@@ -58,61 +61,37 @@ impl Reply {
         Ok(Reply::new(structured.to_string(), structured, results))
     }
 
-    /// Returns the reply with a notice, which is added to the text too, since some hosts forward
-    /// only the text. If the text is the JSON of an object, the object gets the key `notice`; any
-    /// other text gets a line before it.
+    /// Returns the reply with a notice besides its other ones. An object gets them under the key
+    /// `notice`, in its text as well if that is its JSON. Any other text stays as it is, because
+    /// programs parse a list and match on a status: a [further text](Reply::further_text) says the
+    /// notices.
     #[must_use]
     pub fn with_notice(mut self, notice: Option<String>) -> Self {
-        if let Some(notice) = &notice {
-            let json = self.structured.to_string();
-            match self
-                .structured
-                .as_object_mut()
-                .filter(|_| self.text == json)
-            {
-                Some(object) => {
-                    object.insert("notice".to_owned(), json!(notice));
-                    self.text = self.structured.to_string();
-                }
-                None => self.text = format!("Note: {notice}.\n{}", self.text),
-            }
+        let Some(further) = notice else { return self };
+        let json = self.structured.to_string();
+        let is_json_of_object = self.structured.is_object() && self.text == json;
+        let notice = match self.notice.take() {
+            None => further,
+            Some(first) => format!("{first}; {further}"),
+        };
+        if let Some(object) = self.structured.as_object_mut() {
+            object.insert("notice".to_owned(), json!(notice));
         }
-        self.notice = notice;
+        if is_json_of_object {
+            self.text = self.structured.to_string();
+        } else {
+            self.further_text = Some(format!("Note: {notice}."));
+        }
+        self.notice = Some(notice);
         self
     }
 
-    /// Returns the reply with another notice besides the first. A text that consists of only the
-    /// status stays, because clients match on it.
-    #[must_use]
-    pub fn with_further_notice(mut self, notice: Option<String>) -> Self {
-        let Some(further) = notice else { return self };
-        let is_status = self
-            .structured
-            .get("status")
-            .is_some_and(|status| *status == self.text);
-        let json = self.structured.to_string();
-        let is_json = self.text == json;
-        let notice = self
-            .notice
-            .take()
-            .map_or_else(|| further.clone(), |first| format!("{first}; {further}"));
-        match self
-            .structured
-            .as_object_mut()
-            .filter(|_| is_json || is_status)
-        {
-            Some(object) => {
-                object.insert("notice".to_owned(), json!(notice));
-                if is_json {
-                    self.text = self.structured.to_string();
-                }
-            }
-            None => self.text = format!("Note: {further}.\n{}", self.text),
-        }
-        Reply {
-            notice: Some(notice),
-            ..self
-        }
+    /// Returns the text content items, in order.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        [Some(&self.text), self.further_text.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
     }
 
     /// Returns the reply with the explanation of each result, for programs; the text does not
@@ -480,8 +459,12 @@ impl Dialect {
                         .fold(error, |error, (from, to)| error.renamed(from, to));
                     as_sent(error, &renames)
                 })?;
-                let reply = reply.with_further_notice(redaction_notice(&call.redactions()));
-                let tokens = call.engine().budgets().approximate_tokens(&reply.text);
+                let reply = reply.with_notice(redaction_notice(&call.redactions()));
+                let budgets = call.engine().budgets();
+                let tokens: usize = reply
+                    .texts()
+                    .map(|text| budgets.approximate_tokens(text))
+                    .sum();
                 call.reply_with(reply.results, Some(tokens as u64));
                 Ok(reply)
             },
@@ -759,35 +742,36 @@ mod tests {
     }
 
     #[test]
-    fn a_further_notice_joins_the_first() {
-        let further = || Some("b".to_owned());
-        let status = Reply::new("updated".to_owned(), json!({"status": "updated"}), None)
-            .with_further_notice(further());
+    fn notices_leave_the_first_text_to_programs() {
+        let noted = |reply: Reply| {
+            let reply = reply
+                .with_notice(Some("a".to_owned()))
+                .with_notice(Some("b".to_owned()));
+            assert_eq!(reply.notice.as_deref(), Some("a; b"));
+            reply
+        };
+        let note = Some("Note: a; b.".to_owned());
+        let object = noted(Reply::json(&json!({"id": 1}), None).unwrap());
         assert_eq!(
-            (status.text.as_str(), &status.structured["notice"]),
-            ("updated", &json!("b"))
+            (object.text.as_str(), &object.further_text),
+            (r#"{"id":1,"notice":"a; b"}"#, &None)
         );
-        let value = Reply::json(&json!({"id": 1}), None)
-            .unwrap()
-            .with_notice(Some("a".to_owned()))
-            .with_further_notice(further());
+        let list = noted(Reply::json(&json!([1]), None).unwrap());
         assert_eq!(
-            (value.text.as_str(), value.notice.as_deref()),
-            (r#"{"id":1,"notice":"a; b"}"#, Some("a; b"))
+            (list.text.as_str(), &list.further_text, list.structured),
+            ("[1]", &note, json!([1]))
         );
-        let words =
-            Reply::new("Done.".to_owned(), json!({}), None).with_notice(Some("a".to_owned()));
-        let words = words.with_further_notice(further());
-        assert_eq!(
-            (words.text.as_str(), words.notice.as_deref()),
-            ("Note: b.\nNote: a.\nDone.", Some("a; b"))
-        );
-        assert_eq!(
-            Reply::json(&json!({}), None)
-                .unwrap()
-                .with_further_notice(None),
-            Reply::json(&json!({}), None).unwrap()
-        );
+        for (text, structured) in [
+            ("updated", json!({"status": "updated"})),
+            ("Done.", json!({})),
+        ] {
+            let reply = noted(Reply::new(text.to_owned(), structured, None));
+            assert_eq!((reply.text.as_str(), &reply.further_text), (text, &note));
+            assert_eq!(reply.structured["notice"], "a; b");
+            assert_eq!(reply.texts().collect::<Vec<_>>(), [text, "Note: a; b."]);
+        }
+        let none = Reply::json(&json!([]), None).unwrap();
+        assert_eq!(none.clone().with_notice(None), none);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use loci_dialects::{Dialect, Tool};
+use loci_dialects::{Dialect, Reply, Tool};
 use rmcp::model::{
     CallToolResult, ContentBlock, MetaObject, ProtocolVersion, Resource, ResourceTemplate,
     Tool as ProtocolTool, ToolAnnotations,
@@ -63,14 +63,10 @@ impl Catalog {
     }
 
     /// Converts a reply of the tool `name` into a result of the protocol.
-    pub(crate) fn result(
-        &self,
-        name: &str,
-        text: String,
-        structured: Value,
-        modern: bool,
-    ) -> CallToolResult {
-        let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+    pub(crate) fn result(&self, name: &str, reply: Reply, modern: bool) -> CallToolResult {
+        let texts = reply.texts().map(ContentBlock::text).collect();
+        let mut result = CallToolResult::success(texts);
+        let structured = reply.structured;
         let wrap = !modern && (self.wrapped.contains(name) || !structured.is_object());
         result.structured_content = Some(if wrap {
             json!({"result": structured})

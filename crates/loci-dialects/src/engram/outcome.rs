@@ -28,9 +28,6 @@ impl Outcome {
     /// As for [`to_value`](crate::tool::to_value).
     pub fn reply(self) -> Result<Reply> {
         let reply = Reply::new(self.status.to_owned(), crate::tool::to_value(&self)?, None);
-        Ok(Reply {
-            notice: self.notice,
-            ..reply
-        })
+        Ok(reply.with_notice(self.notice))
     }
 }

@@ -119,6 +119,6 @@ impl TypedTool for StoreDiscovery {
         };
         Ok(Reply::json(&output, None)?
             .with_notice(pending("stored", remembered.embedding))
-            .with_further_notice(case_notice))
+            .with_notice(case_notice))
     }
 }

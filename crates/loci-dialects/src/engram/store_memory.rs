@@ -154,6 +154,6 @@ impl TypedTool for StoreMemory {
         };
         Ok(Reply::json(&output, None)?
             .with_notice(pending("stored", remembered.embedding))
-            .with_further_notice(case_notice))
+            .with_notice(case_notice))
     }
 }

@@ -180,7 +180,7 @@ impl TypedTool for Remember {
         });
         let memory = Record::of(call.caller(), remembered.memory);
         reply(Output { memory, warnings })
-            .map(|reply| reply.with_notice(notice).with_further_notice(case_notice))
+            .map(|reply| reply.with_notice(notice).with_notice(case_notice))
     }
 }
 

@@ -102,7 +102,7 @@ impl TypedTool for AddDrawer {
         let (filed, notice) = file(call, [wing, room], &arguments.content, attributes)?;
         Ok(Reply::json(&filed, None)?
             .with_notice(notice)
-            .with_further_notice(case_notice))
+            .with_notice(case_notice))
     }
 }
 

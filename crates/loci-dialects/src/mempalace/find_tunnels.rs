@@ -77,8 +77,6 @@ impl TypedTool for FindTunnels {
             .map(|wing| wing.as_ref().map(Option::as_deref));
         let (bridges, total) = call.graph().bridges(between)?;
         let reply = overview(bridges.into_iter().map(BridgeRoom::from).collect(), total)?;
-        Ok(reply
-            .with_further_notice(a.notice)
-            .with_further_notice(b.notice))
+        Ok(reply.with_notice(a.notice).with_notice(b.notice))
     }
 }

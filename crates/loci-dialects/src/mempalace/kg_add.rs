@@ -189,6 +189,6 @@ impl TypedTool for KgAdd {
         };
         Ok(Reply::json(&output, None)?
             .with_notice(notice)
-            .with_further_notice(open))
+            .with_notice(open))
     }
 }

@@ -102,6 +102,6 @@ impl TypedTool for Traverse {
         let steps = call.graph().traverse(&room.unwrap_or_default(), hops_max);
         let (steps, total) = steps.map_err(not_found_in("start_room", "mempalace_list_rooms"))?;
         let reply = overview(steps.into_iter().map(PathRoom::from).collect(), total)?;
-        Ok(reply.with_further_notice(notice))
+        Ok(reply.with_notice(notice))
     }
 }

@@ -109,7 +109,7 @@ impl TypedTool for UpdateDrawer {
         };
         Ok(Reply::json(&output, None)?
             .with_notice(pending("changed", embedding))
-            .with_further_notice(case_notice))
+            .with_notice(case_notice))
     }
 }
 

@@ -130,32 +130,23 @@ impl From<BundleMemory> for BundleEntry {
 }
 
 impl Output {
-    /// Returns the Markdown with the notices before it, where they fit into the rest of the budget.
+    /// Returns the Markdown, or a line that says why it is empty, if that fits into the budget.
     fn text(&self) -> String {
-        let nothing = self
-            .markdown
-            .is_empty()
-            .then(|| match (self.dropped, self.not_ranked) {
-                (0, 0) => "Nothing is known for this yet.".to_owned(),
-                (0, others) => {
-                    format!("Nothing matches this; not ranked: {others}. Try memory_search.")
-                }
-                (dropped, _) => format!("Nothing fits; left out: {dropped}. Raise budget_tokens."),
-            });
-        let notice = self
-            .notice
-            .as_ref()
-            .map(|notice| format!("> Note: {notice}.\n\n"));
-        let mut text = self.markdown.clone();
-        let mut room = self.budget_tokens.saturating_sub(self.used_tokens);
-        for line in [nothing, notice].into_iter().flatten() {
-            let tokens = estimated_tokens(&line);
-            if tokens <= room {
-                room -= tokens;
-                text.insert_str(0, &line);
-            }
+        if !self.markdown.is_empty() {
+            return self.markdown.clone();
         }
-        text
+        let nothing = match (self.dropped, self.not_ranked) {
+            (0, 0) => "Nothing is known for this yet.".to_owned(),
+            (0, others) => {
+                format!("Nothing matches this; not ranked: {others}. Try memory_search.")
+            }
+            (dropped, _) => format!("Nothing fits; left out: {dropped}. Raise budget_tokens."),
+        };
+        if estimated_tokens(&nothing) <= self.budget_tokens {
+            nothing
+        } else {
+            String::new()
+        }
     }
 }
 
@@ -237,14 +228,12 @@ impl TypedTool for MemoryRecall {
                 kept(&idempotency.once(keyed, answer)?)?
             }
         };
-        Ok(Reply {
-            notice: output.notice.clone(),
-            ..Reply::new(
-                output.text(),
-                crate::tool::to_value(&output)?,
-                Some(output.included.len() as u64),
-            )
-        })
+        let reply = Reply::new(
+            output.text(),
+            crate::tool::to_value(&output)?,
+            Some(output.included.len() as u64),
+        );
+        Ok(reply.with_notice(output.notice))
     }
 }
 
@@ -256,22 +245,15 @@ mod tests {
     fn the_text_has_no_more_tokens_than_it_may() {
         let nothing = "Nothing is known for this yet.";
         let left_out = "Nothing fits; left out: 3. Raise budget_tokens.";
-        let noted = "> Note: some are not read yet.\n\n";
         let rows = [
-            // Markdown, its tokens, the budget, the number of memories left out, if there is a
-            // notice; the text.
-            ("# work\n", 2, 2, 0, false, "# work\n".to_owned()),
-            ("# work\n", 2, 9, 0, true, "# work\n".to_owned()),
-            ("# work\n", 2, 10, 0, true, format!("{noted}# work\n")),
-            ("", 0, 7, 0, false, String::new()),
-            ("", 0, 8, 0, false, nothing.to_owned()),
-            ("", 0, 15, 0, true, nothing.to_owned()),
-            ("", 0, 16, 0, true, format!("{noted}{nothing}")),
-            ("", 0, 11, 3, false, String::new()),
-            ("", 0, 12, 3, false, left_out.to_owned()),
-            ("", 0, 11, 3, true, noted.to_owned()),
+            // Markdown, its tokens, the budget, the number of memories left out; the text.
+            ("# work\n", 2, 2, 0, "# work\n"),
+            ("", 0, 7, 0, ""),
+            ("", 0, 8, 0, nothing),
+            ("", 0, 11, 3, ""),
+            ("", 0, 12, 3, left_out),
         ];
-        for (markdown, used_tokens, budget_tokens, dropped, has_notice, expected) in rows {
+        for (markdown, used_tokens, budget_tokens, dropped, expected) in rows {
             let output = Output {
                 markdown: markdown.to_owned(),
                 phases: Vec::new(),
@@ -281,7 +263,7 @@ mod tests {
                 dropped,
                 left_out: Vec::new(),
                 not_ranked: 0,
-                notice: has_notice.then(|| "some are not read yet".to_owned()),
+                notice: None,
             };
             let text = output.text();
             assert_eq!(text, expected);

@@ -55,7 +55,7 @@ impl DialectHandler {
             &subject,
             &share,
             kind_of(tool.hints),
-            |reply: &Reply| reply.text.len(),
+            |reply: &Reply| reply.texts().map(str::len).sum(),
             move |engine| {
                 dialect.call(
                     tool,
@@ -79,15 +79,15 @@ impl DialectHandler {
             .await;
         record_outcome(&span, &outcome);
         let mut result = match outcome {
-            Ok(reply) => {
-                if let Some(notice) = reply.notice {
+            Ok(mut reply) => {
+                if let Some(notice) = &reply.notice {
                     meta.insert(NOTICE_KEY.to_owned(), json!(notice));
                 }
-                if wants_hits && !reply.explanations.is_empty() {
-                    meta.insert(HITS_KEY.to_owned(), Value::Array(reply.explanations));
+                let explanations = std::mem::take(&mut reply.explanations);
+                if wants_hits && !explanations.is_empty() {
+                    meta.insert(HITS_KEY.to_owned(), Value::Array(explanations));
                 }
-                self.catalog()
-                    .result(tool.name, reply.text, reply.structured, modern)
+                self.catalog().result(tool.name, reply, modern)
             }
             Err(error) => {
                 if error.code == ErrorCode::Internal {

@@ -127,10 +127,20 @@ async fn notice_and_explanations_are_in_the_metadata() {
                 reply["result"]["_meta"]["loci/notice"], "half of it",
                 "{version}: {reply}"
             );
-            assert_eq!(
-                reply["result"]["content"][0]["text"],
-                "Note: half of it.\n[]"
-            );
+            // A program can parse the first text.
+            let texts: Vec<&Value> = reply["result"]["content"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|item| &item["text"])
+                .collect();
+            assert_eq!(texts, ["[]", "Note: half of it."]);
+            let structured = if version == MODERN {
+                json!([])
+            } else {
+                json!({"result": []})
+            };
+            assert_eq!(reply["result"]["structuredContent"], structured);
             assert_eq!(
                 reply["result"]["_meta"]["loci/hits"],
                 json!([{"id": "a", "final": 0.5}])

@@ -62,15 +62,15 @@ impl<T: Transport> Carrier for T {
                 code: Some(code),
                 argument: None,
                 text,
+                further_text: None,
                 structured: Value::Null,
                 notice: None,
             });
         }
         let result = &mut answer["result"];
-        let text = result["content"][0]["text"]
-            .as_str()
-            .ok_or("the answer has no text")?
-            .to_owned();
+        let text_at = |place: usize| result["content"][place]["text"].as_str().map(str::to_owned);
+        let text = text_at(0).ok_or("the answer has no text")?;
+        let further_text = text_at(1);
         let structured = result["structuredContent"].take();
         let field = |name: &str| {
             result["_meta"]["loci/error"][name]
@@ -81,13 +81,14 @@ impl<T: Transport> Carrier for T {
         if (result["isError"] == true) != code.is_some() {
             return Err(format!("a failure, and nothing else, has a code: {result}"));
         }
-        // The text also contains the notice.
+        let notice = result["_meta"]["loci/notice"].as_str().map(str::to_owned);
         Ok(Answer {
             code,
             argument,
-            notice: Some(text.clone()),
             text,
+            further_text,
             structured,
+            notice,
         })
     }
 

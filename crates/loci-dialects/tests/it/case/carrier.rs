@@ -17,9 +17,11 @@ pub struct Answer {
     pub argument: Option<String>,
     /// The text, or the message of a failure.
     pub text: String,
+    /// The second text, if there is one.
+    pub further_text: Option<String>,
     /// The `structuredContent`; null for a failure.
     pub structured: Value,
-    /// The notice, if the transport separates it from the text.
+    /// The notice.
     pub notice: Option<String>,
 }
 
@@ -87,6 +89,7 @@ impl Carrier for Direct {
                     code: None,
                     argument: None,
                     text: reply.text,
+                    further_text: reply.further_text,
                     structured: reply.structured,
                     notice: reply.notice,
                 },
@@ -94,6 +97,7 @@ impl Carrier for Direct {
                     code: Some(error.code.name().to_owned()),
                     argument: error.argument,
                     text: error.message,
+                    further_text: None,
                     structured: Value::Null,
                     notice: None,
                 },

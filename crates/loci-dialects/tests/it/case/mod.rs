@@ -8,7 +8,7 @@
 //!                                     # if left out; `actor`, `space`, `session`, `anonymous: true` besides
 //!     with: {content: Likes tea}
 //!     gives: {id: $id, $more: true}   # structuredContent; see matching.rs
-//!     text_has: [Likes tea]           # or `text:` for the whole text
+//!     text_has: [Likes tea]           # or `text:` for the whole text; a notice is the second text
 //!   - wait: 3600                      # seconds on the clock
 //!   - call: forget
 //!     with: {id: nothing}
@@ -151,6 +151,7 @@ struct Step {
     text_has: Vec<String>,
     text_lacks: Vec<String>,
     notice_has: Option<String>,
+    notice_lacks: Option<String>,
     wait: Option<i64>,
     maintain: bool,
     enrich: bool,
@@ -422,6 +423,7 @@ fn ask(
             // Clients validate replies against the schema too.
             jsonschema::validate(&tool.output_schema(), &answer.structured)
                 .map_err(|error| format!("{name} gave what its schema does not allow: {error}"))?;
+            check_texts(&answer)?;
             check_reply(world, step, &answer)
         }
         (None, Some(code)) => Err(format!("{name} failed: {code}: {}", answer.text)),
@@ -586,6 +588,46 @@ fn read(
     }
 }
 
+/// Checks that programs can use the first text of a reply, whatever there is to note: JSON is
+/// taken from the structured content, and a notice is a key of an object or the second text.
+fn check_texts(reply: &Answer) -> Result<(), String> {
+    let Answer {
+        text,
+        further_text,
+        structured,
+        notice,
+        ..
+    } = reply;
+    let json = structured.to_string();
+    let is_whole = *text == json;
+    let is_of_list = matches!(text.as_bytes().first(), Some(b'['));
+    if !is_whole && (structured.is_array() || is_of_list) {
+        return Err(format!("the text\n{text}\nis not that of {structured}"));
+    }
+    let fields = serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
+    if let Some((name, _)) = fields
+        .iter()
+        .find(|(name, field)| structured[*name] != **field)
+    {
+        return Err(format!(
+            "`{name}` of the text\n{text}\nis not that of {structured}"
+        ));
+    }
+    if structured.is_object() && structured["notice"] != json!(notice) {
+        return Err(format!("the notice {notice:?} is not in {structured}"));
+    }
+    let further = notice
+        .as_ref()
+        .filter(|_| !is_whole || !structured.is_object())
+        .map(|notice| format!("Note: {notice}."));
+    if *further_text != further {
+        return Err(format!(
+            "expected the second text {further:?}, got {further_text:?}"
+        ));
+    }
+    Ok(())
+}
+
 fn check_reply(world: &mut World, step: &Step, reply: &Answer) -> Result<(), String> {
     if let Some(expected) = &step.gives {
         world.bindings.check(expected, &reply.structured, "gives")?;
@@ -597,6 +639,18 @@ fn check_reply(world: &mut World, step: &Step, reply: &Answer) -> Result<(), Str
             .is_some_and(|notice| notice.contains(part))
     {
         return Err(format!("the notice {:?} lacks {part:?}", reply.notice));
+    }
+    let lacks = |part: &String| {
+        reply
+            .notice
+            .as_ref()
+            .is_none_or(|notice| !notice.contains(part))
+    };
+    if let Some(part) = step.notice_lacks.as_ref().filter(|part| !lacks(part)) {
+        return Err(format!(
+            "the notice {:?} should not have {part:?}",
+            reply.notice
+        ));
     }
     check_text(&world.bindings, step, &reply.text)
 }
