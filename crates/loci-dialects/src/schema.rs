@@ -2,7 +2,8 @@
 //! arguments.
 //!
 //! The schema that a client sees in `tools/list` is derived from the one that validates its
-//! arguments, so no limit is written down twice.
+//! arguments, so no limit is written down twice. It says the limits in words: a client that checks
+//! them itself would refuse a call in words of its own, or end the conversation.
 
 use loci_core::{Error, ErrorCode, Result};
 use schemars::generate::SchemaSettings;
@@ -64,7 +65,9 @@ fn tidy(schema: &mut Schema) {
 ///
 /// - `additionalProperties: false` is left out, since google-genai rejects a tool whose schema has
 ///   it;
-/// - the description repeats the range of a number, since Codex drops `minimum` and `maximum`.
+/// - the [limits](LIMITS) are left out, since clients that check them before a call show a stack
+///   trace or end the conversation where our message would let the model correct itself; the
+///   description says them.
 pub fn published(schema: Value) -> Map<String, Value> {
     let Ok(mut schema) = Schema::try_from(schema) else {
         return Map::new();
@@ -121,23 +124,48 @@ fn publish(schema: &mut Schema) {
     if schema.get("additionalProperties") == Some(&Value::Bool(false)) {
         schema.remove("additionalProperties");
     }
-    // A minimum of 0 or 1 for a count is obvious.
-    let is_obvious = |bound: &Value| bound.as_u64().is_some_and(|bound| bound <= 1);
-    let is_count = schema.get("type").is_some_and(|name| name == "integer")
-        && schema.get("maximum").is_none()
-        && schema.get("minimum").is_some_and(is_obvious);
-    let range = if is_count {
-        String::new()
-    } else {
-        range(schema.as_value(), "minimum", "maximum", "")
-    };
+    let limits = limits_in_words(schema.as_value());
     if let Some(Value::String(description)) = schema.get_mut("description")
-        && !range.is_empty()
+        && !limits.is_empty()
     {
-        let range = range.trim_start().trim_start_matches("of ");
-        *description = format!("{} ({range}).", description.trim_end_matches('.'));
+        *description = format!("{} ({limits}).", description.trim_end_matches('.'));
+    }
+    for keyword in LIMITS {
+        schema.remove(keyword);
     }
     transform::transform_subschemas(&mut publish, schema);
+}
+
+/// The keywords of limits, which the published schema leaves out.
+const LIMITS: [&str; 7] = [
+    "minimum",
+    "maximum",
+    "minItems",
+    "maxItems",
+    "minLength",
+    "maxLength",
+    "pattern",
+];
+
+/// Returns the limits that a schema sets itself, e.g. "from 1 to 50 items"; empty without any. That
+/// a count is at least 0 or 1 goes without saying.
+fn limits_in_words(schema: &Value) -> String {
+    let is_whole = schema.get("type").is_none_or(|name| name != "number");
+    let is_obvious = |bound: &Value| is_whole && bound.as_u64().is_some_and(|bound| bound <= 1);
+    let said = BOUNDS.iter().map(|bounds| {
+        let goes_without_saying =
+            schema.get(bounds.high).is_none() && schema.get(bounds.low).is_some_and(is_obvious);
+        if goes_without_saying {
+            String::new()
+        } else {
+            range(schema, bounds)
+        }
+    });
+    let said: Vec<String> = said
+        .map(|range| range.trim_start().trim_start_matches("of ").to_owned())
+        .filter(|range| !range.is_empty())
+        .collect();
+    said.join(", ")
 }
 
 /// Joins the lines of a doc comment: a single line break becomes a space; blank lines and list
@@ -318,23 +346,42 @@ fn accepted(schema: &Value) -> String {
         _ => Vec::new(),
     };
     let in_words = |name: &&str| match *name {
-        "integer" => format!("a whole number{}", range(schema, "minimum", "maximum", "")),
-        "number" => format!("a number{}", range(schema, "minimum", "maximum", "")),
-        "string" => format!(
-            "a string{}",
-            range(schema, "minLength", "maxLength", " characters")
-        ),
+        "integer" => format!("a whole number{}", range(schema, &VALUE)),
+        "number" => format!("a number{}", range(schema, &VALUE)),
+        "string" => format!("a string{}", range(schema, &CHARACTERS)),
         "boolean" => "true or false".to_owned(),
-        "array" => format!(
-            "an array{}",
-            range(schema, "minItems", "maxItems", " items")
-        ),
+        "array" => format!("an array{}", range(schema, &ITEMS)),
         other => format!("an {other}"),
     };
     types.iter().map(in_words).collect::<Vec<_>>().join(" or ")
 }
 
-fn range(schema: &Value, low: &str, high: &str, unit: &str) -> String {
+/// The keywords of the two ends of a range, with the unit that they count.
+struct Bounds {
+    low: &'static str,
+    high: &'static str,
+    unit: &'static str,
+}
+
+const VALUE: Bounds = Bounds {
+    low: "minimum",
+    high: "maximum",
+    unit: "",
+};
+const CHARACTERS: Bounds = Bounds {
+    low: "minLength",
+    high: "maxLength",
+    unit: " characters",
+};
+const ITEMS: Bounds = Bounds {
+    low: "minItems",
+    high: "maxItems",
+    unit: " items",
+};
+const BOUNDS: [Bounds; 3] = [VALUE, CHARACTERS, ITEMS];
+
+fn range(schema: &Value, bounds: &Bounds) -> String {
+    let Bounds { low, high, unit } = bounds;
     match (schema.get(low), schema.get(high)) {
         (Some(low), Some(high)) => format!(" from {low} to {high}{unit}"),
         (Some(low), None) => format!(" of at least {low}{unit}"),
@@ -364,6 +411,75 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::DIALECTS;
+
+    /// Checks that the published schema says in words what the schema of the validation requires,
+    /// on every level.
+    fn check_published(place: &str, schema: &Value, published: &Value) {
+        for keyword in LIMITS {
+            assert_eq!(published.get(keyword), None, "{place}");
+        }
+        for keyword in ["type", "enum", "required"] {
+            assert_eq!(published.get(keyword), schema.get(keyword), "{place}");
+        }
+        let limits = limits_in_words(schema);
+        let description = published["description"].as_str().unwrap_or_default();
+        assert!(
+            description.contains(&limits),
+            "{place}: {description:?} does not say {limits}"
+        );
+        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+            let place = format!("{place}.{name}");
+            check_published(&place, property, &published["properties"][name]);
+        }
+        if let Some(items) = schema.get("items") {
+            check_published(&format!("{place}.items"), items, &published["items"]);
+        }
+    }
+
+    #[test]
+    fn of_arguments_clients_see_no_limits_but_in_words() {
+        for tool in DIALECTS.iter().flat_map(|dialect| dialect.tools) {
+            let schema = tool.checker().unwrap().schema();
+            let mut published = tool.input_schema();
+            published.insert("description".to_owned(), schema["description"].clone());
+            check_published(tool.name, schema, &Value::Object(published));
+        }
+    }
+
+    #[test]
+    fn limits_are_told_in_words() {
+        let rows = [
+            (json!({"type": "integer", "minimum": 1}), ""),
+            (json!({"type": "integer", "minimum": 2}), "at least 2"),
+            (json!({"type": "number", "minimum": 0.0}), "at least 0.0"),
+            (
+                json!({"type": "number", "minimum": 0.1, "maximum": 1.0}),
+                "from 0.1 to 1.0",
+            ),
+            (json!({"type": "array", "minItems": 1}), ""),
+            (
+                json!({"type": "array", "minItems": 1, "maxItems": 50}),
+                "from 1 to 50 items",
+            ),
+            (
+                json!({"type": "array", "maxItems": 128}),
+                "at most 128 items",
+            ),
+            (
+                json!({"type": "string", "minLength": 2, "maxLength": 9}),
+                "from 2 to 9 characters",
+            ),
+        ];
+        for (schema, words) in rows {
+            assert_eq!(limits_in_words(&schema), words, "{schema}");
+            let described = json!({"properties": {"a": {"type": "array", "items": schema}}});
+            let published = Value::Object(published(described)).to_string();
+            for keyword in LIMITS {
+                assert!(!published.contains(keyword), "{published}");
+            }
+        }
+    }
 
     #[test]
     fn of_a_reply_clients_see_its_type_and_the_fields_that_it_always_has() {

@@ -48,10 +48,21 @@ fn every_tool_is_well_described() {
             );
             let input = Value::Object(tool.input_schema());
             assert_eq!(input["type"], "object", "{place}");
-            for keyword in ["\"additionalProperties\":false", "\"type\":["] {
+            // Converters refuse the first two, and some clients check the others in their own words.
+            for keyword in [
+                "\"additionalProperties\":false",
+                "\"type\":[",
+                "\"minimum\":",
+                "\"maximum\":",
+                "\"minItems\":",
+                "\"maxItems\":",
+                "\"minLength\":",
+                "\"maxLength\":",
+                "\"pattern\":\"",
+            ] {
                 assert!(
                     !input.to_string().contains(keyword),
-                    "{place}: converters refuse {keyword}: {input}"
+                    "{place}: {keyword} is in {input}"
                 );
             }
             for schema in [&input, &tool.output_schema()] {
@@ -69,17 +80,6 @@ fn every_tool_is_well_described() {
                 let description = property["description"].as_str();
                 let description =
                     description.unwrap_or_else(|| panic!("{place}: {name} has no description"));
-                let is_count =
-                    |bound: &&Value| property.get("maximum").is_some() || bound.as_u64() > Some(1);
-                let bounds = ["minimum", "maximum"]
-                    .iter()
-                    .filter_map(|keyword| property.get(keyword));
-                for bound in bounds.filter(is_count) {
-                    assert!(
-                        description.contains(&bound.to_string()),
-                        "{place}: {name} does not say {bound}"
-                    );
-                }
                 assert!(
                     !description.contains('\n'),
                     "{place}: {name} has a line break of its source"
