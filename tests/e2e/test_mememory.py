@@ -88,7 +88,7 @@ class Mememory(AsyncTestCase):
                 ("remember", {}, "content"),
                 ("remember", {"content": "x", "weight": 7}, "weight"),
                 ("remember", {"content": "x", "colour": "red"}, "colour"),
-                ("recall", {"query": "x", "limit": 0}, "limit"),
+                ("recall", {"query": "x", "limit": -1}, "limit"),
                 ("forget", {"id": ["x"]}, "id"),
             ]
             for tool, arguments, argument in rows:

@@ -159,7 +159,7 @@ class MemoryMcp(AsyncTestCase):
             async with stdio_client(data, "auto", dialect="memory-mcp") as client:
                 await store(client, "ann")
                 await client.call_tool("recall_memory", {"user_id": "ann", "query": "dark mode"})
-                await client.call_tool("recall_memory", {"user_id": "ann", "query": "x", "limit": 0})
+                await client.call_tool("recall_memory", {"user_id": "ann", "query": "x", "limit": -1})
                 await client.call_tool("check_cache", {"user_id": "bob", "query": "deadline"})
             async with stdio_client(data, "auto") as client:
                 await client.call_tool("remember", {"content": "Tea is green"})

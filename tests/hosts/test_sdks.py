@@ -66,7 +66,7 @@ MISTAKES = {
     dialect: [
         call
         for tool, arguments, number in mistakes
-        for call in [(tool, {**arguments, number: 0}, number), (tool, {**arguments, "colour": "blue"}, "colour")]
+        for call in [(tool, {**arguments, number: -1}, number), (tool, {**arguments, "colour": "blue"}, "colour")]
     ]
     for dialect, mistakes in MISTAKES.items()
 }

@@ -14,11 +14,15 @@ const TAGS: &str = "tags";
 /// The arguments that allow what cannot be undone, which have to be truths as they are.
 const CONSENTS: [&str; 2] = ["confirm", "invalidate_all"];
 
+/// The optional arguments of which 0 says nothing: agents and SDKs that fill in every argument send
+/// it for a number that they leave out, and a reply with room for nothing is of no use.
+const NUMBERS_ABOVE_ZERO: [&str; 5] = ["limit", "k", "top_k", "budget_tokens", "max_distance"];
+
 /// The largest integer up to which every one has a floating-point number of its own.
 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 
 /// Normalises arguments to the types of the schema. Removes optional arguments that are
-/// [empty](is_empty), on every level, and parses strings that hold a list or an object as JSON. Any
+/// [left out](is_left_out), on every level, and parses strings that hold a list or an object as JSON. Any
 /// other string for a list of strings becomes its only item, except for tags, where commas separate
 /// several. Parses a string that holds a number or a truth if the schema has one. An object for a list
 /// of objects becomes its only item, and one whose keys count from 0 the list of its values. Leaves
@@ -83,6 +87,12 @@ pub fn is_empty(value: &Value) -> bool {
     }
 }
 
+/// Returns true for the value of an optional argument with this name that says the same as none.
+pub fn is_left_out(name: &str, value: &Value) -> bool {
+    let is_zero = value.as_f64() == Some(0.0) && NUMBERS_ABOVE_ZERO.contains(&name);
+    is_zero || is_empty(value)
+}
+
 fn without_empty(fields: Map<String, Value>, schema: &Value) -> Map<String, Value> {
     let is_required = |name: &str| {
         let required = schema["required"].as_array();
@@ -94,7 +104,7 @@ fn without_empty(fields: Map<String, Value>, schema: &Value) -> Map<String, Valu
         (name, value)
     });
     fields
-        .filter(|(name, value)| !(value.is_null() || is_optional(name) && is_empty(value)))
+        .filter(|(name, value)| !(value.is_null() || is_optional(name) && is_left_out(name, value)))
         .collect()
 }
 
@@ -286,10 +296,14 @@ mod tests {
                 json!({"limit": "\"5\"", "weight": "[5]"}),
                 json!({"limit": 5, "weight": "[5]"}),
             ),
+            // 0 is left out of some numbers.
+            (json!({"limit": 0, "weight": 0}), json!({"weight": 0})),
+            (json!({"limit": "0"}), json!({})),
+            (json!({"limit": -0.0, "k": 0}), json!({"k": 0})),
             // The schema rejects these.
             (
-                json!({"colour": "", "limit": 0, "project": false}),
-                json!({"colour": "", "limit": 0, "project": false}),
+                json!({"colour": "", "limit": -1, "project": false}),
+                json!({"colour": "", "limit": -1, "project": false}),
             ),
         ];
         for (sent, expected) in rows {

@@ -318,12 +318,12 @@ impl Tool {
             let Some(value) = fields.remove(alias) else {
                 continue;
             };
-            if lenient::is_empty(&value) {
+            if lenient::is_left_out(alias, &value) {
                 continue;
             }
             if fields
                 .get(name)
-                .is_some_and(|value| !lenient::is_empty(value))
+                .is_some_and(|value| !lenient::is_left_out(name, value))
             {
                 faults.push(Error::invalid(
                     alias,
