@@ -10,6 +10,8 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value, json};
 
+use crate::tool_form::ServedDialect;
+
 /// Key in the `_meta` of a tool: the host shows the tool to its model from the start. Claude Code
 /// hides other tools behind a search.
 const ALWAYS_LOAD: &str = "anthropic/alwaysLoad";
@@ -27,13 +29,13 @@ pub(crate) struct Catalog {
 }
 
 impl Catalog {
-    pub(crate) fn of(dialect: &Dialect) -> Self {
+    pub(crate) fn of(served: &ServedDialect) -> Self {
         let mut catalog = Catalog {
             modern: Vec::new(),
             legacy: Vec::new(),
             wrapped: HashSet::new(),
         };
-        for tool in dialect.tools {
+        for tool in served.dialect.tools {
             let modern = tool.published_output_schema();
             let legacy = if modern.get("type").is_some_and(|name| name == "object") {
                 modern.clone()
@@ -44,17 +46,28 @@ impl Catalog {
             let input = Arc::new(tool.input_schema());
             catalog
                 .modern
-                .push(protocol_tool(dialect, tool, Arc::clone(&input), modern));
+                .push(protocol_tool(served, tool, Arc::clone(&input), modern));
             catalog
                 .legacy
-                .push(protocol_tool(dialect, tool, input, legacy));
+                .push(protocol_tool(served, tool, input, legacy));
         }
         catalog
     }
 
-    /// Returns the tools in the dialect's order.
-    pub(crate) fn tools(&self, modern: bool) -> &[ProtocolTool] {
-        if modern { &self.modern } else { &self.legacy }
+    /// Returns the tools in the dialect's order; in the compact form, without the schemas of their
+    /// replies.
+    pub(crate) fn tools(&self, modern: bool, is_compact: bool) -> Vec<ProtocolTool> {
+        let mut tools = if modern {
+            self.modern.clone()
+        } else {
+            self.legacy.clone()
+        };
+        if is_compact {
+            for tool in &mut tools {
+                tool.output_schema = None;
+            }
+        }
+        tools
     }
 
     /// Returns the tool of this name.
@@ -62,10 +75,20 @@ impl Catalog {
         self.modern.iter().find(|tool| tool.name == name).cloned()
     }
 
-    /// Converts a reply of the tool `name` into a result of the protocol.
-    pub(crate) fn result(&self, name: &str, reply: Reply, modern: bool) -> CallToolResult {
+    /// Converts a reply of the tool `name` into a result of the protocol. The compact form is only
+    /// the texts.
+    pub(crate) fn result(
+        &self,
+        name: &str,
+        reply: Reply,
+        modern: bool,
+        is_compact: bool,
+    ) -> CallToolResult {
         let texts = reply.texts().map(ContentBlock::text).collect();
         let mut result = CallToolResult::success(texts);
+        if is_compact {
+            return result;
+        }
         let structured = reply.structured;
         let wrap = !modern && (self.wrapped.contains(name) || !structured.is_object());
         result.structured_content = Some(if wrap {
@@ -79,8 +102,8 @@ impl Catalog {
 
 /// Returns the tools of a dialect in JSON as `tools/list` lists them for clients of revision
 /// 2026-07-28.
-pub fn listed_tools(dialect: &Dialect) -> Vec<Value> {
-    Catalog::of(dialect)
+pub fn listed_tools(dialect: &'static Dialect) -> Vec<Value> {
+    Catalog::of(&dialect.into())
         .modern
         .iter()
         .map(|tool| json!(tool))
@@ -88,7 +111,7 @@ pub fn listed_tools(dialect: &Dialect) -> Vec<Value> {
 }
 
 fn protocol_tool(
-    dialect: &Dialect,
+    served: &ServedDialect,
     tool: &Tool,
     input: Arc<Map<String, Value>>,
     output: Map<String, Value>,
@@ -98,11 +121,12 @@ fn protocol_tool(
         .destructive(tool.hints.destructive)
         .idempotent(tool.hints.idempotent)
         .open_world(tool.hints.open_world);
-    let listed = ProtocolTool::new(tool.name, tool.description(), input)
+    let description = served.text_about_tools(&tool.description());
+    let listed = ProtocolTool::new(served.name_of(tool), description, input)
         .with_title(tool.title)
         .with_raw_output_schema(Arc::new(output))
         .with_annotations(annotations);
-    if dialect.usual_tools.include(tool.name) {
+    if served.dialect.usual_tools.include(tool.name) {
         listed.with_meta(MetaObject(object(json!({ALWAYS_LOAD: true}))))
     } else {
         listed

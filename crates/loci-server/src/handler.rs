@@ -36,6 +36,7 @@ use crate::mutex::lock;
 use crate::request_context::{found, session_of};
 use crate::subject::subject_of;
 use crate::subscription;
+use crate::tool_form::{self, ServedDialect};
 
 /// The time that clients may cache a list, in milliseconds: lists change only with the version of
 /// loci.
@@ -51,6 +52,7 @@ pub struct DialectHandler {
 
 struct HandlerState {
     dialect: &'static Dialect,
+    served: ServedDialect,
     host: Arc<Host>,
     identity: Identity,
     catalog: OnceLock<Catalog>,
@@ -70,21 +72,22 @@ enum Identity {
 
 impl DialectHandler {
     /// Returns a handler for one client that is known beforehand: the other end of a pipe.
-    pub fn for_caller(dialect: &'static Dialect, host: Arc<Host>, caller: Caller) -> Self {
-        Self::new(dialect, host, Identity::Fixed(caller))
+    pub fn for_caller(served: ServedDialect, host: Arc<Host>, caller: Caller) -> Self {
+        Self::new(served, host, Identity::Fixed(caller))
     }
 
     /// Returns a handler for requests whose [`Caller`] a layer in front put into the HTTP request's
     /// extensions. A request without one is refused.
     pub fn for_requests(dialect: &'static Dialect, host: Arc<Host>) -> Self {
-        Self::new(dialect, host, Identity::OfRequest)
+        Self::new(dialect.into(), host, Identity::OfRequest)
     }
 
-    fn new(dialect: &'static Dialect, host: Arc<Host>, identity: Identity) -> Self {
+    fn new(served: ServedDialect, host: Arc<Host>, identity: Identity) -> Self {
         let ending = host.closing().child_token();
         let (catalog, subscribed) = (OnceLock::new(), Mutex::default());
         let shared = HandlerState {
-            dialect,
+            dialect: served.dialect,
+            served,
             host,
             identity,
             catalog,
@@ -104,7 +107,13 @@ impl DialectHandler {
     fn catalog(&self) -> &Catalog {
         self.shared
             .catalog
-            .get_or_init(|| Catalog::of(self.shared.dialect))
+            .get_or_init(|| Catalog::of(&self.shared.served))
+    }
+
+    /// True if the client gets the compact form, by its handler or by the URL of its request.
+    fn is_compact(&self, extensions: &Extensions) -> bool {
+        let by_url = |parts: &Parts| -> bool { tool_form::asks_for_compact(parts.uri.query()) };
+        self.shared.served.is_compact || extensions.get().is_some_and(by_url)
     }
 
     fn caller(&self, extensions: &Extensions) -> Result<Caller, ErrorData> {
@@ -233,7 +242,7 @@ impl ServerHandler for DialectHandler {
         if dialect.instructions.is_empty() {
             info
         } else {
-            info.with_instructions(dialect.instructions)
+            info.with_instructions(self.shared.served.instructions())
         }
     }
 
@@ -270,7 +279,9 @@ impl ServerHandler for DialectHandler {
     ) -> Result<ListToolsResult, ErrorData> {
         refuse_cursor(request)?;
         let modern = is_modern(context.protocol_version().as_ref());
-        let mut result = ListToolsResult::with_all_items(self.catalog().tools(modern).to_vec());
+        let is_compact = self.is_compact(&context.extensions);
+        let tools = self.catalog().tools(modern, is_compact);
+        let mut result = ListToolsResult::with_all_items(tools);
         if modern {
             // The list is the same for every client of this revision, so that shared caches may
             // serve it.

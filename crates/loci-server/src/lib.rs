@@ -41,6 +41,7 @@ mod subject;
 mod subscription;
 mod subscription_slots;
 mod tls;
+mod tool_form;
 mod trace_context;
 
 pub use ::http::{Extensions, HeaderMap, HeaderValue};
@@ -57,4 +58,5 @@ pub use rate_limit::{CallLimit, RateLimit};
 pub use stdio::serve_stdio;
 pub use subject::client_address;
 pub use tls::Tls;
+pub use tool_form::{ServedDialect, ToolPrefix};
 pub use trace_context::SetParent;

@@ -13,7 +13,6 @@ use std::sync::{Arc, Mutex};
 use loci_admission::Subject;
 use loci_core::limits::{CALLS_IN_FLIGHT_MAX, REQUEST_BYTES_MAX, SUBSCRIPTIONS_MAX};
 use loci_core::{Caller, Space};
-use loci_dialects::Dialect;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, GetExtensions, GetMeta,
     ProtocolVersion, RequestId, ServerJsonRpcMessage, ServerResult,
@@ -35,6 +34,7 @@ use crate::message::{self, ClientInput, Refusal, Text};
 use crate::mutex::lock;
 use crate::request_share::RequestShare;
 use crate::subscription::{Since, is_listen};
+use crate::tool_form::ServedDialect;
 
 /// The maximum number of requests that are read before earlier ones are answered: those at work, as
 /// many waiting, and subscriptions, which are answered when they end.
@@ -51,7 +51,7 @@ const QUEUE_MAX: usize = 16;
 /// `BrokenPipe`, or the error of the writer, as soon as a reply cannot be written; and any other
 /// reason why the service ends, except the end of input or the closing of the host.
 pub async fn serve_stdio(
-    dialect: &'static Dialect,
+    dialect: impl Into<ServedDialect>,
     host: Arc<Host>,
     caller: Caller,
     reader: impl AsyncRead + Send + Unpin + 'static,
@@ -62,7 +62,7 @@ pub async fn serve_stdio(
     let closing = host.closing().clone();
     let space = caller.space.clone();
     let subject = Subject::of(&caller, Subject::network(None));
-    let handler = DialectHandler::for_caller(dialect, Arc::clone(&host), caller);
+    let handler = DialectHandler::for_caller(dialect.into(), Arc::clone(&host), caller);
     let session = Arc::new(StdioSession {
         state: Mutex::default(),
         answered: Notify::new(),

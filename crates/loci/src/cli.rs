@@ -13,6 +13,7 @@ use loci_core::Scope;
 use loci_dialects::{DIALECTS, mememory};
 use loci_hosts::{Event, Host};
 use loci_peers::Peer;
+use loci_server::ToolPrefix;
 
 pub use self::common::Common;
 use self::common::given;
@@ -47,11 +48,7 @@ pub enum Command {
     /// The address that is printed lets a browser in once, within a minute.
     Page(Page),
     /// Serve one dialect over stdin and stdout, as an MCP host starts it
-    Mcp {
-        /// The tool set
-        #[arg(value_parser = dialects(), default_value = loci_dialects::mememory::DIALECT.name)]
-        dialect: String,
-    },
+    Mcp(Mcp),
     /// Connect the hosts on this machine to loci: Claude Code, Codex, Cursor and others
     ///
     /// Adds loci to the MCP servers in the settings of each host, which then starts it by itself,
@@ -211,6 +208,24 @@ pub struct Serve {
     tls_cert: Option<String>,
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help = settings::TLS_KEY.help())]
     tls_key: Option<String>,
+}
+
+#[derive(Args)]
+pub struct Mcp {
+    /// The tool set
+    #[arg(value_parser = dialects(), default_value = loci_dialects::mememory::DIALECT.name)]
+    pub dialect: String,
+    /// Reply only in texts: no structured content, no schemas of replies. For a host that shows its
+    /// model both; a URL asks for it with `?compact`
+    #[arg(long)]
+    pub compact: bool,
+    /// Have the names of all tools start with this and `_`, for an agent with two tool sets
+    #[arg(long, value_name = "NAME", value_parser = tool_prefix)]
+    pub prefix: Option<ToolPrefix>,
+}
+
+fn tool_prefix(text: &str) -> Result<ToolPrefix, String> {
+    ToolPrefix::parse("--prefix", text).map_err(|error| error.message)
 }
 
 #[derive(Args)]

@@ -167,7 +167,7 @@ fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(),
     match command {
         Command::Serve(arguments) => commands::serve::run(settings, arguments, output),
         Command::Page(arguments) => commands::page::run(settings, arguments, output),
-        Command::Mcp { dialect } => commands::mcp::run(settings, dialect),
+        Command::Mcp(arguments) => commands::mcp::run(settings, arguments),
         Command::Connect(arguments) => commands::connect::run(settings, arguments, output),
         Command::Add(arguments) => commands::add::run(settings, arguments, output),
         Command::Import(arguments) => commands::import::run(settings, arguments, output),
@@ -237,7 +237,7 @@ pub fn start(flags: &Flags, usual: LevelFilter) -> Result<Settings, Failure> {
 fn traces(command: &Command, settings: &Settings) -> Result<Option<Traces>, Failure> {
     let serves = matches!(
         command,
-        Command::Serve(_) | Command::Page(_) | Command::Mcp { .. }
+        Command::Serve(_) | Command::Page(_) | Command::Mcp(_)
     );
     let endpoint = settings.network.otlp_endpoint.as_deref();
     let traces = endpoint

@@ -39,7 +39,7 @@ impl DialectHandler {
     ) -> Result<CallToolResult, ErrorData> {
         let dialect = self.shared.dialect;
         let mut caller = self.caller(&context.extensions)?;
-        let Some(tool) = dialect.tool(&request.name) else {
+        let Some(tool) = self.shared.served.tool(&request.name) else {
             let message = format!(
                 "there is no tool `{}` here; tools/list names the tools",
                 request.name
@@ -47,6 +47,7 @@ impl DialectHandler {
             return Err(ErrorData::invalid_params(message, None));
         };
         self.note_client(&mut caller, &context);
+        let is_compact = self.is_compact(&context.extensions);
         let wants_hits = context.meta.0.get(HITS_KEY) == Some(&Value::Bool(true));
         let arguments = request.arguments.unwrap_or_default();
         let share = found::<ReplyShare>(&context.extensions).unwrap_or_default();
@@ -87,7 +88,7 @@ impl DialectHandler {
                 if wants_hits && !explanations.is_empty() {
                     meta.insert(HITS_KEY.to_owned(), Value::Array(explanations));
                 }
-                self.catalog().result(tool.name, reply, modern)
+                self.catalog().result(tool.name, reply, modern, is_compact)
             }
             Err(error) => {
                 if error.code == ErrorCode::Internal {

@@ -1,6 +1,6 @@
 //! Every revision over both transports.
 
-use loci_server::Authentication;
+use loci_server::{Authentication, ServedDialect, ToolPrefix};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -94,6 +94,102 @@ async fn a_tool_answers_in_every_revision() {
             assert_eq!(result["_meta"][SERVER_INFO].is_object(), version == MODERN);
         }
         assert!(pipe.close().await.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn the_compact_form_is_the_texts_alone() {
+    let world = World::new();
+    let server = Server::start(&world, Authentication::Anonymous).await;
+    let compact = || ServedDialect {
+        is_compact: true,
+        ..ServedDialect::from(&DIALECT)
+    };
+    for version in LEGACY.into_iter().chain([MODERN]) {
+        let mut pipe = Pipe::open(&world, compact(), version).await;
+        for (name, texts) in [
+            (
+                "echo",
+                vec![json!({"text": "hello", "subject": "local"}).to_string()],
+            ),
+            (
+                "noted",
+                vec!["[]".to_owned(), "Note: half of it.".to_owned()],
+            ),
+        ] {
+            let arguments = if name == "echo" {
+                json!({"text": "hello"})
+            } else {
+                json!({})
+            };
+            let reply = pipe.request(1, "tools/call", call(name, arguments)).await;
+            let content = reply["result"]["content"].as_array().unwrap();
+            let found: Vec<&str> = content
+                .iter()
+                .map(|item| item["text"].as_str().unwrap())
+                .collect();
+            assert_eq!(found, texts, "{version}");
+            assert_eq!(reply["result"].get("structuredContent"), None, "{version}");
+        }
+        let over_pipe = pipe.request(2, "tools/list", json!({})).await;
+        let message = if version == MODERN {
+            modern(3, "tools/list", json!({}))
+        } else {
+            request(3, "tools/list", json!({}))
+        };
+        let headers = [
+            ("mcp-protocol-version", version),
+            ("mcp-method", "tools/list"),
+        ];
+        let body = message.to_string();
+        let by_url = |path: &'static str| server.post_to(path, &headers, body.as_bytes());
+        let asked = by_url("test?compact").await.json();
+        let declined = by_url("test?compact=0").await.json();
+        for (list, is_compact) in [(over_pipe, true), (asked, true), (declined, false)] {
+            let tools = list["result"]["tools"].as_array().unwrap();
+            assert!(!tools.is_empty());
+            for tool in tools {
+                assert_eq!(
+                    tool.get("outputSchema").is_none(),
+                    is_compact,
+                    "{version}: {tool}"
+                );
+                assert!(tool["inputSchema"].is_object());
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_prefix_is_part_of_the_names_of_tools() {
+    let world = World::new();
+    for version in LEGACY.into_iter().chain([MODERN]) {
+        let served = ServedDialect {
+            prefix: Some(ToolPrefix::parse("prefix", "work").unwrap()),
+            ..ServedDialect::from(&DIALECT)
+        };
+        let mut pipe = Pipe::open(&world, served, version).await;
+        let list = pipe.request(1, "tools/list", json!({})).await;
+        let names: Vec<&str> = list["result"]["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|tool| tool["name"].as_str().unwrap())
+            .collect();
+        assert!(
+            names.iter().all(|name| name.starts_with("work_")),
+            "{names:?}"
+        );
+        let echo = |name: &str| call(name, json!({"text": "hello"}));
+        let reply = pipe.request(2, "tools/call", echo("work_echo")).await;
+        assert_eq!(
+            reply["result"]["structuredContent"]["text"], "hello",
+            "{version}"
+        );
+        for name in ["echo", "workecho", "work_", "work_work_echo"] {
+            let reply = pipe.request(3, "tools/call", echo(name)).await;
+            assert_eq!(reply["error"]["code"], -32602, "{name}: {reply}");
+        }
     }
 }
 

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use loci_core::{Caller, Clock};
-use loci_server::{Host, SetParent, serve_stdio};
+use loci_server::{Host, ServedDialect, SetParent, serve_stdio};
 
 use crate::access;
 use crate::background::Background;
+use crate::cli;
 use crate::client_calls::CallFiles;
 use crate::exit::{Exit, Failure};
 #[cfg(unix)]
@@ -15,9 +16,15 @@ use crate::settings::Settings;
 use crate::signal::signal;
 use crate::wiring::{CALLS_END_TIMEOUT, Parts, SystemClock};
 
-pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
-    let dialect = loci_dialects::dialect(dialect)
-        .ok_or_else(|| Failure::new(Exit::Usage, format!("there is no dialect {dialect}")))?;
+pub fn run(settings: &Settings, arguments: &cli::Mcp) -> Result<(), Failure> {
+    let name = &arguments.dialect;
+    let dialect = loci_dialects::dialect(name)
+        .ok_or_else(|| Failure::new(Exit::Usage, format!("there is no dialect {name}")))?;
+    let served = ServedDialect {
+        dialect,
+        is_compact: arguments.compact,
+        prefix: arguments.prefix.clone(),
+    };
     // From here on a signal ends the service in order.
     let signal = signal();
     access::check(&settings.data)?;
@@ -48,7 +55,7 @@ pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
         #[cfg(unix)]
         let _hooks = hook_socket::listen(settings, "mcp", &parts.engine);
         let serving = serve_stdio(
-            dialect,
+            served,
             Arc::clone(&host),
             caller,
             tokio::io::stdin(),

@@ -203,7 +203,7 @@ struct ToolTokens {
 }
 
 impl ToolTokens {
-    fn of(dialect: &loci_dialects::Dialect) -> Self {
+    fn of(dialect: &'static loci_dialects::Dialect) -> Self {
         let read = |tool: &loci_dialects::Tool| {
             json!({"name": tool.name, "description": tool.description(), "parameters": tool.input_schema()}).to_string()
         };

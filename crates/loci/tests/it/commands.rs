@@ -476,19 +476,40 @@ fn a_reader_trusts_authors_until_told_otherwise() {
     place.run(&["trust", " "]).failed(2, "author");
 }
 
-#[test]
-fn a_host_that_names_no_tool_set_has_mememory() {
-    let place = Place::new();
+/// Returns the tools that `loci mcp` lists with these arguments.
+fn listed_tools(arguments: &[&str]) -> Vec<Value> {
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
         "io.modelcontextprotocol/clientCapabilities": {},
     }}});
-    let listed = place.run_with_stdin(&["mcp"], format!("{list}\n").as_bytes());
+    let arguments = [&["mcp"], arguments].concat();
+    let listed = Place::new().run_with_stdin(&arguments, format!("{list}\n").as_bytes());
     let reply: Value = serde_json::from_str(&listed.succeeded().stdout).unwrap();
-    let tools = reply["result"]["tools"].as_array().unwrap();
+    reply["result"]["tools"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_host_that_names_no_tool_set_has_mememory() {
+    let tools = listed_tools(&[]);
     assert!(
         tools.iter().any(|tool| tool["name"] == "remember"),
-        "{reply}"
+        "{tools:?}"
     );
+}
+
+#[test]
+fn a_host_may_have_tools_in_another_form() {
+    let tools = listed_tools(&["engram", "--compact", "--prefix", "work"]);
+    let has = |name: &str| tools.iter().any(|tool| tool["name"] == name);
+    assert!(
+        has("work_store_memory") && !has("store_memory"),
+        "{tools:?}"
+    );
+    for tool in &tools {
+        assert_eq!(tool.get("outputSchema"), None);
+    }
+    Place::new()
+        .run(&["mcp", "engram", "--prefix", "my work"])
+        .failed(2, "must be 1 to 32 letters");
 }

@@ -1,8 +1,7 @@
 use std::time::Duration;
 
 use loci_core::Caller;
-use loci_dialects::Dialect;
-use loci_server::serve_stdio;
+use loci_server::{ServedDialect, serve_stdio};
 use serde_json::Value;
 use tokio::io::{
     AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, split,
@@ -21,11 +20,11 @@ pub struct Pipe {
 
 impl Pipe {
     /// Connects without sending a message.
-    pub fn connect(world: &World, dialect: &'static Dialect) -> Self {
+    pub fn connect(world: &World, dialect: impl Into<ServedDialect>) -> Self {
         let (here, there) = tokio::io::duplex(64 << 10);
         let (reader, writer) = split(there);
         let service = tokio::spawn(serve_stdio(
-            dialect,
+            dialect.into(),
             world.host.clone(),
             Caller::local(),
             reader,
@@ -41,7 +40,7 @@ impl Pipe {
     }
 
     /// Connects and completes the handshake of the revision, if it has one.
-    pub async fn open(world: &World, dialect: &'static Dialect, version: &str) -> Self {
+    pub async fn open(world: &World, dialect: impl Into<ServedDialect>, version: &str) -> Self {
         let mut pipe = Pipe::connect(world, dialect);
         pipe.version = version.to_owned();
         if version != MODERN {
