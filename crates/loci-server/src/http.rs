@@ -1,4 +1,4 @@
-//! MCP over HTTP: `/mcp/<dialect>` for each dialect, `/healthz` and `/readyz`.
+//! MCP over HTTP: `/mcp/<dialect>` for each dialect, `/healthz` (also `/health`) and `/readyz`.
 
 use std::future::Future;
 use std::net::IpAddr;
@@ -29,6 +29,7 @@ use crate::endpoint::{Endpoint, RefusedNames};
 use crate::error_reply::failure;
 use crate::handler::DialectHandler;
 use crate::host::{self, Host};
+use crate::people::{answer_people, endpoints_in_words};
 use crate::proxy::{OriginResolver, PublicUrl, base_url, set_request_origin};
 use crate::rate_limit::{CallLimit, limit_calls};
 use crate::tls::Tls;
@@ -238,14 +239,21 @@ impl HttpServer {
         }
         let mcp = mcp
             .layer(middleware::from_fn_with_state(authentication, authenticate))
+            .layer(middleware::from_fn(answer_people))
             .layer(middleware::from_fn_with_state(
                 self.cut_off.clone(),
                 until_cut_off,
             ));
         let host = Arc::clone(&self.host);
+        let paths = Arc::new(self.paths.clone());
         let origins = Arc::new(AllowedOrigins::of(&self.config.origins()));
         let router = Router::new()
-            .route("/healthz", get(|| async { "ok\n" }))
+            .route("/healthz", get(is_alive))
+            .route("/health", get(is_alive))
+            .route(
+                "/mcp",
+                any(move |request| endpoints(Arc::clone(&paths), request)),
+            )
             .route("/readyz", get(move || ready(Arc::clone(&host))))
             .merge(metadata_routes(&self.config.authentication, &self.paths))
             .merge(no_provider_routes(&self.config.authentication))
@@ -332,6 +340,19 @@ async fn until_cut_off(
     match cut_off.run_until_cancelled(next.run(request)).await {
         Some(response) => response,
         None => failure(&host::cut_off()),
+    }
+}
+
+/// Returns OK as long as requests are answered.
+async fn is_alive() -> &'static str {
+    "ok\n"
+}
+
+/// Answers a request for the path above the endpoints.
+async fn endpoints(paths: Arc<Vec<String>>, request: Request) -> Response {
+    match endpoints_in_words(&request, &paths) {
+        Some(response) => response,
+        None => not_found(request).await,
     }
 }
 

@@ -32,6 +32,7 @@ mod lingering;
 mod message;
 mod monotonic;
 mod mutex;
+mod people;
 mod proxy;
 mod rate_limit;
 mod request_context;

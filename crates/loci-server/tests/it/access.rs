@@ -13,7 +13,7 @@ use crate::support::{
     MODERN, NOW, Reply, Server, World, add_tokens, call, request, set_resource, token,
 };
 
-fn tokens() -> (Arc<NaiveStore>, Authentication) {
+pub fn tokens() -> (Arc<NaiveStore>, Authentication) {
     let store = Arc::new(NaiveStore::new());
     add_tokens(&store);
     store
@@ -482,7 +482,7 @@ async fn a_path_may_have_more_slashes_than_it_needs() {
 async fn health_is_open_and_other_paths_are_not_there() {
     let (_, authentication) = tokens();
     let server = Server::start(&World::new(), authentication).await;
-    for path in ["/healthz", "/readyz"] {
+    for path in ["/healthz", "/health", "/readyz"] {
         let reply = server.send(&format!("GET {path}"), &[], b"").await;
         assert_eq!((reply.status, reply.body.as_str()), (200, "ok\n"));
     }

@@ -14,6 +14,7 @@ mod held_replies;
 mod issuer;
 mod limits;
 mod metadata;
+mod people;
 mod proxies;
 mod rate;
 mod refusals;
