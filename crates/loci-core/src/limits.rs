@@ -130,7 +130,7 @@ pub const SUBSCRIPTIONS_MAX: usize = 64;
 /// Resources that one subscription may name.
 pub const SUBSCRIPTION_RESOURCES_MAX: usize = 64;
 /// Messages of one call.
-pub const MESSAGES_MAX: usize = 100;
+pub const MESSAGES_MAX: usize = 1_000;
 /// Memories of one import into one transaction.
 pub const IMPORT_MEMORIES_MAX: usize = 10_000;
 /// Attributes of one memory that comes from an archive.

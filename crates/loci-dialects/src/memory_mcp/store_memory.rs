@@ -1,12 +1,21 @@
 //! The tool `store_memory`: stores messages of a conversation.
 
 use loci_core::{Error, Result, Scope, limits};
-use loci_engine::{Call, Conversation, Message};
+use loci_engine::{Call, Conversation, Message, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::object_id;
+use crate::lenient::is_empty;
 use crate::{Hints, Reply, TypedTool};
+
+/// The keys of a message that say its role if `role` does not, best first: that of the original, and
+/// that of LangChain.
+const MESSAGE_TYPE: &str = "message_type";
+const TYPE: &str = "type";
+/// The most keys that a notice names.
+const KEYS_NAMED_MAX: usize = 8;
 
 pub struct StoreMemory;
 
@@ -26,20 +35,40 @@ pub struct Arguments {
     conversation: Option<String>,
     /// The messages, in order: `[{"role": "human", "content": "I moved to Lisbon.", "tags":
     /// ["home"]}]`.
-    #[schemars(length(min = 1, max = limits::MESSAGES_MAX))]
+    #[schemars(length(max = limits::MESSAGES_MAX))]
     messages: Vec<MessageArgument>,
 }
 
+/// A message as programs have it: further keys are not kept.
 #[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 struct MessageArgument {
-    /// Who said it: a person (`human`, `user`), the model (`ai`, `assistant`), `system` or `tool`.
-    role: Role,
+    /// Who said it: a person (`human`, `user`), as if left out, the model (`ai`, `assistant`,
+    /// `model`), `system` or `developer`, `tool` or `function`.
+    role: Option<Role>,
     /// The text, kept exactly as given (at most 1 MiB).
     content: String,
     /// Labels.
     #[serde(default)]
     tags: Vec<String>,
+    #[serde(flatten)]
+    #[schemars(skip)]
+    others: Map<String, Value>,
+}
+
+impl MessageArgument {
+    /// Takes the role out: that of the key `message_type`, which goes first in the original, of
+    /// `role` or of `type`.
+    fn take_role(&mut self) -> Role {
+        let typed = self.others.remove(MESSAGE_TYPE).and_then(role);
+        if typed.is_some() || self.role.is_some() {
+            return typed.or(self.role).unwrap_or(Role::Human);
+        }
+        let kind = self.others.get(TYPE).cloned().and_then(role);
+        if kind.is_some() {
+            self.others.remove(TYPE);
+        }
+        kind.unwrap_or(Role::Human)
+    }
 }
 
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
@@ -51,17 +80,25 @@ enum Role {
     Assistant,
     System,
     Tool,
+    Developer,
+    Model,
+    Function,
 }
 
 impl From<Role> for loci_engine::Role {
     fn from(role: Role) -> Self {
         match role {
             Role::Human | Role::User => loci_engine::Role::Human,
-            Role::Ai | Role::Assistant => loci_engine::Role::Assistant,
-            Role::System => loci_engine::Role::System,
-            Role::Tool => loci_engine::Role::Tool,
+            Role::Ai | Role::Assistant | Role::Model => loci_engine::Role::Assistant,
+            Role::System | Role::Developer => loci_engine::Role::System,
+            Role::Tool | Role::Function => loci_engine::Role::Tool,
         }
     }
+}
+
+/// Returns the role with this name.
+fn role(name: Value) -> Option<Role> {
+    serde_json::from_value(name).ok()
 }
 
 /// The messages that were stored.
@@ -90,22 +127,53 @@ impl TypedTool for StoreMemory {
     type Arguments = Arguments;
     type Output = Output;
 
-    fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
-        let message = |message: MessageArgument| Message {
-            role: message.role.into(),
+    fn faults(arguments: &Value) -> Vec<Error> {
+        let messages = arguments.get("messages").and_then(Value::as_array);
+        let messages = messages.into_iter().flatten().take(limits::MESSAGES_MAX);
+        let fault = |(place, message): (usize, &Value)| {
+            let given = message.get(MESSAGE_TYPE)?;
+            let problem = "must be a role: human, user, ai, assistant, model, system, developer, tool or function";
+            let is_role = is_empty(given) || role(given.clone()).is_some();
+            (!is_role).then(|| Error::invalid(&format!("messages.{place}.{MESSAGE_TYPE}"), problem))
+        };
+        messages.enumerate().filter_map(fault).collect()
+    }
+
+    fn run(call: &Call<'_>, mut arguments: Arguments) -> Result<Reply> {
+        let roles: Vec<Role> = arguments
+            .messages
+            .iter_mut()
+            .map(MessageArgument::take_role)
+            .collect();
+        let unkept = unkept_keys(&arguments.messages);
+        let messages = arguments.messages.into_iter().zip(roles);
+        let message = |(message, role): (MessageArgument, Role)| Message {
+            role: role.into(),
             content: message.content,
             tags: message.tags,
         };
+        let messages: Vec<Message> = messages.map(message).collect();
         let mint = || object_id::mint(call.engine().now());
         let named = named_conversation(arguments.conversation_id, arguments.conversation)?;
         let new = named.is_none().then(|| mint().to_string());
         let given_as = named
             .as_ref()
             .map_or("conversation_id", |named| named.argument);
+        if messages.is_empty() {
+            if let Some(named) = &named {
+                check::name(named.argument, &named.name)?;
+            }
+            let output = Output {
+                stm_ids: Vec::new(),
+                count: 0,
+                conversation_id: None,
+            };
+            return Reply::json(&output, Some(0));
+        }
         let thread = named.map(|named| named.name).or_else(|| new.clone());
         let conversation = Conversation {
             thread: thread.unwrap_or_default(),
-            messages: arguments.messages.into_iter().map(message).collect(),
+            messages,
             mint: &mint,
         };
         let conversed = call
@@ -121,8 +189,32 @@ impl TypedTool for StoreMemory {
         let notice = conversed.pending.map(|reason| {
             format!("stored and found by the words, not all of it by its meaning yet: {reason}")
         });
-        Ok(Reply::json(&output, Some(output.count as u64))?.with_notice(notice))
+        Ok(Reply::json(&output, Some(output.count as u64))?
+            .with_notice(notice)
+            .with_notice(unkept))
     }
+}
+
+/// Returns a notice of the keys of messages that are not kept; `None` without any.
+fn unkept_keys(messages: &[MessageArgument]) -> Option<String> {
+    let mut names: Vec<&str> = messages
+        .iter()
+        .flat_map(|message| message.others.keys().map(String::as_str))
+        .filter(|name| name.len() <= limits::NAME_CHARACTERS_MAX)
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let more = match names.len().saturating_sub(KEYS_NAMED_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    names.truncate(KEYS_NAMED_MAX);
+    (!names.is_empty()).then(|| {
+        format!(
+            "of the messages these keys are not kept: {}{more}",
+            names.join(", ")
+        )
+    })
 }
 
 /// The name of a conversation, and the argument that gave it.

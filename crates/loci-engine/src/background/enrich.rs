@@ -40,8 +40,9 @@ const REINFORCES_COSINE_MIN: f32 = 0.85;
 const RELATED_COSINE_MIN: f32 = 0.70;
 /// The most memories to which a new one is linked.
 const LINKS_MAX: usize = 3;
-/// Neighbours that are examined for links: more than can follow the memory in the same call.
-const NEIGHBOURS_MAX: usize = 2 * limits::MESSAGES_MAX;
+/// Neighbours that are examined for links, of which later ones do not count: more than are stored
+/// in nearly every call.
+const NEIGHBOURS_MAX: usize = 200;
 /// The share of the gap between a weight and 1 that one repetition closes. The weight rises with
 /// every repetition, most with the first ones, and never exceeds 1.
 const REINFORCEMENT: f64 = 0.2;
