@@ -155,8 +155,6 @@ class OwnErrors(Calls):
     unknown = None
     # Whether it leaves out an argument that is not in the schema, in silence.
     drops_unknown = False
-    # What it says of a number that is out of the range in the schema; none, if the server is asked.
-    out_of_range = None
 
     def test_errors(self):
         self.check_errors()
@@ -168,8 +166,6 @@ class OwnErrors(Calls):
             self.assertNotIn(sentence, told)
         elif schema is None and self.unknown:
             self.assertIn(self.unknown, told)
-        elif schema and self.out_of_range and schema.keys() & {"minimum", "maximum"}:
-            self.assertIn(self.out_of_range, told)
         else:
             super().check_error(schema, sentence, answer)
 
@@ -189,37 +185,20 @@ class AgentFramework(OneText, OwnErrors, OverStdio, OverHttp, NoToken, Schemas, 
     def test_arguments(self):
         self.check_arguments()
 
-    def test_calls(self):
-        """Its model can store in every tool set but memory-mcp, which asks for the name of a conversation."""
-        # FIXME: a second name for `conversation_id` lets it store there, too; this is a feature then.
-        with self.stores() as stores:
-            results = self.each(stores, lambda dialect: {"calls": [call(*known) for known in CALLS[dialect]]})
-        for dialect, result in results.items():
-            with self.subTest(dialect):
-                stored, *_, found = result["results"]
-                needs = "conversation_id" in known_schemas(dialect)[CALLS[dialect][0][0]].get("required", [])
-                self.assertEqual(stored["is_error"], needs)
-                self.assertEqual("`conversation_id` is missing" in stored["text"], needs)
-                self.check_found(found)
-
     def test_a_conversation_is_deleted_by_the_name_that_arrives(self):
-        """Without the name, the tags choose, in every conversation."""
-        name = "conversation"
-        if name not in known_schemas("memory-mcp")["delete_memory"]["properties"]:
-            # FIXME: there is no such name yet, and more is deleted than the model said.
-            name = "conversation_id"
+        """Without it, the tags would choose, in every conversation."""
         with support.data_folder() as data:
             for conversation in ("harbour", "garden"):
                 message = {"role": "user", "content": f"{SENTENCE} Said in the {conversation}.", "tags": ["boat"]}
                 stored = {"user_id": "local", "conversation_id": conversation, "messages": [message]}
                 said(data, "memory-mcp", "store_memory", stored)
-            conditions = {"user_id": "local", name: "harbour", "tags": ["boat"], "confirm": True}
+            conditions = {"user_id": "local", "conversation": "harbour", "tags": ["boat"], "confirm": True}
             deleted = {"calls": [call("delete_memory", conditions)]}
             [result] = self.started.ask([self.stdio(data, "memory-mcp", **deleted)])
             self.assertFalse(result["results"][0]["is_error"], result["results"][0]["text"])
             left = said(data, "memory-mcp", "recall_memory", {"user_id": "local", "query": "boat"})
             self.assertNotIn("Said in the harbour", left)
-            self.assertEqual("Said in the garden" in left, name == "conversation")
+            self.assertIn("Said in the garden", left)
 
     def test_errors_are_hidden_unless_asked_for(self):
         [dialect, mistake] = "mememory", call("recall", {"query": ""})
@@ -265,20 +244,18 @@ class McpUse(Reach, OwnErrors, OverStdio, OverHttp, Schemas, unittest.TestCase):
         return schema.get("default")
 
 
-class LangChainJs(Reach, OwnErrors, OverStdio, OverHttp, NoToken, Schemas, unittest.TestCase):
+class LangChainJs(Reach, Calls, OverStdio, OverHttp, NoToken, Schemas, unittest.TestCase):
     client = "langchain-js"
     program = "drive-langchain-js.mjs"
     # Of one text with structured content beside it, its model reads a JSON object with both.
     text = False
-    out_of_range = "Received tool input did not match expected schema"
 
 
-class Genkit(OneText, OwnErrors, OverStdio, OverHttp, Schemas, unittest.TestCase):
+class Genkit(OneText, Calls, OverStdio, OverHttp, Schemas, unittest.TestCase):
     client = "genkit"
     program = "drive-genkit.mjs"
     # Its model reads the structured content.
     text = False
-    out_of_range = "Schema validation failed"
 
     def test_without_a_token_it_has_no_tools_and_no_error(self):
         with support.data_folder() as data, support.Server(data) as server:
