@@ -228,6 +228,9 @@ class Commands(unittest.TestCase):
         with data_folder() as data:
             vault = data / "vault"
             vault.mkdir(parents=True)
+            # What only reads makes no store.
+            self.assertEqual(run(data, "vault", "check").returncode, 4)
+            self.assertEqual(run(data, "vault", "reconcile").returncode, 0)
             self.assertEqual(run(data, "vault", "check").returncode, 0)
             uid = "01980000-0000-7000-8000-000000000001"
             (vault / "a.md").write_text(f"---\nuid: {uid}\n---\none\n")

@@ -426,7 +426,7 @@ class Stories(unittest.TestCase):
         file = self.exported(browser)
         lines = [json.loads(line) for line in file.read_text().splitlines()]
         self.assertTrue(any(memory in json.dumps(line) for line in lines))
-        run(self.data, "forget", memory)
+        run(self.data, "delete", memory, "--forever", "--yes")
         browser.open("/keep")
         browser.find("input[type=file]").send_keys(str(file))
         browser.press("Look at the file")
@@ -444,7 +444,7 @@ class Stories(unittest.TestCase):
         browser.press("Import")
         browser.says("stored 1")
         self.assertIn("nine bells", run(self.data, "show", memory).stdout.decode())
-        run(self.data, "forget", memory)
+        run(self.data, "delete", memory, "--forever", "--yes")
         run(self.data, "unforget", memory)
         browser.open("/keep")
         browser.find("input[type=file]").send_keys(str(file))

@@ -114,7 +114,7 @@ pub use listings::unsearched::UnsearchedMemories;
 pub use memories::Memories;
 pub use memories::conflict_resolution::ConflictResolution;
 pub use memories::discard::Discard;
-pub use memories::forget::ForgetReport;
+pub use memories::forget::{DeletionPreview, ForgetReport};
 pub use memories::forget_softly::Unforgotten;
 pub use memories::forget_source::SourceDrawers;
 pub use memories::forget_where::{ForgetConditions, MarkCounts, MatchSummary};

@@ -160,6 +160,9 @@ impl Report {
 
     fn pass_over(&mut self, path: &Path, reason: &'static str) {
         *self.passed_over.entry(reason).or_default() += 1;
+        if reason == FOLDER_OF_LOCI {
+            return;
+        }
         let ending = ending(path);
         let is_full = self.endings.len() >= ENDINGS_MAX && !self.endings.contains_key(&ending);
         let ending = if is_full { String::new() } else { ending };
@@ -206,6 +209,9 @@ fn unreadable(path: &Path, error: &io::Error) -> Error {
     Error::new(ErrorCode::InvalidArgument, message)
 }
 
+/// The reason for passing over a folder of loci.
+const FOLDER_OF_LOCI: &str = "folder_of_loci";
+
 /// Returns the word for the reason why a file is not read.
 fn reason(unread: Unread) -> &'static str {
     match unread {
@@ -215,6 +221,7 @@ fn reason(unread: Unread) -> &'static str {
         Unread::Empty => "empty",
         Unread::Generated => "generated",
         Unread::Link => "link",
+        Unread::FolderOfLoci => FOLDER_OF_LOCI,
         Unread::NotAFile => "not_a_file",
         Unread::Unreadable => "unreadable",
     }

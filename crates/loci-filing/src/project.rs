@@ -35,6 +35,8 @@ const TOGETHER_BYTES: usize = 1 << 20;
 pub struct Mining<'a> {
     /// The absolute path of the folder.
     pub root: &'a str,
+    /// The folder of notes, whose notes are memories already.
+    pub notes: Option<&'a Path>,
     /// Its wing and rooms.
     pub plan: &'a Plan,
     /// True if nothing is stored, and only the outcome reported.
@@ -81,7 +83,8 @@ pub fn mine(
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
     let root = Path::new(mining.root);
-    let walked = project::walk(root).map_err(|error| unreadable(root, &error))?;
+    let walked =
+        project::walk_beside(root, mining.notes).map_err(|error| unreadable(root, &error))?;
     let collection = mempalace::collection(&mining.plan.wing);
     let known = parts
         .sources()
@@ -102,10 +105,9 @@ pub fn mine(
         files: (walked.files.len() + walked.passed_over.len()) as u64,
         ..Report::default()
     };
-    walked
-        .passed_over
-        .iter()
-        .for_each(|(path, why)| report.pass_over(path, reason(*why)));
+    for (path, why) in &walked.passed_over {
+        report.pass_over(path, reason(*why));
+    }
     let files: Vec<(Option<SourceFile>, String, FileStamp)> = walked
         .files
         .into_iter()

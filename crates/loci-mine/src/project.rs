@@ -67,6 +67,13 @@ const LOCK_FILES: &[&str] = &[
 const MADE_ENDINGS: &[&str] = &[".min.js", ".min.mjs", ".min.css", ".map"];
 /// Bytes in the average line of a text beyond which no person wrote it.
 const AVERAGE_LINE_BYTES_MAX: usize = 5_000;
+/// Endings of names of scripts, which bundlers write on a few long lines.
+const SCRIPT_ENDINGS: &[&str] = &[".js", ".mjs", ".cjs", ".css"];
+/// Characters in the average line of a script beyond which a bundler wrote it: formatters of
+/// scripts break lines at 80 to 120.
+const SCRIPT_LINE_CHARACTERS_MAX: usize = 200;
+/// The database of a loci, which tells that a folder is its data folder.
+const DATABASE: &str = "loci.db";
 /// Bytes at the beginning of a file that show in nearly all cases whether it is text.
 const SAMPLE_BYTES: u64 = 8_192;
 /// The number of readings of a file that changes while it is read.
@@ -96,11 +103,14 @@ pub enum Unread {
     OtherCharset,
     /// It has nothing but white space.
     Empty,
-    /// It is made by a program for programs: a lock file of a package manager, a minified script, a
-    /// source map.
+    /// It is made by a program for programs: a lock file of a package manager, a minified script or
+    /// bundle of scripts, a source map.
     Generated,
     /// It is a symbolic link.
     Link,
+    /// It is a folder of loci: that of its data, e.g. with the token of its owner, or that of its
+    /// notes, which are memories already.
+    FolderOfLoci,
     /// It is no regular file.
     NotAFile,
     /// The operating system does not let it be read.
@@ -128,7 +138,15 @@ pub struct TextFile {
 /// If the folder itself, the rules that hold for it, or the user's configuration of git cannot be
 /// read. Whatever else cannot be read is passed over, and said.
 pub fn walk(root: &Path) -> io::Result<ProjectFiles> {
-    walk_with(root, users_excludes()?.as_deref())
+    walk_beside(root, None)
+}
+
+/// As [`walk`], without the folder of notes, if it lies within.
+///
+/// # Errors
+/// As for [`walk`].
+pub fn walk_beside(root: &Path, notes: Option<&Path>) -> io::Result<ProjectFiles> {
+    walk_with(root, users_excludes()?.as_deref(), notes)
 }
 
 /// All files of a folder, whatever git's rules say; hidden ones and links as in [`walk`].
@@ -136,18 +154,29 @@ pub fn walk(root: &Path) -> io::Result<ProjectFiles> {
 /// # Errors
 /// As for [`walk`].
 pub fn walk_all(root: &Path) -> io::Result<ProjectFiles> {
-    walk_in(&absolute(root)?, None)
+    walk_in(&absolute(root)?, None, None)
 }
 
 /// As [`walk`], with another file of the user's own excludes.
-pub(crate) fn walk_with(root: &Path, users: Option<&Path>) -> io::Result<ProjectFiles> {
+pub(crate) fn walk_with(
+    root: &Path,
+    users: Option<&Path>,
+    notes: Option<&Path>,
+) -> io::Result<ProjectFiles> {
     let root = absolute(root)?;
-    let folder = Folder::open(&fs::canonicalize(&root)?, users)?;
-    walk_in(&root, Some(folder))
+    let real = fs::canonicalize(&root)?;
+    let notes = notes.and_then(|notes| fs::canonicalize(notes).ok());
+    let notes = notes.and_then(|notes| Some(root.join(notes.strip_prefix(&real).ok()?)));
+    let folder = Folder::open(&real, users)?;
+    walk_in(&root, Some(folder), notes)
 }
 
-/// With the rules of a folder, or with none.
-fn walk_in(root: &Path, folder: Option<Folder>) -> io::Result<ProjectFiles> {
+/// With the rules of a folder, or with none, and without the folder of notes.
+fn walk_in(
+    root: &Path,
+    folder: Option<Folder>,
+    notes: Option<PathBuf>,
+) -> io::Result<ProjectFiles> {
     let is_ignored = folder.as_ref().is_some_and(Folder::is_ignored);
     let mut walked = ProjectFiles {
         is_ignored,
@@ -155,6 +184,10 @@ fn walk_in(root: &Path, folder: Option<Folder>) -> io::Result<ProjectFiles> {
     };
     let mut waiting = walked.list(root, folder.as_ref())?;
     while let Some((path, folder)) = waiting.pop() {
+        if notes.as_ref() == Some(&path) {
+            walked.passed_over.push((path, Unread::FolderOfLoci));
+            continue;
+        }
         match walked.list(&path, folder.as_ref()) {
             Ok(folders) => waiting.extend(folders),
             Err(_) => walked.passed_over.push((path, Unread::Unreadable)),
@@ -175,7 +208,13 @@ impl ProjectFiles {
         folder: Option<&Folder>,
     ) -> io::Result<Vec<(PathBuf, Option<Folder>)>> {
         let mut folders = Vec::new();
-        for entry in fs::read_dir(path)?.collect::<io::Result<Vec<_>>>()? {
+        let entries = fs::read_dir(path)?.collect::<io::Result<Vec<_>>>()?;
+        if entries.iter().any(|entry| entry.file_name() == DATABASE) {
+            self.passed_over
+                .push((path.to_owned(), Unread::FolderOfLoci));
+            return Ok(folders);
+        }
+        for entry in entries {
             let (name, path) = (entry.file_name(), entry.path());
             let kind = entry.file_type()?;
             let is_ignored = folder.is_some_and(|folder| folder.ignores(&name, kind.is_dir()));
@@ -242,7 +281,7 @@ fn read_with(
         file.take(SOURCE_FILE_BYTES_MAX).read_to_end(&mut bytes)?;
         meanwhile()?;
         if stamp_of(&fs::symlink_metadata(path)?) == before && bytes.len() as u64 == before.bytes {
-            return Ok(understood(bytes, before));
+            return Ok(understood(path, bytes, before));
         }
     }
     Err(io::Error::other("it changes while it is read"))
@@ -250,10 +289,7 @@ fn read_with(
 
 /// Why a file is not even opened.
 fn unread(path: &Path, metadata: &Metadata) -> Option<Unread> {
-    let name = path
-        .file_name()
-        .and_then(|name| name.to_str())
-        .unwrap_or_default();
+    let name = name_of(path);
     if metadata.is_symlink() {
         Some(Unread::Link)
     } else if !metadata.is_file() {
@@ -268,7 +304,19 @@ fn unread(path: &Path, metadata: &Metadata) -> Option<Unread> {
     }
 }
 
-fn understood(bytes: Vec<u8>, stamp: FileStamp) -> Result<TextFile, Unread> {
+fn name_of(path: &Path) -> &str {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.unwrap_or_default()
+}
+
+/// Returns whether a bundler wrote this text of a script.
+fn is_bundle(path: &Path, text: &str) -> bool {
+    let name = name_of(path);
+    SCRIPT_ENDINGS.iter().any(|ending| name.ends_with(ending))
+        && text.chars().count() / text.lines().count().max(1) > SCRIPT_LINE_CHARACTERS_MAX
+}
+
+fn understood(path: &Path, bytes: Vec<u8>, stamp: FileStamp) -> Result<TextFile, Unread> {
     let hash = ContentHash(Sha256::digest(&bytes).into());
     let text = match utf_16(&bytes) {
         Some(text) => text,
@@ -278,7 +326,7 @@ fn understood(bytes: Vec<u8>, stamp: FileStamp) -> Result<TextFile, Unread> {
         Err(Unread::NotText)
     } else if text.trim_start_matches('\u{feff}').trim().is_empty() {
         Err(Unread::Empty)
-    } else if text.len() / text.lines().count() > AVERAGE_LINE_BYTES_MAX {
+    } else if text.len() / text.lines().count() > AVERAGE_LINE_BYTES_MAX || is_bundle(path, &text) {
         Err(Unread::Generated)
     } else {
         Ok(TextFile { text, stamp, hash })

@@ -15,6 +15,10 @@ pub type Observer = Arc<dyn Fn(&str, &[&str]) + Send + Sync>;
 
 /// Options for opening a store.
 #[derive(Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of its own"
+)]
 pub struct Options {
     /// The URL of the database, `postgres://USER@HOST[,HOST]/DATABASE?PARAMETERS`, with the
     /// parameters of libpq that tokio-postgres knows, and `sslmode` and `sslrootcert` as in libpq.
@@ -32,6 +36,8 @@ pub struct Options {
     pub index_bytes_max: usize,
     /// True if a schema of an older version is brought to the current one.
     pub migrates: bool,
+    /// True if missing tables are made, which a command that only reads does not.
+    pub creates: bool,
     /// True if row security is turned on in the tables, if it is off: the server then keeps the
     /// spaces apart as well. Where it is on, a store declares its scopes whatever this says.
     pub row_security: bool,
@@ -52,6 +58,7 @@ impl Options {
             connect_timeout: Duration::from_secs(5),
             index_bytes_max: 1 << 30,
             migrates: true,
+            creates: true,
             row_security: false,
             allows_unsafe: false,
             observer: None,

@@ -44,6 +44,14 @@ pub(crate) async fn prepare(session: &Session, options: &Options) -> Result<()> 
         check_readable(session, found).await?;
         return row_security::prepare(session, options, &wall).await;
     }
+    if found.is_none() && !options.creates {
+        return Err(Error::unavailable(format!(
+            "there is no loci in {}: name another with --store and `store_schema`; `loci add`, `loci serve` and `loci \
+             mcp` make one",
+            options.shown()
+        ))
+        .into());
+    }
     if !options.migrates {
         let state = found.map_or("has no tables".to_owned(), |found| {
             format!("has version {found} of the tables, and this loci needs version {VERSION}")

@@ -3,6 +3,8 @@
 
 mod common;
 mod connect;
+mod examples;
+mod numbers;
 
 use std::path::PathBuf;
 
@@ -18,6 +20,7 @@ use loci_server::ToolPrefix;
 pub use self::common::Common;
 use self::common::given;
 pub use self::connect::{Connect, SERVER_NAME};
+pub use self::examples::{command_line, examples};
 use crate::exit::Exit;
 use crate::settings::{self, Flags};
 
@@ -109,20 +112,26 @@ pub enum Command {
         /// Its id
         id: String,
     },
-    /// Remove one memory for good, or take all that match some conditions out of sight
+    /// Put a memory out of sight, or all that match some conditions
     ///
-    /// With an id, the memory is removed for good, with copies of its text that were read from
-    /// files. With --where, every memory that matches all of
-    /// the conditions is forgotten: no list or search finds it, nothing is removed, and
-    /// `loci unforget` brings it back. Without --yes, --where only counts them and names the first
-    /// ten. Either way no later reading of a file or a transcript and no import brings the texts
-    /// back; filing a text by hand does.
+    /// No list or search finds a forgotten memory; nothing is removed, and `loci unforget` brings it
+    /// back. With --where, every memory that matches all of the conditions is forgotten; without
+    /// --yes, --where only counts them and names the first ten. No later reading of a file or a
+    /// transcript and no import brings the texts back into sight; filing a text by hand does. To
+    /// remove a memory for good, `loci delete`.
     #[command(override_usage = "loci forget <ID>\n       loci forget --where [CONDITIONS] [--yes]")]
     Forget(Forget),
+    /// Remove memories for good, after a question
+    ///
+    /// Says what goes with each: its former texts, the message that it was made from, and copies of
+    /// its text that were read from files. Then it asks at the terminal; elsewhere it needs --yes. A
+    /// note is forgotten, as by `loci forget`, and its file stays. No later reading of a file or a
+    /// transcript and no import brings the texts back; filing a text by hand does.
+    Delete(Delete),
     /// Bring a forgotten memory back, or all that match some conditions
     ///
-    /// Takes back `loci forget --where`, and what agents forget without deleting it, such as notes.
-    /// What was deleted for good, as `loci forget ID` does, cannot be brought back itself: its text
+    /// Takes back `loci forget`, and what agents forget without deleting it, such as notes.
+    /// What was deleted for good, as `loci delete` does, cannot be brought back itself: its text
     /// may then be read from its file again, by the next `loci palace mine` or hook. Of texts that
     /// were deleted for good, --where knows --project, --source and --since alone.
     #[command(
@@ -252,7 +261,7 @@ pub struct Add {
     #[arg(long, value_name = "TIME")]
     pub ttl: Option<String>,
     /// Confidence or priority, 0.1 to 1 [default: 1]
-    #[arg(long, value_name = "WEIGHT")]
+    #[arg(long, value_name = "WEIGHT", value_parser = numbers::weight, allow_negative_numbers = true)]
     pub weight: Option<f64>,
     /// The id of a memory that it replaces
     #[arg(long, value_name = "ID")]
@@ -398,7 +407,7 @@ pub struct Search {
     #[command(flatten)]
     pub only: FilterFlags,
     /// How many results at most
-    #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = numbers::count, allow_negative_numbers = true)]
     pub limit: u32,
     /// Say why each result is where it is
     #[arg(long)]
@@ -433,10 +442,10 @@ pub struct List {
     #[command(flatten)]
     pub only: FilterFlags,
     /// How many at most
-    #[arg(long, value_name = "NUMBER", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "NUMBER", default_value_t = 20, value_parser = numbers::count, allow_negative_numbers = true)]
     pub limit: u32,
     /// How many to skip
-    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = numbers::offset, allow_negative_numbers = true)]
     pub offset: u32,
 }
 
@@ -447,6 +456,19 @@ pub struct Forget {
     pub id: Option<String>,
     #[command(flatten)]
     pub many: BulkConditions,
+}
+
+#[derive(Args)]
+pub struct Delete {
+    /// Their ids
+    #[arg(value_name = "ID", required = true)]
+    pub ids: Vec<String>,
+    /// Remove them for good, which nothing takes back
+    #[arg(long)]
+    pub forever: bool,
+    /// Remove them without asking
+    #[arg(long)]
+    pub yes: bool,
 }
 
 #[derive(Args)]
@@ -525,10 +547,10 @@ pub struct Audit {
     #[arg(long, value_name = "MOMENT")]
     pub since: Option<String>,
     /// Only calls with a lower number than this, to read page by page from the last one
-    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["all", "follow"])]
+    #[arg(long, value_name = "NUMBER", value_parser = numbers::entry, allow_negative_numbers = true, conflicts_with_all = ["all", "follow"])]
     pub before: Option<u64>,
     /// How many at most: the last ones
-    #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = numbers::count, allow_negative_numbers = true)]
     pub limit: u32,
     /// Go on with new calls as they come, until interrupted
     #[arg(long)]
@@ -619,7 +641,7 @@ pub enum Palace {
         #[arg(long, value_name = "NAME")]
         wing: Option<String>,
         /// How long it may be, in tokens; it never has more than 9,500 bytes
-        #[arg(long, value_name = "NUMBER", default_value_t = 9_500, value_parser = clap::value_parser!(u32).range(100..=9_500))]
+        #[arg(long, value_name = "NUMBER", default_value_t = 9_500, value_parser = numbers::tokens, allow_negative_numbers = true)]
         tokens: u32,
     },
     /// Print drawers in AAAK, the short notation that models read; the drawers stay as they are
@@ -631,7 +653,7 @@ pub enum Palace {
         #[arg(long, value_name = "NAME")]
         room: Option<String>,
         /// How many at most, the last filed first
-        #[arg(long, value_name = "NUMBER", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+        #[arg(long, value_name = "NUMBER", default_value_t = 20, value_parser = numbers::count, allow_negative_numbers = true)]
         limit: u32,
     },
 }

@@ -31,7 +31,7 @@ impl Exit {
         (Exit::NotFound, "there is no such memory or token"),
         (
             Exit::DataFolder,
-            "the data folder cannot be used (read-only, full, locked, on a network file system, or someone else's)",
+            "there is no loci in the data folder, or the folder cannot be used (read-only, full, locked, a file, on a network file system, or someone else's)",
         ),
         (
             Exit::Database,

@@ -23,6 +23,7 @@ pub mod exit;
 mod former_models;
 #[cfg(unix)]
 mod hook_socket;
+mod listing;
 mod machine;
 pub mod models;
 pub mod output;
@@ -37,10 +38,10 @@ pub mod settings;
 mod signal;
 pub mod store;
 mod store_replacement;
+mod style;
 mod time_format;
 pub mod wiring;
 
-use std::collections::BTreeSet;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -53,11 +54,11 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::prelude::*;
 
 pub use crate::cli::Common;
-use crate::cli::{Cli, Command, Hook};
+use crate::cli::{Cli, Command, Hook, command_line};
 pub use crate::commands::migrate::transfer;
 use crate::exit::{Exit, Failure};
 use crate::output::{LogWriter, Output, status_line};
-use crate::settings::{Flags, OTLP_ENDPOINT, SETTINGS, Settings, Variables};
+use crate::settings::{Flags, OTLP_ENDPOINT, Settings, environment};
 
 /// The longest wait of the shutdown for the last traces, a part of its two seconds.
 const TRACES_END_TIMEOUT: Duration = Duration::from_millis(500);
@@ -72,7 +73,7 @@ pub fn main() -> ExitCode {
     if is_alone_in_terminal() {
         return exit_code(overview());
     }
-    let (outcome, is_hook) = match parse::<Cli>() {
+    let (outcome, is_hook) = match parse_as::<Cli>(command_line()) {
         Ok(cli) => (
             run(&cli),
             matches!(cli.command, Command::Hook(Hook::Run { .. })),
@@ -101,7 +102,19 @@ fn overview() -> Result<(), Failure> {
 /// # Errors
 /// The outcome to end with: success after help, a failure without a message after an error.
 pub fn parse<Arguments: Parser>() -> Result<Arguments, Result<(), Failure>> {
-    Arguments::try_parse().map_err(|error| {
+    parse_as(Arguments::command())
+}
+
+/// Parses the arguments as this command line says, which has the arguments of `Arguments`.
+fn parse_as<Arguments: Parser>(
+    mut command_line: clap::Command,
+) -> Result<Arguments, Result<(), Failure>> {
+    let matches = command_line.try_get_matches_from_mut(std::env::args_os());
+    let arguments = matches.and_then(|mut matches| {
+        Arguments::from_arg_matches_mut(&mut matches)
+            .map_err(|error| error.format(&mut command_line))
+    });
+    arguments.map_err(|error| {
         if error.use_stderr() {
             // The error may quote an argument, and a terminal obeys control characters.
             status_line(error.to_string().trim_end());
@@ -148,8 +161,12 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     };
     let settings = Settings {
         all_users: cli.common.all_users,
-        ..Settings::resolve(&cli.flags(), &variables()?)?
+        ..resolved(
+            &cli.flags(),
+            !matches!(cli.command, Command::Hook(Hook::Run { .. })),
+        )?
     };
+    warn_of_original(&cli.command);
     let traces = traces(&cli.command, &settings)?;
     start_log(&settings, usual, traces.as_ref());
     let outcome = execute(&cli.command, &settings, output);
@@ -176,6 +193,7 @@ fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(),
         Command::List(arguments) => commands::list::run(settings, arguments, output),
         Command::Show { id } => commands::show::run(settings, id, output),
         Command::Forget(arguments) => commands::forget::run(settings, arguments, output),
+        Command::Delete(arguments) => commands::delete::run(settings, arguments, output),
         Command::Unforget(arguments) => commands::unforget::run(settings, arguments, output),
         Command::Stats => commands::stats::run(settings, output),
         Command::Bootstrap { project } => {
@@ -202,24 +220,16 @@ fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(),
     }
 }
 
-/// Returns the environment variables that may be settings.
-fn variables() -> Result<Variables, Failure> {
-    let all =
-        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
-    let of_others: BTreeSet<&str> = SETTINGS
-        .iter()
-        .filter_map(|setting| setting.alias)
-        .collect();
-    let ours =
-        all.filter(|(name, _)| name.starts_with("LOCI_") || of_others.contains(name.as_str()));
-    ours.map(|(name, value)| match value.into_string() {
-        Ok(value) => Ok((name, value)),
-        Err(_) => Err(Failure::new(
-            Exit::Usage,
-            format!("the environment variable {name} is no UTF-8 text"),
-        )),
-    })
-    .collect()
+/// Resolves the settings from these flags, the environment and the configuration file. Warns of
+/// variables that are no settings if `warns`: a host shows what a hook says to no one.
+fn resolved(flags: &Flags, warns: bool) -> Result<Settings, Failure> {
+    let variables = environment::variables()?;
+    if warns {
+        for warning in environment::warnings(&variables) {
+            status_line(format_args!("warning: {warning}"));
+        }
+    }
+    Settings::resolve(flags, &variables)
 }
 
 /// Resolves the settings from these flags, the environment and the configuration file, and starts
@@ -228,9 +238,22 @@ fn variables() -> Result<Variables, Failure> {
 /// # Errors
 /// `Usage` if a setting has an invalid value.
 pub fn start(flags: &Flags, usual: LevelFilter) -> Result<Settings, Failure> {
-    let settings = Settings::resolve(flags, &variables()?)?;
+    let settings = resolved(flags, true)?;
     start_log(&settings, usual, None);
     Ok(settings)
+}
+
+/// Warns of the variables of memory-mcp's original that have no effect, where its tools are served.
+fn warn_of_original(command: &Command) {
+    let serves = match command {
+        Command::Serve(_) => true,
+        Command::Mcp(mcp) => mcp.dialect == loci_dialects::memory_mcp::DIALECT.name,
+        _ => false,
+    };
+    let warnings = serves.then(|| environment::warnings_of_original(environment::is_set));
+    for warning in warnings.into_iter().flatten() {
+        status_line(format_args!("warning: {warning}"));
+    }
 }
 
 /// Returns the traces of a command that serves, if a setting names a collector.

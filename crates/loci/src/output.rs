@@ -4,19 +4,14 @@
 //! are JSON.
 
 use std::fmt::Display;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal, Write};
 
 use loci_core::Timestamp;
-use loci_dialects::mememory::Record;
 use serde_json::Value;
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::escaped::{self, Escaped, OneLine};
+use crate::escaped::{self, Escaped};
 use crate::exit::{Exit, Failure};
-
-/// The lines and characters of a memory's text that a list shows on a terminal.
-const LINES_LISTED_MAX: usize = 6;
-const CHARACTERS_LISTED_MAX: usize = 400;
 
 /// The output of a command.
 #[derive(Debug, Clone, Copy)]
@@ -101,6 +96,21 @@ pub fn status_line(words: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{}", Escaped(words));
 }
 
+/// Asks the user at the terminal a question that `y` affirms.
+///
+/// # Errors
+/// [`Exit::Usage`] if stdin is not a terminal; `flag` is what affirms it there.
+pub fn is_confirmed(question: impl Display, flag: &str) -> Result<bool, Failure> {
+    if !io::stdin().is_terminal() {
+        let message = format!("stdin is not a terminal, so no one can be asked; add {flag}");
+        return Err(Failure::new(Exit::Usage, message));
+    }
+    status_line(question);
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
+}
+
 /// Writes a message of a library to stderr, as [`status_line`] does.
 pub fn notice(words: &str) {
     status_line(words);
@@ -158,131 +168,4 @@ pub fn moment(moment: Timestamp) -> String {
         |_| moment.microseconds().to_string(),
         |moment| moment.to_string(),
     )
-}
-
-/// Formats a memory in a list for people: whole, as [`memory_text`] does; on a terminal, a long
-/// text is cut.
-pub fn listed_text(record: &Record) -> String {
-    if io::stdout().is_terminal() {
-        beginning(record)
-    } else {
-        memory_text(record)
-    }
-}
-
-/// Formats a memory with at most [`LINES_LISTED_MAX`] lines and [`CHARACTERS_LISTED_MAX`]
-/// characters of its text.
-fn beginning(record: &Record) -> String {
-    let content = record.content.trim_end();
-    let by_lines = content
-        .match_indices('\n')
-        .nth(LINES_LISTED_MAX - 1)
-        .map_or(content.len(), |(end, _)| end);
-    let by_characters = content
-        .char_indices()
-        .nth(CHARACTERS_LISTED_MAX)
-        .map_or(content.len(), |(end, _)| end);
-    let end = by_lines.min(by_characters);
-    if end == content.len() {
-        return memory_text(record);
-    }
-    let left = content[end..].chars().count();
-    let shown = Record {
-        content: format!("{} …", content[..end].trim_end()),
-        ..record.clone()
-    };
-    format!(
-        "{}    {left} more characters: loci show {}\n",
-        memory_text(&shown),
-        OneLine(&record.id)
-    )
-}
-
-/// Formats a memory for people: a head line, then the whole text, indented.
-pub fn memory_text(record: &Record) -> String {
-    let mut head = vec![record.id.clone(), record.r#type.clone()];
-    head.push(record.project.as_ref().map_or_else(
-        || "global".to_owned(),
-        |project| format!("project {project}"),
-    ));
-    // The time to the second.
-    head.push(
-        record
-            .updated_at
-            .split(['.', 'Z'])
-            .next()
-            .unwrap_or_default()
-            .to_owned()
-            + "Z",
-    );
-    if !record.tags.is_empty() {
-        head.push(format!("tags {}", record.tags.join(", ")));
-    }
-    if record.weight < 1.0 {
-        head.push(format!("weight {}", record.weight));
-    }
-    if record.delivery.is_some() && record.r#type != "bootstrap" {
-        head.push("bootstrap".to_owned());
-    }
-    for (word, value) in [
-        ("expires", &record.expires_at),
-        ("supersedes", &record.supersedes),
-        ("superseded by", &record.superseded_by),
-    ] {
-        head.extend(value.as_ref().map(|value| format!("{word} {value}")));
-    }
-    head.extend(record.from_file.place());
-    head.extend(
-        record
-            .authorship
-            .author()
-            .map(|author| format!("by {author}")),
-    );
-    head.extend(
-        record
-            .authorship
-            .updated_by()
-            .map(|writer| format!("rewritten by {writer}")),
-    );
-    let content = record.content.trim_end().replace('\n', "\n    ");
-    format!("{}\n    {content}\n", OneLine(head.join("  ")))
-}
-
-#[cfg(test)]
-mod tests {
-    use loci_core::{Memory, MemoryId, Space};
-
-    use super::*;
-
-    #[test]
-    fn a_long_text_is_cut_in_a_list() {
-        let shown = |content: &str| {
-            let id = MemoryId::parse("id", "m1").unwrap();
-            let memory = Memory::new(
-                Space::default(),
-                id,
-                content,
-                "fact",
-                Timestamp::from_microseconds(0),
-            );
-            let text = beginning(&Record::of(&loci_core::Caller::local(), memory));
-            text.split_once('\n').unwrap().1.to_owned()
-        };
-        assert_eq!(shown("one\ntwo\n"), "    one\n    two\n");
-        assert_eq!(
-            shown(&"é".repeat(400)),
-            format!("    {}\n", "é".repeat(400))
-        );
-        let cut = format!(
-            "    {} …\n    7 more characters: loci show m1\n",
-            "é".repeat(400)
-        );
-        assert_eq!(shown(&"é".repeat(407)), cut);
-        let lines = "line\n".repeat(9);
-        let cut = format!(
-            "{}    line …\n    15 more characters: loci show m1\n",
-            "    line\n".repeat(5)
-        );
-        assert_eq!(shown(&lines), cut);
-    }
 }

@@ -1,6 +1,7 @@
 //! A progress bar for long work, only on a terminal.
 
 use std::fmt::Write;
+use std::io;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
@@ -26,6 +27,31 @@ impl Progress {
         Progress::of(
             "{bar:30} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left",
         )
+    }
+
+    /// Makes a bar for work whose amount is unknown: it shows what is done so far, in `words`.
+    pub fn open(words: &'static str) -> Self {
+        let progress = Progress::of(&format!(
+            "{{spinner}} {words} {{pos}}, {{rate}}, {{elapsed}}"
+        ));
+        progress.0.unset_length();
+        progress.0.enable_steady_tick(TICK);
+        progress
+    }
+
+    /// Makes a bar for one long step, which says only that it goes on.
+    pub fn of_step(words: &'static str) -> Self {
+        let progress = Progress::of(&format!("{{spinner}} {words}, {{elapsed}}"));
+        progress.0.enable_steady_tick(TICK);
+        progress
+    }
+
+    /// Returns a writer that adds each byte to the work that is done.
+    pub fn counting<W>(&self, into: W) -> CountingWriter<'_, W> {
+        CountingWriter {
+            into,
+            progress: self,
+        }
     }
 
     fn of(template: &str) -> Self {
@@ -55,6 +81,24 @@ impl Progress {
     /// Sets the work that is done in all.
     pub fn reach(&self, position: u64) {
         self.0.set_position(position);
+    }
+}
+
+/// A writer whose bytes are counted by a [`Progress`].
+pub struct CountingWriter<'a, W> {
+    into: W,
+    progress: &'a Progress,
+}
+
+impl<W: io::Write> io::Write for CountingWriter<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.into.write(bytes)?;
+        self.progress.advance(count as u64);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.into.flush()
     }
 }
 

@@ -22,6 +22,7 @@ use crate::exit::{Exit, Failure};
 
 use crate::store::{StoreSettings, shown_place};
 
+pub mod environment;
 pub mod file;
 mod folders;
 mod list;

@@ -217,6 +217,45 @@ impl StoreLocation {
         })
     }
 
+    /// Returns whether a store is or was there; `true` where that is unknown, as for a server.
+    pub fn holds_store(&self) -> bool {
+        let StoreLocation::Folder { folder, .. } = self else {
+            return true;
+        };
+        let files = files_in(folder);
+        let of_store = [files.database(), files.log(), files.restore_mark()];
+        let is_there = |path: &PathBuf| path.try_exists().unwrap_or(true);
+        of_store.iter().any(is_there) || files.was_opened()
+    }
+
+    /// Returns the same place for a command that must not make a store: a server without one says
+    /// so at the first call.
+    ///
+    /// # Errors
+    /// [`Exit::DataFolder`] if the folder has no store.
+    pub fn existing(self) -> Result<Self, Failure> {
+        if !self.holds_store() {
+            return Err(self.absent());
+        }
+        Ok(match self {
+            StoreLocation::Server(options) => StoreLocation::Server(loci_store_postgres::Options {
+                creates: false,
+                ..options
+            }),
+            folder @ StoreLocation::Folder { .. } => folder,
+        })
+    }
+
+    /// The failure of a command that needs a store which is not there.
+    fn absent(&self) -> Failure {
+        let message = format!(
+            "there is no loci in {}: name the folder of one with --data (LOCI_DATA); `loci add`, `loci serve` and a \
+             connected agent (`loci connect`) make one",
+            self.shown()
+        );
+        Failure::new(Exit::DataFolder, message)
+    }
+
     /// Opens a store that does not open to be written for this fault, to be read as it is; says also
     /// whether a copy is read. One on a full disk is written once there is room.
     ///

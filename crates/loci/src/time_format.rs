@@ -4,6 +4,8 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use loci_core::{Error, Timestamp};
 
+use crate::output::counted;
+
 /// Returns a moment as [`parse`] reads it back, to the microsecond.
 pub fn format(moment: Timestamp) -> String {
     jiff::Timestamp::from_microsecond(moment.microseconds()).map_or_else(
@@ -43,6 +45,18 @@ pub fn parse(flag: &str, text: &str, now: Timestamp) -> Result<Timestamp, Error>
     Ok(now.plus_seconds(-i64::try_from(seconds).unwrap_or(i64::MAX)))
 }
 
+/// Returns how long ago a moment was, in words.
+pub fn ago(now: Timestamp, at: Timestamp) -> String {
+    let seconds = now.microseconds().saturating_sub(at.microseconds()) / 1_000_000;
+    let minutes = u64::try_from(seconds).unwrap_or(0) / 60;
+    match minutes {
+        0 => "just now".to_owned(),
+        1..60 => format!("{} ago", counted(minutes, "minute")),
+        60..1_440 => format!("{} ago", counted(minutes / 60, "hour")),
+        _ => format!("{} ago", counted(minutes / 1_440, "day")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,6 +81,22 @@ mod tests {
                 expected.map(|seconds| now.plus_seconds(seconds)),
                 "{text:?}"
             );
+        }
+    }
+
+    #[test]
+    fn times_are_told_in_words() {
+        let now = Timestamp::from_microseconds(100 * 86_400 * 1_000_000);
+        for (seconds, expected) in [
+            (-5, "just now"),
+            (59, "just now"),
+            (60, "1 minute ago"),
+            (3_599, "59 minutes ago"),
+            (3_600, "1 hour ago"),
+            (86_400, "1 day ago"),
+            (30 * 86_400, "30 days ago"),
+        ] {
+            assert_eq!(ago(now, now.plus_seconds(-seconds)), expected);
         }
     }
 }

@@ -259,11 +259,20 @@ impl Parts {
         Parts::of_store(settings, data, wiring, open_store)
     }
 
-    /// Opens all parts for a command that can work with a read-only store, and prints that it is
-    /// one.
+    /// Opens all parts for a command that changes what is stored, and makes no store.
     ///
     /// # Errors
-    /// As for [`Parts::open`]; writes to a read-only store fail.
+    /// As for [`Parts::open`]; [`Exit::DataFolder`] if there is no store.
+    pub fn open_existing(settings: &Settings) -> Result<Self, Failure> {
+        settings.store_for(&settings.data).existing()?;
+        Parts::open(settings)
+    }
+
+    /// Opens all parts for a command that can work with a read-only store, and prints that it is
+    /// one. It makes no store.
+    ///
+    /// # Errors
+    /// As for [`Parts::open_existing`]; writes to a read-only store fail.
     pub fn open_to_read(settings: &Settings) -> Result<Self, Failure> {
         Parts::of_store(
             settings,
@@ -354,6 +363,8 @@ impl Parts {
                 Ok(ReconciliationReport {
                     away: Some(why), ..
                 }) => status_line(format_args!("note: {why}")),
+                // Of a store that does not answer, the command itself would say the same again.
+                Err(error) if parts.store.size().is_err() => return Err(error.into()),
                 Err(error) => {
                     status_line(format_args!("note: the notes may be out of date: {error}"));
                 }
@@ -578,12 +589,12 @@ pub fn open_store(settings: &Settings, data: &Path) -> Result<Arc<dyn OpenStore>
     with_recovery_advice(opened, settings)
 }
 
-/// Opens the store for a command that only reads.
+/// Opens the store for a command that only reads, which makes none.
 ///
 /// # Errors
-/// As for [`open_store`].
+/// As for [`open_store`]; [`Exit::DataFolder`] if there is no store.
 pub fn open_store_to_read(settings: &Settings, data: &Path) -> Result<Arc<dyn OpenStore>, Failure> {
-    let location = settings.store_for(data);
+    let location = settings.store_for(data).existing()?;
     match location.open() {
         Err(error) if error.fault == OpenFault::Restoring => open_store(settings, data),
         Err(error) if matches!(error.fault, OpenFault::ReadOnly | OpenFault::Full) => {

@@ -181,6 +181,7 @@ fn mine(root: &Path, parts: &Parts) -> Result<HashMap<String, String>, Failure> 
     let mining = project::Mining {
         files_again: false,
         root: &root,
+        notes: None,
         plan: &plan,
         is_dry: false,
         rereads: false,

@@ -23,7 +23,51 @@ pub struct ForgetReport {
     pub equal: u64,
 }
 
+/// What [`forget`](Memories::forget) would remove with a memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeletionPreview {
+    /// The memory, which may be forgotten already.
+    pub memory: Memory,
+    /// True for a note, which is forgotten only, and whose file stays.
+    pub is_note: bool,
+    /// True if it was made from a message of a conversation, which goes along.
+    pub has_message: bool,
+    /// The number of its former texts, which go along.
+    pub versions: u64,
+    /// The other memories with its text.
+    pub texts: ForgetReport,
+}
+
 impl Memories<'_> {
+    /// Returns what would go if [`forget`](Self::forget) removed a memory now. Changes nothing.
+    ///
+    /// # Errors
+    /// As for `forget`, but for a store that cannot be written.
+    pub fn deletion_preview(&self, id: &MemoryId) -> Result<DeletionPreview> {
+        let memory = self.access.writable_among(id, Forgotten::Show)?;
+        let is_note = self.notes.is_note(&memory)?;
+        let mut preview = DeletionPreview {
+            is_note,
+            has_message: false,
+            versions: 0,
+            texts: ForgetReport::default(),
+            memory,
+        };
+        if is_note {
+            return Ok(preview);
+        }
+        let memory = &preview.memory;
+        preview.has_message = self.message_of(memory)?.is_some();
+        preview.versions = self.store.versions(&memory.space, id)?.len() as u64;
+        let filter = self.filter_of_copies();
+        for part in self.ids_of_copies(&filter, memory)?.chunks(PART) {
+            let (copies, stay) = self.copies(&filter, part)?;
+            preview.texts.copies += copies.len() as u64;
+            preview.texts.equal += stay;
+        }
+        Ok(preview)
+    }
+
     /// Permanently removes a memory, even a forgotten one, with the message that it was made from;
     /// a note is [forgotten](crate::Memories::forget_softly), and its file stays. Memories with the
     /// same text that were made from files go along, and no later reading of a file and no import
@@ -69,26 +113,14 @@ impl Memories<'_> {
     /// Removes the memories with the text of this one that were made from files and that the caller
     /// may write. Adds their number to `done`, and sets the number of memories that stay.
     fn forget_copies(&self, memory: &Memory, done: &mut ForgetReport) -> Result<()> {
-        let filter = Filter {
-            tiers: TIERS_BY_ID.to_vec(),
-            forgotten: Forgotten::Show,
-            ..self.access.filter(CollectionFilter::Any)
-        };
+        let filter = self.filter_of_copies();
         for pass in 1..=PASSES_MAX {
-            let mut ids = self.store.ids_of_texts(&filter, &[&memory.content])?;
-            ids.retain(|id| *id != memory.id);
+            let ids = self.ids_of_copies(&filter, memory)?;
             let mut conflict = None;
             done.equal = 0;
             for part in ids.chunks(PART) {
-                let (copies, others): (Vec<Memory>, Vec<Memory>) = self
-                    .store
-                    .get_all(&filter, part)?
-                    .into_iter()
-                    .partition(|copy| {
-                        copy.attributes.contains_key(SOURCE_FILE) && self.caller.may_write(copy)
-                    });
-                let stays = |copy: &&Memory| copy.forgotten_at.is_none();
-                done.equal += others.iter().filter(stays).count() as u64;
+                let (copies, stay) = self.copies(&filter, part)?;
+                done.equal += stay;
                 match self.forget_together(copies) {
                     Ok(gone) => done.copies += gone,
                     Err(error) if error.code == ErrorCode::Conflict => conflict = Some(error),
@@ -102,6 +134,33 @@ impl Memories<'_> {
             }
         }
         Err(Error::internal("copies were removed without an outcome"))
+    }
+
+    fn filter_of_copies(&self) -> Filter {
+        Filter {
+            tiers: TIERS_BY_ID.to_vec(),
+            forgotten: Forgotten::Show,
+            ..self.access.filter(CollectionFilter::Any)
+        }
+    }
+
+    /// Returns the ids of the other memories with the text of this one.
+    fn ids_of_copies(&self, filter: &Filter, memory: &Memory) -> Result<Vec<MemoryId>> {
+        let mut ids = self.store.ids_of_texts(filter, &[&memory.content])?;
+        ids.retain(|id| *id != memory.id);
+        Ok(ids)
+    }
+
+    /// Returns the memories among these that were made from files and that the caller may write,
+    /// and the number of the others, without the forgotten ones.
+    fn copies(&self, filter: &Filter, ids: &[MemoryId]) -> Result<(Vec<Memory>, u64)> {
+        let goes = |copy: &Memory| {
+            copy.attributes.contains_key(SOURCE_FILE) && self.caller.may_write(copy)
+        };
+        let (copies, others): (Vec<Memory>, Vec<Memory>) =
+            self.store.get_all(filter, ids)?.into_iter().partition(goes);
+        let stays = |copy: &&Memory| copy.forgotten_at.is_none();
+        Ok((copies, others.iter().filter(stays).count() as u64))
     }
 
     /// Removes memories in one transaction; returns their number.

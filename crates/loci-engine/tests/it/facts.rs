@@ -874,7 +874,7 @@ fn a_corrected_fact_is_of_who_corrected_it_and_one_that_is_taken_back_of_its_aut
     // What is not taken back because nothing differs stays as it is.
     let wrong = about(&engine, "Max", None).remove(0);
     bobs.graph().restore_fact(&wrong, &wrong).unwrap();
-    assert_eq!(about(&engine, "Max", None), [wrong.clone()]);
+    assert_eq!(about(&engine, "Max", None), std::slice::from_ref(&wrong));
     // A wipe since then has taken the name off the fact that was corrected.
     let right = bobs.graph().correct_fact(&wrong, rum).unwrap();
     let pseudonym = loci_core::pseudonym(7);

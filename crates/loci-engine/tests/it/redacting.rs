@@ -442,7 +442,11 @@ fn names_and_questions_that_hold_secrets_are_found_and_called_without_them() {
         collection: Some("in s3cret".to_owned()),
         ..Remember::new("plain", "about s3cret")
     };
-    engine.system(&ann).memories().store_once(&id, filed).unwrap();
+    engine
+        .system(&ann)
+        .memories()
+        .store_once(&id, filed)
+        .unwrap();
     engine
         .system(&ann)
         .conversations()

@@ -72,6 +72,7 @@ impl Shared {
     fn mine(&self, engine: &Engine) -> Report {
         let plan = parse_plan("wing = \"shop\"\n").unwrap();
         let mining = Mining {
+            notes: None,
             files_again: false,
             root: &self.root(),
             plan: &plan,

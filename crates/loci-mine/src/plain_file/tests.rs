@@ -219,7 +219,7 @@ fn rules_that_are_no_plain_file_exclude_nothing() {
                 what == "a link to a file outside" && matches!(name, ".git/info/exclude" | "users");
             let root = path.ancestors().nth(name.split('/').count()).unwrap();
             fs::write(root.join("a.txt"), "text").unwrap();
-            let walked = walk_with(root, Some(&root.join("users"))).unwrap();
+            let walked = walk_with(root, Some(&root.join("users")), None).unwrap();
             let is_read = walked.files.iter().any(|(path, _)| path.ends_with("a.txt"));
             assert_eq!(is_read, !is_followed, "{name}: {what}");
             if name != "users" {
@@ -241,7 +241,7 @@ fn rules_that_are_no_plain_file_exclude_nothing() {
     fs::create_dir_all(folder.path().join(".git/info")).unwrap();
     sparse(&folder.path().join(".git/info/exclude"), "a\n", LARGE);
     assert_eq!(
-        walk_with(folder.path(), None).unwrap_err().kind(),
+        walk_with(folder.path(), None, None).unwrap_err().kind(),
         ErrorKind::FileTooLarge
     );
 }

@@ -58,7 +58,7 @@ fn what_is_no_file_to_read_is_passed_over_and_said() {
     if fs::write(&strange, "text").is_ok() {
         expected.push((strange, Unread::Unreadable));
     }
-    let walked = walk_with(root, None).unwrap();
+    let walked = walk_with(root, None, None).unwrap();
     let files: Vec<PathBuf> = walked.files.iter().map(|(path, _)| path.clone()).collect();
     assert_eq!(files, ["a", "b/c", "b.txt"].map(|name| root.join(name)));
     assert!(
@@ -80,9 +80,46 @@ fn what_is_no_file_to_read_is_passed_over_and_said() {
 }
 
 #[test]
+fn folders_of_loci_are_no_part_of_a_project() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    for name in [
+        "a.md",
+        "memory/loci.db",
+        "memory/token",
+        "memory/vault/note.md",
+        "notes/tea.md",
+        "docs/notes/b.md",
+    ] {
+        write(&root.join(name), b"text");
+    }
+    let named = |walked: &ProjectFiles| -> Vec<PathBuf> {
+        walked.files.iter().map(|(path, _)| path.clone()).collect()
+    };
+    let walked = walk_with(root, None, Some(&root.join("docs/../notes"))).unwrap();
+    assert_eq!(
+        named(&walked),
+        ["a.md", "docs/notes/b.md"].map(|name| root.join(name))
+    );
+    let expected = ["memory", "notes"].map(|name| (root.join(name), Unread::FolderOfLoci));
+    assert_eq!(walked.passed_over, expected);
+    // A folder of notes that is mined by name is a project like any other.
+    let notes = root.join("notes");
+    let walked = walk_with(&notes, None, Some(&notes)).unwrap();
+    assert_eq!(named(&walked), [notes.join("tea.md")]);
+    let data = root.join("memory");
+    let walked = walk_with(&data, None, None).unwrap();
+    assert_eq!(walked.passed_over, [(data, Unread::FolderOfLoci)]);
+    assert_eq!(walked.files, []);
+}
+
+#[test]
 fn only_text_that_people_write_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let long = "x".repeat(AVERAGE_LINE_BYTES_MAX + 1);
+    let banner = b"/* a line of a licence */\n".repeat(50);
+    let bundle = [&banner[..], &b"a=1;".repeat(3_000)].concat();
+    let wide = format!("{}\n", "a".repeat(150)).repeat(50).into_bytes();
     let late = [&b"x\n".repeat(8_192)[..], b"\0"].concat();
     let cases: &[(&str, &[u8], Option<Unread>)] = &[
         ("a", "text\r\n".as_bytes(), None),
@@ -99,6 +136,10 @@ fn only_text_that_people_write_is_read() {
         ("a.min.js", b"text", Some(Unread::Generated)),
         ("a.js.map", b"text", Some(Unread::Generated)),
         ("h", long.as_bytes(), Some(Unread::Generated)),
+        ("bundle.js", &bundle, Some(Unread::Generated)),
+        ("bundle.css", &bundle, Some(Unread::Generated)),
+        ("bundle.txt", &bundle, None),
+        ("wide.js", &wide, None),
         ("map", &long.as_bytes()[1..], None),
     ];
     for (name, bytes, unread) in cases {

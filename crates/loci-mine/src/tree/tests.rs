@@ -85,7 +85,7 @@ fn states_in(root: &Path, names: &[&str], users: Option<&Path>) -> Vec<SourceSta
 
 /// Returns the files that a walk finds, relative to the folder.
 fn walked(root: &Path, users: Option<&Path>) -> BTreeSet<String> {
-    let walked = walk_with(root, users).unwrap();
+    let walked = walk_with(root, users, None).unwrap();
     assert_eq!(walked.passed_over, []);
     assert!(
         walked
@@ -425,7 +425,7 @@ fn rules_hold_from_the_top_of_the_repository_down() {
     assert_eq!(states_in(&folder, &["mine"], None), [kept]);
     // A folder that is ignored itself has nothing to read.
     assert_eq!(walked(&folder.join("out"), None), BTreeSet::new());
-    let is_ignored = |path: &Path| walk_with(path, None).unwrap().is_ignored;
+    let is_ignored = |path: &Path| walk_with(path, None, None).unwrap().is_ignored;
     assert!(is_ignored(&folder.join("out")) && !is_ignored(&folder));
     // Unless the rules are not asked for.
     let all = |path: &str| walk_all(&folder.join(path)).unwrap().files.len();
@@ -657,7 +657,9 @@ fn nothing_is_known_if_the_root_or_its_rules_cannot_be_read() {
         .unwrap()
         .set_len(11 << 20)
         .unwrap();
-    let error = walk_with(&root.join("q/r"), None).unwrap_err().to_string();
+    let error = walk_with(&root.join("q/r"), None, None)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("q/r/.gitignore"), "{error}");
     for (folder, file) in [("gone", "gone/a"), ("p/a", "p/a"), ("q", "q/r/b")] {
         let (folder, file) = (root.join(folder), root.join(file));
@@ -669,7 +671,7 @@ fn nothing_is_known_if_the_root_or_its_rules_cannot_be_read() {
         states_in(&root.join("q"), &["a"], None),
         [SourceState::Kept]
     );
-    let found = walk_with(&root.join("q"), None).unwrap();
+    let found = walk_with(&root.join("q"), None, None).unwrap();
     assert_eq!(found.files.len(), 1);
     assert_eq!(
         found.passed_over,
@@ -739,7 +741,7 @@ fn a_link_is_judged_by_where_it_leads() {
     let expected = [ignored, kept, kept, ignored, kept, missing, kept, ignored];
     assert_eq!(states_in(&project, &names, None), expected);
     assert_eq!(states_in(&root.join("alias"), &names, None), expected);
-    let found = walk_with(&root.join("alias"), None).unwrap();
+    let found = walk_with(&root.join("alias"), None, None).unwrap();
     assert_eq!(
         found
             .files

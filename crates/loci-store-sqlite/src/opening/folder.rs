@@ -10,6 +10,10 @@ use crate::opening::open_error::OpenError;
 
 /// Makes the folder if it is not there, only for its owner, checks it, and returns its real path.
 pub(crate) fn prepare(folder: &Path) -> Result<PathBuf, OpenError> {
+    if folder.is_file() {
+        let folder = folder.to_owned();
+        return Err(OpenError::NotAFolder { folder });
+    }
     create(folder).map_err(|error| OpenError::from_io(&error, folder))?;
     let real = fs::canonicalize(folder).map_err(|error| OpenError::from_io(&error, folder))?;
     check_owner(&real)?;

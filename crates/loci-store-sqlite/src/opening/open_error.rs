@@ -50,6 +50,11 @@ pub enum OpenError {
         /// The kind of its file system, as Linux names it.
         kind: String,
     },
+    /// A file lies at the path of the folder.
+    NotAFolder {
+        /// The path.
+        folder: PathBuf,
+    },
     /// The folder belongs to another user.
     NotOwner {
         /// The folder.
@@ -143,11 +148,9 @@ impl fmt::Display for OpenError {
                 formatter,
                 "{path} is on a network file system ({kind}), where databases get damaged: choose a local disk with --data"
             ),
-            OpenError::NotOwner { uid, .. } => write!(
-                formatter,
-                "{path} belongs to another user (uid {uid}): run loci as that user, change the owner, or choose another \
-                 folder with --data"
-            ),
+            OpenError::NotAFolder { .. } | OpenError::NotOwner { .. } => {
+                self.write_of_folder(formatter)
+            }
             OpenError::NotADatabase { .. } => write!(
                 formatter,
                 "{path} is damaged or not a database of loci: `loci doctor --fix` rebuilds a damaged one; or restore a backup \
@@ -215,6 +218,7 @@ impl OpenError {
             | OpenError::ForeignLog { database: path }
             | OpenError::Upgrade { database: path, .. }
             | OpenError::NetworkFileSystem { folder: path, .. }
+            | OpenError::NotAFolder { folder: path }
             | OpenError::NotOwner { folder: path, .. }
             | OpenError::InUse { folder: path }
             | OpenError::Restoring { folder: path }
@@ -222,6 +226,22 @@ impl OpenError {
             | OpenError::Full { path }
             | OpenError::Busy { path }
             | OpenError::Io { path, .. } => path,
+        }
+    }
+
+    /// Writes about what lies at the path of the folder.
+    fn write_of_folder(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path().display();
+        match self {
+            OpenError::NotOwner { uid, .. } => write!(
+                formatter,
+                "{path} belongs to another user (uid {uid}): run loci as that user, change the owner, or choose another \
+                 folder with --data"
+            ),
+            _ => write!(
+                formatter,
+                "{path} is a file, where the folder of a loci must be: name a folder with --data (LOCI_DATA)"
+            ),
         }
     }
 

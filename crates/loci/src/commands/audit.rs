@@ -7,6 +7,7 @@ use loci_engine::Engine;
 use serde_json::{Value, json};
 
 use crate::cli::Audit;
+use crate::commands::show::named_memory;
 use crate::escaped::{self, OneLine};
 use crate::exit::Failure;
 use crate::output::{Output, moment, print};
@@ -26,12 +27,15 @@ pub fn run(settings: &Settings, arguments: &Audit, output: Output) -> Result<(),
         .as_deref()
         .map(|text| time_format::parse("--since", text, parts.engine.now()))
         .transpose()?;
+    // Of a record that is gone, only the whole id is known.
+    let record = arguments.record.as_deref();
+    let record = record.map(|id| named_memory(&parts.looking(), id));
     let query = AuditQuery {
         space: Space::parse("--space", &arguments.space)?,
         user: arguments.user.clone(),
         tool: arguments.tool.clone(),
         client: arguments.client.clone(),
-        record: arguments.record.clone(),
+        record: record.transpose()?.map(|id| id.as_str().to_owned()),
         since,
         after: None,
         before: arguments.before,

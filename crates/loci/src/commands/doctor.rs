@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use crate::cli;
 use crate::detected_hosts::{DetectedHost, detected_hosts, double_advice};
 use crate::exit::{Exit, Failure};
-use crate::output::Output;
+use crate::output::{Output, counted};
 use crate::settings::Settings;
 use crate::wiring::{Parts, SystemClock, open_store};
 
@@ -34,6 +34,17 @@ enum Verdict {
     Warn,
     /// A failure, with the exit code that a command would end with.
     Fail(Exit),
+}
+
+impl Verdict {
+    /// Returns how soon it needs attention, 0 for first.
+    const fn need(self) -> u8 {
+        match self {
+            Verdict::Fail(_) => 0,
+            Verdict::Warn => 1,
+            Verdict::Done | Verdict::Ok => 2,
+        }
+    }
 }
 
 impl fmt::Display for Verdict {
@@ -74,10 +85,39 @@ pub fn run(settings: &Settings, arguments: &cli::Doctor, output: Output) -> Resu
     report(&findings, output)
 }
 
-/// Prints findings; fails with the code of the first failure among them.
+/// Returns the outcome of all checks in one line.
+fn summary(findings: &[Finding]) -> String {
+    let count = |need: u8| {
+        let found = findings
+            .iter()
+            .filter(|(_, verdict, _)| verdict.need() == need);
+        found.count() as u64
+    };
+    let (failures, warnings) = (count(0), count(1));
+    let checks = counted(findings.len() as u64, "check");
+    match (failures, warnings) {
+        (0, 0) => format!("all is well: {checks}"),
+        (0, warnings) => format!(
+            "loci works, with {} in {checks}",
+            counted(warnings, "warning")
+        ),
+        (failures, warnings) => format!(
+            "something is wrong: {} and {} in {checks}",
+            counted(failures, "failure"),
+            counted(warnings, "warning")
+        ),
+    }
+}
+
+/// Prints findings, in the text those first that need attention; fails with the code of the first failure among them.
 fn report(findings: &[Finding], output: Output) -> Result<(), Failure> {
-    let mut text = String::new();
-    for (what, verdict, why) in findings {
+    let mut text = match findings {
+        [] | [_] => String::new(),
+        several => summary(several) + "\n",
+    };
+    let mut by_need: Vec<&Finding> = findings.iter().collect();
+    by_need.sort_by_key(|(_, verdict, _)| verdict.need());
+    for (what, verdict, why) in by_need {
         let _ = writeln!(text, "{verdict:4}  {what:12}  {why}");
     }
     let row = |(what, verdict, why): &Finding| json!({"check": what, "verdict": verdict.to_string(), "text": why});
@@ -97,12 +137,16 @@ fn failed(what: &'static str, failure: Failure) -> Finding {
 /// Runs all checks.
 fn look(settings: &Settings) -> Vec<Finding> {
     let data = &settings.data;
-    let mut findings = vec![place::folder(data)];
-    let is_shared = settings.store_for(data).is_shared();
+    let location = settings.store_for(data);
+    let is_shared = location.is_shared();
+    let mut findings = match location.existing() {
+        Err(absent) if !data.exists() => vec![failed("data folder", absent)],
+        _ => vec![place::folder(data)],
+    };
     if is_shared {
         findings.extend(store_server(settings));
     }
-    if data.exists() && !is_shared {
+    if data.is_dir() && !is_shared {
         let files = settings.store_files();
         if let Ok(files) = &files {
             findings.extend(place::disk(&**files));
@@ -113,7 +157,7 @@ fn look(settings: &Settings) -> Vec<Finding> {
             findings.extend(place::leftovers_finding(&**files));
         }
     }
-    if data.exists() {
+    if data.is_dir() {
         findings.extend(place::permissions(data));
         findings.extend(place::password_file(settings));
         findings.push(place::backups(settings));
@@ -148,7 +192,14 @@ fn silent_hosts(hosts: &[DetectedHost]) -> Option<Finding> {
 /// Checks the database, if it opens.
 fn database(settings: &Settings) -> Vec<Finding> {
     const WHAT: &str = "database";
-    match Parts::open_to_read(settings) {
+    // A server has its tables made by this command, as an administrator may want.
+    let is_shared = settings.store_for(&settings.data).is_shared();
+    let opened = if is_shared {
+        Parts::open(settings)
+    } else {
+        Parts::open_to_read(settings)
+    };
+    match opened {
         Ok(parts) => database::look(settings, &parts),
         Err(failure) if failure.exit == Exit::Usage => {
             let why = format!(

@@ -1,10 +1,11 @@
-//! `loci forget`: removes one memory, or forgets all that match.
+//! `loci forget`: puts one memory out of sight, or all that match.
 
 mod many;
 
-use serde_json::{Map, json};
+use loci_engine::Effect;
+use serde_json::json;
 
-pub use self::many::{Direction, run_many, say_lifted};
+pub use self::many::{Direction, line, memories, run_many, say_lifted};
 use crate::cli;
 use crate::commands::show::named_memory;
 use crate::exit::Failure;
@@ -18,11 +19,16 @@ pub fn run(settings: &Settings, arguments: &cli::Forget, output: Output) -> Resu
         return run_many(&parts, &arguments.many, Direction::Forget, output);
     };
     let id = named_memory(&parts.looking(), id)?;
-    // Calls the tool, so that the audit log has an entry.
-    parts.call(
-        "forget",
-        Map::from_iter([("id".to_owned(), json!(id.as_str()))]),
-    )?;
-    status_line(format_args!("forgot {id}"));
-    Ok(output.either(&json!({"forgotten": id.as_str()}), "")?)
+    // An error is that of the change.
+    let is_in_sight = parts.looking().memories().show(&id).is_ok();
+    parts.logged(("forget", "memory:delete", Effect::Destroy), |call| {
+        Ok(call.memories().forget_softly(&id)?)
+    })?;
+    status_line(if is_in_sight {
+        format!("forgot {id}; this brings it back: loci unforget {id}")
+    } else {
+        format!("{id} was forgotten before; nothing is changed")
+    });
+    let value = json!({"id": id.as_str(), "forgotten": is_in_sight});
+    Ok(output.either(&value, "")?)
 }

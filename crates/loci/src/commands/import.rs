@@ -4,8 +4,9 @@ mod list;
 mod peer;
 
 use std::ffi::OsStr;
+use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, IsTerminal, Read, Write};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -125,6 +126,7 @@ fn import_list(
     let (imported, refused, repairs) = parts.logged_in_all(IMPORT, |call| {
         let mut importer = LineImporter::new(call);
         importer.is_dry_run = arguments.dry_run;
+        importer.progress = stored_progress(arguments.dry_run);
         importer.again = arguments.again;
         importer.are_followed = arguments.follow;
         importer.read(&file_of(arguments), input)?;
@@ -154,7 +156,7 @@ fn import_list(
             _ => Err(refusal(refused, "would be stored")),
         };
     }
-    show_progress(&format!("stored {stored}"), true);
+    tell_stored(stored);
     tell_unreviewed(&parts)?;
     let pending = embed_pending(&parts, settings, !arguments.no_wait)?;
     value["pending_embeddings"] = json!(pending);
@@ -205,6 +207,7 @@ fn bring_back(
         Some("has notes, and no folder of notes is named here: name one with --vault".to_owned())
     };
     let notes = parts.vault.notes();
+    let mut progress = stored_progress(arguments.dry_run);
     let (mut value, text, verdict) = parts.logged_in_all(IMPORT, |call| {
         let notice = |message: &str| status_line(OneLine(message));
         let mut bringing = Importer::new(call, &notes, away, !arguments.no_wait, &notice);
@@ -215,13 +218,13 @@ fn bring_back(
         while let Some(part) = next()? {
             let before = bringing.stored();
             bringing.take(part)?;
-            if bringing.stored() > before && !arguments.dry_run {
-                show_progress(&format!("stored {}", bringing.stored()), false);
+            if let Some(progress) = progress.as_ref().filter(|_| bringing.stored() > before) {
+                progress.reach(bringing.stored());
             }
         }
         bringing.store()?;
-        if !arguments.dry_run {
-            show_progress(&format!("stored {}", bringing.stored()), true);
+        if progress.take().is_some() {
+            tell_stored(bringing.stored());
         }
         Ok((bringing.value(), bringing.text(), bringing.verdict()))
     })?;
@@ -306,13 +309,12 @@ fn embed(engine: &Engine, pending: u64) {
     }
 }
 
-/// Prints the progress: on a terminal, in one line that is overwritten; else, only the last state.
-fn show_progress(words: &str, is_last: bool) {
-    let mut stderr = io::stderr().lock();
-    if stderr.is_terminal() {
-        let _ = write!(stderr, "\r{words}{}", if is_last { "\n" } else { "" });
-    } else if is_last {
-        drop(stderr);
-        status_line(words);
-    }
+/// Makes the bar of the memories that are stored, unless nothing is to be.
+fn stored_progress(is_dry_run: bool) -> Option<Progress> {
+    (!is_dry_run).then(|| Progress::open("stored"))
+}
+
+/// Prints how many memories are stored at the end.
+fn tell_stored(stored: impl Display) {
+    status_line(format_args!("stored {stored}"));
 }

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::search::NOUNS;
 use crate::cli;
 use crate::exit::Failure;
-use crate::output::{Output, clamped, listed_text, status_line};
+use crate::listing::Listing;
+use crate::output::{Output, clamped, status_line};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
@@ -52,13 +53,17 @@ pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result
             arguments.offset as usize + records.len()
         ));
     }
-    let text: String = records.iter().map(listed_text).collect();
+    let listing = Listing::of_stdout(None);
+    let text: String = records
+        .iter()
+        .map(|record| listing.listed(record))
+        .collect();
     let values: Vec<Value> = records
         .iter()
         .zip(access)
         .map(|(record, access)| with_access(record, access))
         .collect();
-    Ok(output.either(&json!(values), text)?)
+    Ok(listing.print(output, &json!(values), &text)?)
 }
 
 /// Adds the visibility to a record, unless it is common, and the owner, unless that is the local

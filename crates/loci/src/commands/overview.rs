@@ -10,7 +10,11 @@ use crate::detected_hosts::{DetectedHost, HostConnection, detected_hosts};
 use crate::exit::Failure;
 use crate::output::{Output, counted};
 use crate::settings::Settings;
+use crate::time_format::ago;
 use crate::wiring::{Parts, SystemClock};
+
+/// The hosts that are shown: with them, the text has at most 12 lines.
+const HOSTS_SHOWN_MAX: usize = 6;
 
 /// The contents of the store.
 struct StoreTotals {
@@ -22,8 +26,7 @@ struct StoreTotals {
 pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
     let place = settings.store_for(&settings.data);
     let mut text = format!("store     {}\n", place.shown());
-    let is_there = place.is_shared() || settings.data.exists();
-    let held = is_there.then(|| held(settings));
+    let held = place.holds_store().then(|| held(settings));
     let _ = match &held {
         None => writeln!(text, "memories  none yet"),
         Some(Err(failure)) => writeln!(text, "memories  unknown: {}", failure.message),
@@ -36,25 +39,41 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
         ),
     };
     let hosts = detected_hosts(settings);
-    let now = SystemClock.now();
-    if hosts.is_empty() {
-        text += "hosts     none is found on this machine\n";
-    }
-    for (number, host) in hosts.iter().enumerate() {
-        let label = if number == 0 { "hosts" } else { "" };
-        let _ = writeln!(
-            text,
-            "{label:8}  {:16}  {}",
-            host.host.title,
-            described(host, now)
-        );
-    }
+    text += &host_lines(&hosts, SystemClock.now());
     let step = next_step(held.as_ref(), &hosts);
     let _ = writeln!(
         text,
-        "next      {step}\n\n`loci --help` lists the commands."
+        "next      {step}\n\n`loci search QUESTION` finds, `loci add TEXT` stores, `loci page` shows all in a browser;\n\
+         `loci --help` lists the commands."
     );
     Ok(output.text(text)?)
+}
+
+/// Returns a line for each host, the connected ones first, as far as they are shown.
+fn host_lines(hosts: &[DetectedHost], now: Timestamp) -> String {
+    let (mut shown, others): (Vec<_>, Vec<_>) = hosts.iter().partition(|host| host.is_connected());
+    shown.extend(others);
+    let mut lines: Vec<String> = shown
+        .iter()
+        .map(|host| format!("{:16}  {}", host.host.title, described(host, now)))
+        .collect();
+    if lines.is_empty() {
+        lines.push("none is found on this machine".to_owned());
+    }
+    let more = lines.len().saturating_sub(HOSTS_SHOWN_MAX);
+    if more > 0 {
+        lines.truncate(HOSTS_SHOWN_MAX - 1);
+        lines.push(format!(
+            "and {} more: `loci connect --dry-run` names them",
+            more + 1
+        ));
+    }
+    let labels = std::iter::once("hosts").chain(std::iter::repeat(""));
+    let mut text = String::new();
+    for (label, line) in labels.zip(lines) {
+        let _ = writeln!(text, "{label:8}  {line}");
+    }
+    text
 }
 
 /// Counts what the local user can list.
@@ -81,18 +100,6 @@ fn described(host: &DetectedHost, now: Timestamp) -> String {
         Some(at) => format!("{connection}, last called {}", ago(now, at)),
         None if host.is_silent() => format!("{connection}, has not called yet"),
         None => connection,
-    }
-}
-
-/// Returns how long ago a moment was, in words.
-fn ago(now: Timestamp, at: Timestamp) -> String {
-    let seconds = now.microseconds().saturating_sub(at.microseconds()) / 1_000_000;
-    let minutes = u64::try_from(seconds).unwrap_or(0) / 60;
-    match minutes {
-        0 => "just now".to_owned(),
-        1..60 => format!("{} ago", counted(minutes, "minute")),
-        60..1_440 => format!("{} ago", counted(minutes / 60, "hour")),
-        _ => format!("{} ago", counted(minutes / 1_440, "day")),
     }
 }
 
@@ -206,18 +213,32 @@ mod tests {
     }
 
     #[test]
-    fn times_are_told_in_words() {
-        let now = Timestamp::from_microseconds(100 * 86_400 * 1_000_000);
-        for (seconds, expected) in [
-            (-5, "just now"),
-            (59, "just now"),
-            (60, "1 minute ago"),
-            (3_599, "59 minutes ago"),
-            (3_600, "1 hour ago"),
-            (86_400, "1 day ago"),
-            (30 * 86_400, "30 days ago"),
-        ] {
-            assert_eq!(ago(now, now.plus_seconds(-seconds)), expected);
+    fn no_number_of_hosts_makes_the_start_long() {
+        let now = Timestamp::from_microseconds(0);
+        let of = |count: usize| {
+            let mut hosts: Vec<DetectedHost> = loci_hosts::HOSTS
+                .iter()
+                .take(count)
+                .map(|known| host(known.name, HostConnection::None, None))
+                .collect();
+            if let Some(last) = hosts.last_mut() {
+                last.connection = Ok(HostConnection::Stdio("vault"));
+            }
+            host_lines(&hosts, now)
+        };
+        for (count, lines) in [(0, 1), (1, 1), (6, 6), (7, 6), (11, 6)] {
+            let text = of(count);
+            assert_eq!(text.lines().count(), lines, "{text}");
         }
+        let text = of(8);
+        assert!(
+            text.starts_with("hosts     ")
+                && text
+                    .lines()
+                    .next()
+                    .is_some_and(|line| line.ends_with("connected (vault)"))
+                && text.ends_with("and 3 more: `loci connect --dry-run` names them\n"),
+            "{text}"
+        );
     }
 }

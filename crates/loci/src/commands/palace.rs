@@ -178,6 +178,7 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
             let apart = wings.apart();
             let mining = project::Mining {
                 root: &root,
+                notes: Some(&parts.vault.folder),
                 plan: &plan,
                 is_dry,
                 rereads: arguments.reread || arguments.again,
@@ -417,8 +418,8 @@ fn sync(
         apply,
     };
     let info = ("palace sync", "memory:delete", Effect::Destroy);
-    let synced =
-        Parts::open(settings)?.logged_filing(info, |call| Ok(call.sources().sync(&request)?))?;
+    let synced = Parts::open_existing(settings)?
+        .logged_filing(info, |call| Ok(call.sources().sync(&request)?))?;
     let SyncReport {
         scanned,
         kept,

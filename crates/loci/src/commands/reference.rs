@@ -9,7 +9,7 @@ use loci_dialects::DIALECTS;
 use loci_tokens::BpeTokens;
 use serde_json::{Map, Value, json};
 
-use crate::cli::Cli;
+use crate::cli::{Cli, examples};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::settings::{CONFIG_FLAG, CONFIG_VARIABLE, DefaultValue, SETTINGS, Setting, ValueType};
@@ -75,6 +75,10 @@ fn command_part(page: &mut String, command: &Command) {
         page.push('\n');
     }
     arguments.for_each(|argument| argument_line(page, argument));
+    let words = name.strip_prefix("loci ").unwrap_or(name);
+    if let Some(examples) = examples(words) {
+        let _ = write!(page, "\n```sh\n{}\n```\n", examples.join("\n"));
+    }
 }
 
 fn argument_line(page: &mut String, argument: &Arg) {

@@ -6,11 +6,12 @@ use serde_json::json;
 
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, status_line};
+use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
 pub fn run(settings: &Settings, embeddings: bool, output: Output) -> Result<(), Failure> {
-    let parts = Parts::open(settings)?;
+    let parts = Parts::open_existing(settings)?;
     let ReconciliationReport {
         indexed,
         moved,
@@ -25,12 +26,15 @@ pub fn run(settings: &Settings, embeddings: bool, output: Output) -> Result<(), 
     if let Some(why) = away {
         status_line(format_args!("note: {why}"));
     }
+    let progress = Progress::of_step("rebuilding indexes and words");
+    let rebuilt = parts.store.reindex(embeddings);
+    drop(progress);
     let Reindexed {
         indexes,
         memories,
         damaged,
         vectors,
-    } = parts.store.reindex(embeddings)?;
+    } = rebuilt?;
     let value = json!({
         "indexes": indexes,
         "memories": memories,

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use crate::cli::Search;
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, clamped, counted, listed_text, status_line};
+use crate::listing::Listing;
+use crate::output::{Output, clamped, counted, status_line};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
@@ -52,6 +53,7 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
         status_line(format_args!("note: {degraded}"));
     }
     status_line(looked_at(&parts.looking(), &request.collections)?);
+    let listing = Listing::of_stdout(Some(&arguments.query));
     let mut values = Vec::new();
     let mut text = String::new();
     for hit in recalled.hits {
@@ -64,7 +66,7 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
             ..
         } = hit;
         let record = Record::of(&Caller::local(), memory);
-        text += &format!("{score:.3}  {}", listed_text(&record));
+        text += &format!("{score:.3}  {}", listing.listed(&record));
         let mut value = json!({"memory": record, "score": score});
         if times_said > 1 {
             text += &format!("    found {times_said} times\n");
@@ -79,7 +81,7 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
     if values.is_empty() && !output.json {
         status_line("nothing was found");
     }
-    Ok(output.either(&Value::Array(values), text)?)
+    Ok(listing.print(output, &Value::Array(values), &text)?)
 }
 
 /// Returns a line that says what a search looked at, and what not.

@@ -6,7 +6,8 @@ use serde_json::json;
 
 use crate::escaped;
 use crate::exit::Failure;
-use crate::output::{Output, memory_text};
+use crate::listing::Listing;
+use crate::output::Output;
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
@@ -14,7 +15,9 @@ pub fn run(settings: &Settings, id: &str, output: Output) -> Result<(), Failure>
     let (parts, caller) = (Parts::open_current(settings)?, Caller::local());
     let id = named_memory(&parts.looking(), id)?;
     let record = Record::of(&caller, parts.looking().memories().show(&id)?);
-    Ok(output.either(&json!(record), memory_text(&record))?)
+    let listing = Listing::of_stdout(None);
+    let text = listing.whole(&record);
+    Ok(listing.print(output, &json!(record), &text)?)
 }
 
 /// Finds a memory by the id that a user gives: as it is, or as a list shows it, with the escaped

@@ -38,6 +38,7 @@ pub fn run(settings: &Settings, command: &cli::Token, output: Output) -> Result<
         }
         cli::Token::List => list(settings, output),
         cli::Token::Revoke { id } => {
+            settings.store_for(&settings.data).existing()?;
             let store = open_store(settings, &settings.data)?;
             let info = ("token revoke", "admin:token", Effect::Destroy);
             logged_in_store(&store, info, |store| {

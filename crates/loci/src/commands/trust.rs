@@ -1,7 +1,7 @@
 //! `loci trust`: manages the authors whose directives a reader takes, and the memories that came in
 //! files.
 
-use loci_core::{Caller, Memory, MemoryId, Principal, Scope, Scopes, Space};
+use loci_core::{Caller, Memory, Principal, Scope, Scopes, Space};
 use loci_engine::{Effect, check};
 use serde_json::json;
 
@@ -31,7 +31,7 @@ pub fn run(settings: &Settings, arguments: &Trust, output: Output) -> Result<(),
     let parts = if authors.is_empty() && accept.is_empty() && !accept_all {
         Parts::open_to_read(settings)?
     } else {
-        Parts::open(settings)?
+        Parts::open_existing(settings)?
     };
     if *waiting || *accept_all || !accept.is_empty() {
         let caller = Caller {
@@ -76,8 +76,9 @@ fn accept_memories(
 ) -> Result<(), Failure> {
     let info = ("accept", "memory:write", Effect::Write);
     let mut ids = Vec::new();
+    let looking = parts.engine.look(caller.clone());
     for id in &arguments.accept {
-        ids.push(MemoryId::parse("--accept", id)?);
+        ids.push(looking.memories().memory_id("--accept", id)?);
     }
     if arguments.accept_all {
         let waiting = parts.engine.system(&caller).context().unreviewed()?;

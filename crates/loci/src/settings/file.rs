@@ -7,6 +7,7 @@ use std::{fmt, fs, io};
 use toml::de::{DeTable, DeValue};
 
 use crate::exit::{Exit, Failure};
+use crate::settings::environment::nearest;
 use crate::settings::{Origin, ResolvedValue, SETTINGS, Setting, ValueType};
 
 /// The mark at the beginning of a file that some editors on Windows write.
@@ -178,8 +179,12 @@ impl File<'_> {
                     self.add(table, &inner, values)?;
                 }
                 _ => {
-                    let problem =
-                        format!("`{key}` is no setting; `loci config` lists the settings");
+                    let keys = SETTINGS.iter().map(|setting| setting.key);
+                    let meant = nearest(&key, keys).map_or_else(
+                        || "`loci config` lists the settings".to_owned(),
+                        |meant| format!("did you mean `{meant}`?"),
+                    );
+                    let problem = format!("`{key}` is no setting; {meant}");
                     return Err(self.wrong(offset, &problem));
                 }
             }
@@ -229,10 +234,13 @@ mod tests {
     #[test]
     fn an_unknown_key_is_refused_by_name_and_line() {
         let rows = [
-            ("# c\n\nbnd = \"x\"\n", "line 3: `bnd` is no setting"),
+            (
+                "# c\n\nbnd = \"x\"\n",
+                "line 3: `bnd` is no setting; did you mean `bind`?",
+            ),
             (
                 "[embedding]\nprovder = \"x\"\n",
-                "line 2: `embedding.provder` is no setting",
+                "line 2: `embedding.provder` is no setting; did you mean `embedding.provider`?",
             ),
             ("[data]\nx = 1\n", "line 1: `data` must be a string"),
             ("[bind.port]\n", "line 1: `bind` must be a string"),

@@ -415,6 +415,7 @@ settings! {
     /// The weight of recency.
     RANKING_RECENCY: f64 = {
         key: "ranking.recency_weight", variable: "LOCI_RANKING_RECENCY_WEIGHT",
+        alias: Some("RANKING_ALPHA"),
         default: DefaultValue::Number(Policy::DEFAULT.ranking.recency),
         form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of recency in `recall_memory`",
@@ -422,6 +423,7 @@ settings! {
     /// The weight of importance.
     RANKING_IMPORTANCE: f64 = {
         key: "ranking.importance_weight", variable: "LOCI_RANKING_IMPORTANCE_WEIGHT",
+        alias: Some("RANKING_BETA"),
         default: DefaultValue::Number(Policy::DEFAULT.ranking.importance),
         form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of importance and earlier accesses in `recall_memory`",
@@ -429,6 +431,7 @@ settings! {
     /// The weight of relevance.
     RANKING_RELEVANCE: f64 = {
         key: "ranking.relevance_weight", variable: "LOCI_RANKING_RELEVANCE_WEIGHT",
+        alias: Some("RANKING_GAMMA"),
         default: DefaultValue::Number(Policy::DEFAULT.ranking.relevance),
         form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of relevance in `recall_memory`",
@@ -480,6 +483,7 @@ settings! {
     /// The retention of the audit log.
     AUDIT_RETENTION_DAYS: u64 = {
         key: "audit.retention_days", variable: "LOCI_AUDIT_RETENTION_DAYS",
+        alias: Some("AUDIT_RETENTION_DAYS"),
         default: DefaultValue::Whole(Policy::DEFAULT.audit_retention_seconds / DAY_SECONDS),
         form: ValueType::Whole { min: 1, max: TTL_DAYS_MAX },
         meaning: "Days that an entry of the audit log is kept",
@@ -487,6 +491,7 @@ settings! {
     /// The longest time for which audit entries are buffered.
     AUDIT_FLUSH_SECONDS: Duration = {
         key: "audit.flush_seconds", variable: "LOCI_AUDIT_FLUSH_SECONDS",
+        alias: Some("AUDIT_FLUSH_INTERVAL_SECONDS"),
         default: DefaultValue::Text("2"),
         form: ValueType::Seconds,
         meaning: "Seconds after which entries of the audit log and access counts are written",
@@ -494,6 +499,7 @@ settings! {
     /// The number of buffered audit entries that are written at once.
     AUDIT_FLUSH_ENTRIES: u64 = {
         key: "audit.flush_entries", variable: "LOCI_AUDIT_FLUSH_ENTRIES",
+        alias: Some("AUDIT_BUFFER_SIZE"),
         default: DefaultValue::Whole(Policy::DEFAULT.audit_buffer as u64),
         form: ValueType::Whole { min: 1, max: BUFFERED_MAX as u64 },
         meaning: "Entries of the audit log that are written without waiting for their time",

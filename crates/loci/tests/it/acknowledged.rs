@@ -249,9 +249,10 @@ fn every_change_on_the_page_has_such_a_case() {
 
 #[test]
 fn a_change_by_a_command_is_logged_when_it_is_acknowledged() {
-    let rows: [(&[&str], &str); 9] = [
+    let rows: [(&[&str], &str); 10] = [
         (&["add", "a text"], "remember"),
         (&["forget", "ID"], "forget"),
+        (&["delete", "ID", "--forever", "--yes"], "delete"),
         (&["forget", "--where", "--type", "fact", "--yes"], "forget"),
         (&["unforget", "ID"], "unforget"),
         (&["trust", "bob"], "trust"),
@@ -298,7 +299,7 @@ fn a_change_by_a_command_is_logged_when_it_is_acknowledged() {
 
 #[test]
 fn a_command_that_fails_is_logged_as_well() {
-    let place = Place::new();
+    let place = Place::new().with_store();
     place
         .run(&["token", "revoke", "nothing"])
         .failed(3, "no token named");

@@ -252,7 +252,7 @@ fn an_export_that_is_not_whole_is_told() {
     let whole = here.run(&["export", "-"]).succeeded().stdout;
     let lines: Vec<&str> = whole.lines().collect();
     let import = |text: &str| {
-        let there = Place::new();
+        let there = Place::new().with_store();
         let ended = there.run_with_stdin(&["--json", "import", "-"], text.as_bytes());
         let memories = there.json(&["stats"])["store"]["memories"]
             .as_u64()

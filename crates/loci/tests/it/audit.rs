@@ -104,7 +104,7 @@ fn calls_are_listed_and_filtered() {
 
 #[test]
 fn calls_are_listed_by_space_and_of_all_spaces() {
-    let place = Place::new();
+    let place = Place::new().with_store();
     place.run(&["stats"]).succeeded();
     {
         let store = SqliteStore::open(&place.data(), Options::default()).unwrap();
@@ -174,8 +174,7 @@ fn new_calls_are_followed() {
 
 #[test]
 fn doctor_names_what_nobody_could_judge() {
-    let place = Place::new();
-    place.run(&["stats"]).succeeded();
+    let place = Place::new().with_store();
     assert!(
         place
             .run(&["doctor"])

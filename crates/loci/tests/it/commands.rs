@@ -62,8 +62,8 @@ fn a_memory_from_its_beginning_to_its_end() {
         (forgot.stdout.as_str(), forgot.stderr.contains(id)),
         ("", true)
     );
-    place.run(&["forget", id]).failed(3, id);
     place.run(&["show", id]).failed(3, id);
+    place.run(&["forget", "nothing"]).failed(3, "nothing");
 }
 
 #[test]
@@ -290,13 +290,22 @@ fn what_cannot_be_stored_is_refused_by_name() {
 
 #[test]
 fn arguments_that_make_no_sense_are_refused() {
-    let place = Place::new();
-    let rows: [(&[&str], &str); 9] = [
+    let place = Place::new().with_store();
+    let rows: [(&[&str], &str); 15] = [
         (&[], "Usage"),
         (&["dance"], "dance"),
         (&["mcp", "klingon"], "mememory"),
         (&["search", ""], "`query`"),
         (&["search", "a", "--limit", "0"], "--limit"),
+        (
+            &["search", "a", "--limit", "abc"],
+            "'--limit <NUMBER>': give a whole number from 1 on",
+        ),
+        (&["list", "--limit", "-5"], "give a whole number from 1 on"),
+        (&["list", "--limit", "1.5"], "give a whole number from 1 on"),
+        (&["list", "--offset", "x"], "give a whole number from 0 on"),
+        (&["add", "a", "--weight", "high"], "a number such as 0.5"),
+        (&["palace", "wake-up", "--tokens", "9"], "from 100 to 9500"),
         (&["show", " "], "`id`"),
         (&["forget", ""], "`id`"),
         (&["bootstrap", "--projekt", "a"], "--projekt"),
@@ -319,7 +328,7 @@ fn arguments_that_make_no_sense_are_refused() {
 
 #[test]
 fn a_session_begins_with_the_bootstrap() {
-    let place = Place::new();
+    let place = Place::new().with_store();
     let empty = place.run(&["bootstrap"]).succeeded();
     assert_eq!(empty.stdout, "");
     place.add(&["Use tabs", "--type", "rule", "--bootstrap"]);
@@ -455,7 +464,7 @@ fn a_reader_that_leaves_is_no_failure_to_talk_about() {
 
 #[test]
 fn a_reader_trusts_authors_until_told_otherwise() {
-    let place = Place::new();
+    let place = Place::new().with_store();
     let trusted = |arguments: &[&str]| {
         place
             .run(&[&["trust"], arguments].concat())

@@ -163,7 +163,7 @@ fn hooks_and_instructions_come_and_go_with_the_server() {
 
 #[test]
 fn a_plugin_beside_the_hooks_is_told_of() {
-    let place = place();
+    let place = place().with_store();
     let plugin = r#"{"enabledPlugins": {"loci@loci": true}}"#;
     place.write(".claude/settings.json", plugin);
     let overview = place.run(&["doctor"]).succeeded();

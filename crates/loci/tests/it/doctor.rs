@@ -378,16 +378,37 @@ fn a_memory_that_is_not_judged_in_time_is_told() {
     }
 }
 
+#[test]
+fn the_verdict_comes_first_and_what_is_wrong_after_it() {
+    let place = Place::new();
+    place.add(&["a"]);
+    let well = place.run(&["doctor"]).succeeded().stdout;
+    let first = well.lines().next().unwrap();
+    assert!(
+        first.starts_with("all is well: ") && first.ends_with(" checks"),
+        "{well}"
+    );
+    assert!(well.contains(" kB") && !well.contains(" bytes"), "{well}");
+    place.write("data/vault/b.md", "---\nbroken: [\n---\ntext");
+    place.write("data/vault/a.md", "\0");
+    place.run(&["vault", "reconcile"]).succeeded();
+    let warned = place.run(&["doctor"]).succeeded().stdout;
+    let mut lines = warned.lines();
+    let first = lines.next().unwrap();
+    assert!(
+        first.starts_with("loci works, with 1 warning in "),
+        "{warned}"
+    );
+    assert!(lines.next().unwrap().starts_with("warn  notes"), "{warned}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_disk_that_is_nearly_full_is_told() {
     let place = Place::new();
     place.add(&["a"]);
     let (verdict, text) = row_of(&place, "disk");
-    assert!(
-        verdict == "ok" && text.contains(" MB are free on "),
-        "{text}"
-    );
+    assert!(verdict == "ok" && text.contains("B are free on "), "{text}");
     let small = Place::new();
     fs::create_dir(small.data()).unwrap();
     if !crate::backup::mounted(&small.data(), "size=64m,mode=0700") {
@@ -404,7 +425,7 @@ fn a_disk_that_is_nearly_full_is_told() {
             .success()
     );
     assert!(
-        verdict == "warn" && text.contains("MB are free on tmpfs; free some space"),
+        verdict == "warn" && text.contains(" MB are free on tmpfs; free some space"),
         "{text}"
     );
 }
@@ -432,7 +453,7 @@ fn a_provider_of_tokens_that_is_away_is_told() {
 fn a_certificate_that_cannot_be_used_is_told() {
     let pair = || rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let (own, other) = (pair(), pair());
-    let place = Place::new();
+    let place = Place::new().with_store();
     let certificate = place.write("certificate.pem", own.cert.pem());
     let key = place.path("key.pem");
     let place = place

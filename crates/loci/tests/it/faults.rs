@@ -293,18 +293,21 @@ fn an_endpoint_that_cannot_be_one() {
         .with("LOCI_EMBEDDING_MODEL", "m");
     place.run(&["add", "a"]).failed(2, "`embedding.url`");
     assert!(!place.data().exists());
-    place.run(&["doctor"]).failed(7, "");
+    let doctor = Place::new()
+        .with_store()
+        .with("LOCI_EMBEDDING_PROVIDER", "http")
+        .with("LOCI_EMBEDDING_URL", "ftp://somewhere")
+        .with("LOCI_EMBEDDING_MODEL", "m");
+    doctor.run(&["doctor"]).failed(7, "");
 }
 
 #[test]
 fn a_healthy_place_passes_the_doctor() {
     let place = Place::new();
+    let absent = place.run(&["doctor"]);
     assert!(
-        place
-            .run(&["doctor"])
-            .succeeded()
-            .stdout
-            .contains("does not exist yet")
+        absent.code == 4 && absent.stdout.contains("there is no loci in"),
+        "{absent:?}"
     );
     assert!(!place.data().exists(), "the doctor changes nothing");
     place.add(&["a"]);

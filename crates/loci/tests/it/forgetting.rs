@@ -16,6 +16,8 @@ fn a_forgotten_memory_comes_back_by_a_part_of_its_id() {
         .run(&["forget", "--where", "--project", "acme", "--yes"])
         .succeeded();
     place.run(&["show", &id]).failed(3, &id);
+    let again = place.run(&["forget", &id]).succeeded();
+    assert!(again.stderr.contains("was forgotten before"), "{again:?}");
     let part = &id[id.len() - 8..];
     let back = place.run(&["unforget", part]).succeeded();
     assert!(back.stderr.contains(&format!("{id} is back")));
@@ -27,7 +29,19 @@ fn a_forgotten_memory_comes_back_by_a_part_of_its_id() {
         place.json(&["unforget", &id]),
         json!({"id": id, "unforgotten": false})
     );
-    place.run(&["forget", &id]).succeeded();
+    let forgot = place.run(&["forget", part]).succeeded();
+    assert!(
+        forgot.stderr.contains(&format!("loci unforget {id}")),
+        "{forgot:?}"
+    );
+    place.run(&["show", &id]).failed(3, &id);
+    place.run(&["unforget", &id]).succeeded();
+    assert_eq!(
+        place.json(&["forget", &id]),
+        json!({"id": id, "forgotten": true})
+    );
+    let deleted = place.json(&["delete", part, "--forever", "--yes"]);
+    assert_eq!(deleted, json!({"deleted": [id], "forgotten": []}));
     // The memory is gone; what held against its text goes, too.
     assert_eq!(
         place.json(&["unforget", &id]),
@@ -61,11 +75,62 @@ fn a_forgotten_memory_comes_back_by_a_part_of_its_id() {
             "mememory/remember stored",
             "loci/unforget read",
             "loci/forget deleted",
+            "loci/forget read",
             "loci/unforget changed",
             "loci/unforget read",
-            "mememory/forget deleted",
+            "loci/forget deleted",
+            "loci/unforget changed",
+            "loci/forget deleted",
+            "loci/delete deleted",
         ]
     );
+}
+
+#[test]
+fn what_is_deleted_for_good_is_said_before() {
+    let place = Place::new();
+    let id = place.add(&["The deploy runs on Fridays"]);
+    place.write(
+        "data/vault/tea.md",
+        "---\nstatus: active\n---\nTea at four\n",
+    );
+    place.run(&["vault", "reconcile"]).succeeded();
+    for words in [&["delete", &id][..], &["delete", &id, "--yes"]] {
+        place
+            .run(words)
+            .failed(2, "add --forever")
+            .failed(2, "loci forget ID");
+    }
+    let asked = place.run(&["delete", &id, "--forever"]);
+    asked
+        .failed(2, "The deploy runs on Fridays")
+        .failed(2, "add --yes");
+    place.run(&["show", &id]).succeeded();
+    place.write("talk/a.jsonl", said("The lamp is green.", "a"));
+    let mine = ["palace", "mine", "talk", "--mode", "convos", "--wing", "w"];
+    place.run(&mine).succeeded();
+    let lamp = place.add(&["The lamp is green.", "--again"]);
+    let note = place.json(&["search", "tea at four"])[0]["memory"]["id"].clone();
+    let words = [
+        "delete",
+        &lamp,
+        note.as_str().unwrap(),
+        "--forever",
+        "--yes",
+    ];
+    let deleted = place.run(&[&["--json"], &words[..]].concat()).succeeded();
+    for part in [
+        "The lamp is green.",
+        "goes with it: 1 copy of its text from files",
+        "a note: it is forgotten, and its file stays",
+    ] {
+        assert!(deleted.stderr.contains(part), "{part} in {deleted:?}");
+    }
+    let value: serde_json::Value = serde_json::from_str(&deleted.stdout).unwrap();
+    assert_eq!(value, json!({"deleted": [lamp], "forgotten": [note]}));
+    assert_eq!(place.json(&["stats"])["total"], 1);
+    let text = std::fs::read_to_string(place.path("data/vault/tea.md")).unwrap();
+    assert!(text.contains("status: deleted"), "{text}");
 }
 
 #[test]
@@ -184,7 +249,10 @@ fn what_was_said_and_forgotten_comes_back_only_when_asked_for() {
     let archive = archive.to_str().unwrap();
     place.run(&["export", archive]).succeeded();
     let id = id_of(plum);
-    place.run(&["forget", &id]).succeeded();
+    let for_good = ["--forever", "--yes"];
+    place
+        .run(&[&["delete", &id], &for_good[..]].concat())
+        .succeeded();
     assert_eq!(texts(), [pear]);
     // Rewritten under another session, with more in it.
     place.write(
@@ -220,7 +288,9 @@ fn what_was_said_and_forgotten_comes_back_only_when_asked_for() {
     assert_eq!(place.json(&["unforget", &id])["unforgotten"], false);
     mine(&[]);
     assert!(texts().contains(&plum.to_owned()));
-    place.run(&["forget", &id_of(plum)]).succeeded();
+    place
+        .run(&[&["delete", &id_of(plum)], &for_good[..]].concat())
+        .succeeded();
     mine(&["--again"]);
     assert!(texts().contains(&plum.to_owned()));
 }

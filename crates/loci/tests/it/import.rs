@@ -298,7 +298,8 @@ fn what_was_forgotten_of_a_list_without_ids_stays_so() {
     };
     assert_eq!(import()["stored"], 2);
     let id = place.json(&["search", "ferry"])[0]["memory"]["id"].clone();
-    place.run(&["forget", id.as_str().unwrap()]).succeeded();
+    let words = ["delete", id.as_str().unwrap(), "--forever", "--yes"];
+    place.run(&words).succeeded();
     let again = import();
     assert_eq!(
         (&again["stored"], &again["present"], &again["forgotten"]),
@@ -423,7 +424,7 @@ fn a_wrong_line_is_named_and_the_rest_is_imported() {
     );
     // More blank lines than one read takes.
     let place = Place::new();
-    let file = place.write("memories.jsonl", "\n".repeat(20_000) + "nothing");
+    let file = place.write("memories.jsonl", "\n".repeat(20_000) + "{nothing");
     place
         .run(&["import", file.to_str().unwrap()])
         .failed(1, "line 20001: is no memory");
@@ -489,4 +490,23 @@ fn a_dry_run_of_a_list_stores_nothing_and_names_what_it_refuses() {
             .stdout
             .contains("stored 1, already there 0, refused 1")
     );
+}
+
+#[test]
+fn a_file_that_has_no_json_lines_is_told_once() {
+    let place = Place::new();
+    let prose = "# A heading\n\nSome prose.\n".repeat(400);
+    for text in [prose.as_str(), "hello\n", "\u{0}\u{1}\u{2}\n"] {
+        let file = place.write("notes.md", text);
+        for more in [&[][..], &["--dry-run"]] {
+            let words = [&["import", file.to_str().unwrap()], more].concat();
+            let ended = place.run(&words).failed(2, "is no file of JSON lines");
+            assert_eq!(ended.stderr.lines().count(), 1, "{ended:?}");
+        }
+    }
+    // What a crash left at the start of a file is no other format.
+    let file = place.write("cut.jsonl", "tent\": \"x\"}\n{\"content\": \"whole\"}\n");
+    let ended = place.run(&["import", file.to_str().unwrap()]);
+    let ended = ended.failed(1, "line 1: is no memory");
+    assert!(ended.stdout.contains("stored 1"), "{ended:?}");
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
 
+mod absence;
 mod acknowledged;
 mod all_users;
 mod archive;

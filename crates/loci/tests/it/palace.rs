@@ -351,7 +351,7 @@ fn no_plan_makes_a_session_wait_or_take_all_memory() {
 #[test]
 fn no_transcript_makes_a_hook_wait_or_take_all_memory() {
     for (words, put) in HOSTILE {
-        let place = Place::new();
+        let place = Place::new().with_store();
         let transcript = place.path("session.jsonl");
         let _socket = put(&transcript);
         for (event, answer) in [("stop", Some("Yes.")), ("session-end", None)] {

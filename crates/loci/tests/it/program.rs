@@ -99,6 +99,12 @@ impl Place {
         serde_json::from_str(&outcome.stdout).unwrap()
     }
 
+    /// Makes an empty store, which no command makes that only reads.
+    pub fn with_store(self) -> Self {
+        self.run(&["vault", "reconcile"]).succeeded();
+        self
+    }
+
     /// Stores a memory; returns its id.
     pub fn add(&self, arguments: &[&str]) -> String {
         self.json(&[&["add"], arguments].concat())["id"]

@@ -110,7 +110,7 @@ fn deleted_text_leaves_the_files_with_the_next_round() {
     );
 
     let dik = place.add(&["the dikdikword hides"]);
-    run(&["forget", &dik]);
+    run(&["delete", &dik, "--forever", "--yes"]);
 
     let eland = place.add(&["the elandword leaps"]);
     let fields = json!({"id": [eland], "confirmed": true});

@@ -117,7 +117,7 @@ fn the_store_may_lie_in_a_folder_of_its_own() {
             .stdout
             .contains("Tea is at four.")
     );
-    assert!(!place.run(&["list"]).succeeded().stdout.contains("Tea"));
+    place.run(&["list"]).failed(4, "there is no loci in");
 
     let backup = place.path("b.tar");
     run(&["backup", backup.to_str().unwrap()]).succeeded();
@@ -129,4 +129,46 @@ fn the_store_may_lie_in_a_folder_of_its_own() {
     let refused = place.run(&["--store", "mysql://ann:secret@host/loci", "list"]);
     assert!(!refused.stderr.contains("secret"), "{refused:?}");
     refused.failed(2, "mysql://");
+}
+
+#[test]
+fn a_variable_that_is_no_setting_is_warned_of_once() {
+    let place = Place::new()
+        .with_store()
+        .with("LOCI_DATE", "/elsewhere")
+        .with("LOCI_TOKEN", "loci_x")
+        .with("LOCI_TEST_SEED", "1");
+    let listed = place.run(&["list"]).succeeded();
+    assert_eq!(
+        listed.stderr,
+        "warning: the environment variable LOCI_DATE is no setting and has no effect; did you mean LOCI_DATA?\n"
+    );
+    let words = ["hook", "run", "--host", "codex", "--event", "session-start"];
+    let hook = place.run_with_stdin(&words, b"{}");
+    assert!(!hook.stderr.contains("LOCI_DATE"), "{hook:?}");
+}
+
+#[test]
+fn who_sets_a_variable_of_memory_mcp_learns_whether_it_counts() {
+    let place = Place::new()
+        .with("AUTH_SECRET", "x")
+        .with("RANKING_ALPHA", "0.25")
+        .with("AUDIT_RETENTION_DAYS", "40");
+    let config = place.json(&["config"]);
+    let rows = [
+        ("ranking.recency_weight", "0.25", "env RANKING_ALPHA"),
+        ("audit.retention_days", "40", "env AUDIT_RETENTION_DAYS"),
+    ];
+    for (key, value, origin) in rows {
+        assert_eq!(config[key], json!({"value": value, "origin": origin}));
+    }
+    let served = place.run(&["mcp", "memory-mcp"]).succeeded();
+    assert!(
+        served
+            .stderr
+            .contains("have no effect in loci: AUTH_SECRET; callers need a token"),
+        "{served:?}"
+    );
+    let other = place.run(&["mcp", "vault"]).succeeded();
+    assert!(!other.stderr.contains("AUTH_SECRET"), "{other:?}");
 }

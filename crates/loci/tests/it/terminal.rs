@@ -62,17 +62,23 @@ fn is_hidden(character: char) -> bool {
         || ('\u{e0000}'..='\u{e007f}').contains(&character)
 }
 
+/// The marks that loci itself writes.
+const MARKS: [&str; 4] = ["\u{1b}[1m", "\u{1b}[2m", "\u{1b}[1;33m", "\u{1b}[0m"];
+
 #[track_caller]
 fn assert_visible(text: &str, arguments: &[&str]) {
     // A terminal ends lines in this way.
-    let text = text.replace("\r\n", "\n");
+    let mut text = text.replace("\r\n", "\n");
+    for mark in MARKS {
+        text = text.replace(mark, "");
+    }
     let hidden = text.chars().find(|character| is_hidden(*character));
     assert_eq!(hidden, None, "{arguments:?}: {text:?}");
 }
 
 /// Makes a store with the hostile text in every field that takes it.
 fn hostile() -> Place {
-    let place = Place::new();
+    let place = Place::new().with("TERM", "xterm");
     let memory = |id: &str, kind: &str| json!({"id": id, "content": HOSTILE, "type": kind, "project": NAME, "tags": [NAME], "owner": NAME});
     let global =
         json!({"id": "global one", "content": HOSTILE, "type": "rule", "delivery": "bootstrap"});
@@ -198,6 +204,57 @@ fn no_command_has_a_terminal_obey_a_memory() {
 }
 
 #[test]
+fn a_terminal_gets_short_ids_times_ago_and_marks() {
+    let place = Place::new().with("TERM", "xterm");
+    let id = place.add(&["The deploy runs on Fridays", "--project", "acme"]);
+    let short = &id[id.len() - 8..];
+    let (code, shown) = on_terminal(&place, &["list"]);
+    let line = format!("\u{1b}[1m{short}\u{1b}[0m  fact  project acme  \u{1b}[2mjust now\u{1b}[0m");
+    assert!(code == 0 && shown.contains(&line), "{shown:?}");
+    let (_, found) = on_terminal(&place, &["search", "deploys"]);
+    assert!(
+        found.contains("The \u{1b}[1;33mdeploy\u{1b}[0m runs on Fridays"),
+        "{found:?}"
+    );
+    let (_, whole) = on_terminal(&place, &["show", short]);
+    assert!(
+        whole.contains(&id) && whole.contains("just now (20"),
+        "{whole:?}"
+    );
+    let piped = place.run(&["list"]).succeeded().stdout;
+    assert!(
+        piped.starts_with(&id) && piped.contains("Z\n") && !piped.contains('\u{1b}'),
+        "{piped:?}"
+    );
+    for (variable, value) in [("NO_COLOR", "1"), ("TERM", "dumb")] {
+        let plain = Place::new().with("TERM", "xterm").with(variable, value);
+        let id = plain.add(&["The deploy runs on Fridays"]);
+        let (_, shown) = on_terminal(&plain, &["search", "deploy"]);
+        assert!(
+            shown.contains(&id[id.len() - 8..]) && !shown.contains('\u{1b}'),
+            "{shown:?}"
+        );
+    }
+    // Every command takes the short id.
+    let rows: [&[&str]; 6] = [
+        &["show", short],
+        &["forget", short],
+        &["unforget", short],
+        &["add", "The deploy runs on Mondays", "--supersedes", short],
+        &["audit", "--record", short],
+        &["delete", short, "--forever", "--yes"],
+    ];
+    for words in rows {
+        let ended = place.run(words).succeeded();
+        let text = ended.stdout + &ended.stderr;
+        assert!(
+            text.contains(&id) || words.contains(&"add"),
+            "{words:?}: {text}"
+        );
+    }
+}
+
+#[test]
 fn raw_text_goes_into_a_pipe_alone() {
     let place = hostile();
     let raw = place.run(&["--raw", "show", "m-1"]).succeeded().stdout;
@@ -247,6 +304,7 @@ fn loci_alone_says_what_is_there_and_the_next_step() {
     let shows = |expected: &[&str]| {
         let (code, text) = on_terminal_with(&place, &[], true);
         assert_eq!(code, 0, "{text}");
+        assert!(text.lines().count() <= 12, "{text}");
         for words in expected {
             assert!(text.contains(words), "{text} should say {words}");
         }

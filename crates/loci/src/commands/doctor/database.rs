@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
+use indicatif::DecimalBytes;
 use loci_core::{
     Clock, ClockJump, CollectionFilter, OpenStore, Problem, ProblemKind, SweepClock, Timestamp,
     lease_end_max,
@@ -63,10 +64,9 @@ fn integrity(settings: &Settings, parts: &Parts) -> Vec<Finding> {
     let size = parts.engine.size().unwrap_or_default();
     let problems = match parts.store.integrity_check() {
         Ok(problems) if problems.is_empty() => {
-            let (memories, bytes) = (size.memories, size.disk_bytes);
-            let why = format!(
-                "opens, has the current schema, is whole: {memories} memories in {bytes} bytes"
-            );
+            let (memories, bytes) = (size.memories, DecimalBytes(size.disk_bytes));
+            let why =
+                format!("opens, has the current schema, is whole: {memories} memories in {bytes}");
             return vec![(WHAT, Verdict::Ok, why)];
         }
         Ok(problems) => problems,

@@ -28,6 +28,9 @@ pub fn run(settings: &Settings) -> Vec<Finding> {
             format!("chmod {mode:o} '{shown}'"),
         ));
     }
+    if !settings.store_for(data).holds_store() {
+        return findings;
+    }
     if rebuild::is_corrupt(settings) {
         findings.extend(rebuild::run(settings));
     }
@@ -99,7 +102,9 @@ fn reconcile(parts: &Parts) -> Option<Finding> {
 /// Trusts the clock, since the user says that it is right.
 pub fn trust_clock(settings: &Settings) -> Finding {
     const WHAT: &str = "clock";
-    match Parts::open(settings).and_then(|parts| Ok(parts.engine.background().trust_clock()?)) {
+    match Parts::open_existing(settings)
+        .and_then(|parts| Ok(parts.engine.background().trust_clock()?))
+    {
         Ok(()) => (
             WHAT,
             Verdict::Done,

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use indicatif::DecimalBytes;
 use loci_core::{Clock, Holder, StoreFiles};
 
 use super::{Finding, Verdict};
@@ -111,18 +112,19 @@ pub fn unwritable(_folder: &Path) -> Option<String> {
 }
 
 pub fn disk(files: &dyn StoreFiles) -> Option<Finding> {
-    let free = free_bytes(files.folder())? >> 20;
+    let free_bytes = free_bytes(files.folder())?;
+    let free = DecimalBytes(free_bytes);
     let kind = files
         .file_system()
         .map_or_else(String::new, |kind| format!(" on {kind}"));
-    Some(if free < FREE_BYTES_MIN >> 20 {
+    Some(if free_bytes < FREE_BYTES_MIN {
         (
             "disk",
             Verdict::Warn,
-            format!("only {free} MB are free{kind}; free some space before writes fail"),
+            format!("only {free} are free{kind}; free some space before writes fail"),
         )
     } else {
-        ("disk", Verdict::Ok, format!("{free} MB are free{kind}"))
+        ("disk", Verdict::Ok, format!("{free} are free{kind}"))
     })
 }
 

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::io::{self, BufRead, IsTerminal};
 
 use loci_core::Redactions;
 use loci_engine::{Call, Effect, StoredSecret};
 use serde_json::{Value, json};
 
-use crate::exit::{Exit, Failure};
-use crate::output::{Output, counted, status_line};
+use crate::exit::Failure;
+use crate::output::{Output, counted, is_confirmed, status_line};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
@@ -31,7 +30,7 @@ pub fn run(
         .iter()
         .filter(|stored| stored.holder.can_be_redacted())
         .count();
-    let is_wanted = redacts && redactable > 0 && (is_sure || is_confirmed(redactable as u64)?);
+    let is_wanted = redacts && redactable > 0 && (is_sure || may_redact(redactable as u64)?);
     let redacted = if is_wanted {
         let info = ("doctor secrets", "memory:write", Effect::Destroy);
         parts.logged_in_all(info, |call| redact(call, &found))?
@@ -123,20 +122,12 @@ fn report(
 }
 
 /// Asks the user at the terminal.
-fn is_confirmed(records: u64) -> Result<bool, Failure> {
-    if !io::stdin().is_terminal() {
-        return Err(Failure::new(
-            Exit::Usage,
-            "stdin is not a terminal, so no one can be asked; add --yes to --redact",
-        ));
-    }
+fn may_redact(records: u64) -> Result<bool, Failure> {
     let records = counted(records, "record");
-    status_line(format_args!(
+    let question = format!(
         "take the secrets out of {records} for good? What is taken out cannot be brought back. [y/N]"
-    ));
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
+    );
+    is_confirmed(question, "--yes to --redact")
 }
 
 /// Redacts the secrets in all records that can be rewritten; returns the number of these.

@@ -223,7 +223,8 @@ fn report(
     ))
 }
 
-fn memories(count: u64) -> String {
+/// Returns a number of memories in words.
+pub fn memories(count: u64) -> String {
     if count == 1 {
         "1 memory".to_owned()
     } else {
@@ -283,7 +284,7 @@ fn undo(which: &ForgetConditions, marked: &MarkCounts) -> String {
 }
 
 /// Returns the id, the type, the project and the beginning of a memory as one line.
-fn line(memory: &Memory) -> String {
+pub fn line(memory: &Memory) -> String {
     let place = memory
         .location
         .collection

@@ -11,10 +11,10 @@ use loci_engine::{Import, ImportOutcome, PINNED, Remember};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use super::show_progress;
 use crate::escaped::OneLine;
 use crate::exit::{Exit, Failure};
 use crate::output::status_line;
+use crate::progress::Progress;
 
 /// The largest number of memories in one transaction.
 const BATCH_MEMORIES: usize = 1_000;
@@ -24,6 +24,9 @@ const BATCH_BYTES: usize = 16 << 20;
 const LIST_BYTES_MAX: u64 = 32 << 20;
 /// The size in bytes of an id that is made of what a memory is.
 const ID_BYTES: usize = 16;
+/// The lines at the start of a file after which it is no file of JSON lines, unless one was an
+/// object.
+const STRANGE_LINES_MAX: usize = 20;
 /// The largest length in characters of the error for a line, which may quote it.
 const PROBLEM_CHARACTERS_MAX: usize = 200;
 
@@ -146,8 +149,38 @@ pub(super) struct LineImporter<'a> {
     /// True if it stores what was forgotten, too.
     pub(super) again: bool,
     pub(super) are_followed: bool,
+    /// The bar of the memories that are stored, if there is one.
+    pub(super) progress: Option<Progress>,
     /// The number of memories without an id so far, by the hash of what they are.
     unnamed: HashMap<[u8; ID_BYTES], u64>,
+}
+
+/// The problem of a file that has other lines.
+const NO_JSON_LINES: &str = "is no file of JSON lines, in which each line is an object such as {\"content\": \"a text\"}; \
+                             nothing is stored: `loci palace mine FOLDER` files texts, `loci add -` stores one";
+
+/// The lines at the start of a file that are no objects. After a line that was cut off, objects may
+/// follow.
+struct StrangeLines {
+    /// The place of each, and its problem.
+    refused: Vec<(String, String)>,
+    /// True while no line was an object.
+    are_all: bool,
+}
+
+impl Default for StrangeLines {
+    fn default() -> Self {
+        StrangeLines {
+            refused: Vec::new(),
+            are_all: true,
+        }
+    }
+}
+
+impl StrangeLines {
+    fn are_many(&self) -> bool {
+        self.are_all && self.refused.len() >= STRANGE_LINES_MAX
+    }
 }
 
 impl<'a> LineImporter<'a> {
@@ -161,6 +194,7 @@ impl<'a> LineImporter<'a> {
             is_dry_run: false,
             again: false,
             are_followed: false,
+            progress: None,
             unnamed: HashMap::new(),
         }
     }
@@ -212,34 +246,17 @@ impl<'a> LineImporter<'a> {
         let unreadable = |error: io::Error| usage(format!("cannot be read: {error}"));
         let (first, lines_before) = first_character(&mut input).map_err(unreadable)?;
         if first == Some(b'[') {
-            let mut input = input.take(LIST_BYTES_MAX + 1);
-            let mut text = Vec::new();
-            input.read_to_end(&mut text).map_err(unreadable)?;
-            let lines = loci_json::from_slice::<Vec<serde_json::Value>>(&text);
-            if input.limit() == 0 {
-                let problem = format!(
-                    "is a list of more than {LIST_BYTES_MAX} bytes; nothing is stored: write each memory on a line of its own, without a list"
-                );
-                return Err(usage(problem));
-            }
-            let (lines, repairs) = lines.map_err(|error| {
-                usage(format!("is no list in JSON: {error}; nothing is stored"))
-            })?;
-            self.repairs += repairs;
-            for (number, line) in (1..).zip(lines) {
-                let bytes = line.to_string().len();
-                self.add(
-                    format!("element {number}"),
-                    bytes,
-                    serde_json::from_value(line).map_err(no_memory),
-                )?;
-            }
-            return Ok(());
+            return self.read_list(file, input);
         }
         let mut lines = Lines::after(input, lines_before as u64);
+        let mut strange = StrangeLines::default();
         loop {
+            if strange.are_many() {
+                return Err(usage(NO_JSON_LINES.to_owned()));
+            }
             let line = match lines.line() {
-                Ok(None) => return Ok(()),
+                Ok(None) if strange.refused.is_empty() => return Ok(()),
+                Ok(None) => return Err(usage(NO_JSON_LINES.to_owned())),
                 Ok(Some(Ok(line))) if line.trim_ascii().is_empty() => continue,
                 Ok(Some(line)) => line,
                 Err(error) => {
@@ -250,6 +267,9 @@ impl<'a> LineImporter<'a> {
                 }
             };
             let bytes = line.as_ref().map_or(0, Vec::len);
+            let is_object = line
+                .as_ref()
+                .is_ok_and(|line| line.trim_ascii_start().first() == Some(&b'{'));
             let memory = line
                 .map_err(|problem| problem.to_string())
                 .and_then(|line| {
@@ -257,8 +277,49 @@ impl<'a> LineImporter<'a> {
                     self.repairs += repairs;
                     Ok(memory)
                 });
-            self.add(format!("line {}", lines.number()), bytes, memory)?;
+            let place = format!("line {}", lines.number());
+            match memory {
+                Err(problem) if !is_object && strange.are_all => {
+                    strange.refused.push((place, problem));
+                }
+                memory => {
+                    strange.are_all = false;
+                    for (place, problem) in strange.refused.drain(..) {
+                        self.add(place, 0, Err(problem))?;
+                    }
+                    self.add(place, bytes, memory)?;
+                }
+            }
         }
+    }
+
+    /// Reads a list of memories, which is read as a whole.
+    fn read_list(&mut self, file: &Path, input: impl BufRead) -> Result<(), Failure> {
+        let usage =
+            |problem: String| Failure::new(Exit::Usage, format!("{} {problem}", file.display()));
+        let unreadable = |error: io::Error| usage(format!("cannot be read: {error}"));
+        let mut input = input.take(LIST_BYTES_MAX + 1);
+        let mut text = Vec::new();
+        input.read_to_end(&mut text).map_err(unreadable)?;
+        let lines = loci_json::from_slice::<Vec<serde_json::Value>>(&text);
+        if input.limit() == 0 {
+            let problem = format!(
+                "is a list of more than {LIST_BYTES_MAX} bytes; nothing is stored: write each memory on a line of its own, without a list"
+            );
+            return Err(usage(problem));
+        }
+        let (lines, repairs) = lines
+            .map_err(|error| usage(format!("is no list in JSON: {error}; nothing is stored")))?;
+        self.repairs += repairs;
+        for (number, line) in (1..).zip(lines) {
+            let bytes = line.to_string().len();
+            self.add(
+                format!("element {number}"),
+                bytes,
+                serde_json::from_value(line).map_err(no_memory),
+            )?;
+        }
+        Ok(())
     }
 
     fn add(
@@ -306,7 +367,9 @@ impl<'a> LineImporter<'a> {
             return Ok(());
         }
         let outcome = imports_part.import(&imports, &mut self.imported);
-        show_progress(&format!("stored {}", self.imported.stored), false);
+        if let Some(progress) = &self.progress {
+            progress.reach(self.imported.stored as u64);
+        }
         outcome.map_err(|error| {
             let come =
                 (self.imported.stored + self.imported.present) - (before.stored + before.present);

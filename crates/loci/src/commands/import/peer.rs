@@ -16,11 +16,14 @@ use loci_peers::{Peer, PeerError, PeerFact, PeerMemory, PeerRecord, PeerTunnel, 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::{IMPORT, embed_pending, file_of, show_progress, tell_dry_run, tell_unreviewed};
+use super::{
+    IMPORT, embed_pending, file_of, stored_progress, tell_dry_run, tell_stored, tell_unreviewed,
+};
 use crate::cli;
 use crate::escaped::OneLine;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, status_line};
+use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::wiring::{Parts, SystemClock};
 
@@ -141,7 +144,7 @@ pub(super) fn import(
     if arguments.dry_run {
         tell_dry_run(value, &format!("{text}\n{}", reasons.trim_end()), output)?;
     } else {
-        show_progress(&format!("stored {}", value["stored"]), true);
+        tell_stored(&value["stored"]);
         tell_unreviewed(&parts)?;
         let pending = embed_pending(&parts, settings, !arguments.no_wait)?;
         value["pending_embeddings"] = json!(pending);
@@ -180,6 +183,7 @@ struct Intake<'a> {
     tunnels: Vec<PeerTunnel>,
     report: ImportReport,
     refused: Refusals,
+    progress: Option<Progress>,
     updated: u64,
     links: u64,
 }
@@ -197,6 +201,7 @@ impl<'a> Intake<'a> {
             tunnels: Vec::new(),
             report,
             refused: Refusals::default(),
+            progress: stored_progress(arguments.dry_run),
             updated: 0,
             links: 0,
         }
@@ -275,8 +280,8 @@ impl<'a> Intake<'a> {
             };
             self.refuse(&place, &error.message);
         }
-        if !self.arguments.dry_run {
-            show_progress(&format!("stored {}", self.report.stored), false);
+        if let Some(progress) = &self.progress {
+            progress.reach(self.report.stored);
         }
         Ok(())
     }

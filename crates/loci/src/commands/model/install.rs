@@ -17,6 +17,7 @@ use zip::ZipArchive;
 
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, status_line};
+use crate::progress::Progress;
 use crate::settings::{Settings, model_folder};
 
 /// The prefix of the folders of installs in progress.
@@ -56,6 +57,7 @@ pub fn run(
             source: model.source,
             files: &model.files,
             from,
+            progress: Progress::of_bytes(),
         };
         install.put_into(models, &folder)?;
         status_line(format_args!(
@@ -81,6 +83,8 @@ struct Install<'a> {
     files: &'a [ModelFile],
     /// The source that the user named.
     from: &'a str,
+    /// The bytes that were fetched or, from this machine, copied.
+    progress: Progress,
 }
 
 /// The source of the files.
@@ -119,6 +123,8 @@ impl Install<'_> {
             .prefix(STAGING_PREFIX)
             .tempdir_in(models);
         let fetched = fetched.map_err(|error| unwritable(models, &error))?;
+        self.progress
+            .begin(self.files.iter().map(|file| file.bytes).sum());
         let mut source = self.open(fetched.path())?;
         for file in self.files {
             let target = staging.path().join(file.name);
@@ -136,7 +142,7 @@ impl Install<'_> {
     }
 
     fn open(&self, fetched: &Path) -> Result<Source, Failure> {
-        if self.from.starts_with("http://") || self.from.starts_with("https://") {
+        if self.is_fetched() {
             let path = fetched.join("file");
             self.fetch(self.from, &path)?;
             return match self.open_file(&path)? {
@@ -167,6 +173,11 @@ impl Install<'_> {
         self.open_file(&path)
     }
 
+    /// Returns whether the files come from a server.
+    fn is_fetched(&self) -> bool {
+        self.from.starts_with("http://") || self.from.starts_with("https://")
+    }
+
     fn open_file(&self, path: &Path) -> Result<Source, Failure> {
         let unreadable = |error: io::Error| self.refused(&format!("cannot be read ({error})"));
         let mut file = File::open(path).map_err(unreadable)?;
@@ -187,7 +198,8 @@ impl Install<'_> {
     /// Downloads a file into a temporary one.
     fn fetch(&self, url: &str, path: &Path) -> Result<(), Failure> {
         let bytes_max = self.files.iter().map(|file| file.bytes).sum::<u64>() + OTHER_BYTES_MAX;
-        let mut file = File::create(path).map_err(|error| unwritable(path, &error))?;
+        let file = File::create(path).map_err(|error| unwritable(path, &error))?;
+        let mut file = self.progress.counting(file);
         let fetched = Downloads::new(DOWNLOAD_TIMEOUT).fetch(url, bytes_max, &mut file);
         fetched.map(drop).map_err(|error| Failure {
             exit: Exit::Model,
@@ -256,6 +268,9 @@ impl Install<'_> {
         let (found, count) = sum_while(
             &mut from.take(bytes + 1),
             |part| {
+                if !self.is_fetched() {
+                    self.progress.advance(part.len() as u64);
+                }
                 copy.write_all(part)
                     .map_err(|error| unwritable(target, &error))
             },

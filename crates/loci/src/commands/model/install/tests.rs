@@ -66,6 +66,7 @@ impl Place {
             source: "a package",
             files: &files,
             from,
+            progress: Progress::of_bytes(),
         };
         install
             .put_into(&self.models(), &self.models().join("tiny"))
@@ -266,6 +267,7 @@ fn a_folder_that_cannot_be_written_is_named() {
         source: "a package",
         files: &files,
         from: &graph,
+        progress: Progress::of_bytes(),
     };
     let failure = install.put_into(&models, &models.join("tiny")).unwrap_err();
     assert_eq!(failure.exit, Exit::DataFolder);
