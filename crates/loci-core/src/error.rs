@@ -141,13 +141,13 @@ pub struct Error {
     /// The parts of the message; `None` if it has none that can be replaced.
     parts: Option<Box<Parts>>,
     /// The error that [caused](Error::caused_by) it.
-    cause: Option<Cause>,
+    cause: Cause,
 }
 
 /// The error of another library that caused one of ours. Callers cannot see it, so it does not tell
 /// errors apart.
-#[derive(Debug, Clone)]
-struct Cause(Arc<dyn std::error::Error + Send + Sync>);
+#[derive(Debug, Clone, Default)]
+struct Cause(Option<Arc<dyn std::error::Error + Send + Sync>>);
 
 impl PartialEq for Cause {
     fn eq(&self, _: &Self) -> bool {
@@ -192,7 +192,7 @@ impl Error {
             message: message.into(),
             argument: None,
             parts: None,
-            cause: None,
+            cause: Cause::default(),
         }
     }
 
@@ -202,7 +202,7 @@ impl Error {
     #[must_use]
     pub fn caused_by(self, cause: impl std::error::Error + Send + Sync + 'static) -> Self {
         Error {
-            cause: Some(Cause(Arc::new(cause))),
+            cause: Cause(Some(Arc::new(cause))),
             ..self
         }
     }
@@ -398,8 +398,9 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.cause
+            .0
             .as_ref()
-            .map(|cause| &*cause.0 as &(dyn std::error::Error + 'static))
+            .map(|cause| &**cause as &(dyn std::error::Error + 'static))
     }
 }
 

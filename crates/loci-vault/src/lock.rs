@@ -1,7 +1,7 @@
 //! The lock of a folder of notes: a file outside. It contains the process that holds the lock, and
 //! a token that distinguishes this lock from every other one, on any machine.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -225,7 +225,22 @@ fn open(path: &Path) -> io::Result<File> {
     options.read(true).write(true).create(true).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    match options.open(path) {
+        // The data folder of a store that lies elsewhere is made by the first that needs it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let Some(folder) = path.parent() else {
+                return Err(error);
+            };
+            let mut folders = DirBuilder::new();
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut folders, 0o700);
+            match folders.create(folder) {
+                Err(made) if made.kind() != io::ErrorKind::AlreadyExists => Err(error),
+                _ => options.open(path),
+            }
+        }
+        opened => opened,
+    }
 }
 
 /// Returns the process named in the file as the holder of the lock; empty if no process is.

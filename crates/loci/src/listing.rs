@@ -253,11 +253,12 @@ mod tests {
     fn ids_are_short_and_times_are_told_from_now() {
         let memory = record("0198c0de-0000-7000-8000-0123456789ab", "text");
         let text = terminal("").listed(&memory);
-        assert_eq!(text, "456789ab  fact  global  2 hours ago\n    text\n");
+        let head = "456789ab  fact  global  2 hours ago  weight 0.5  by anonymous";
+        assert_eq!(text, format!("{head}\n    text\n"));
         let piped = memory_text(&memory);
         assert!(
             piped.starts_with(
-                "0198c0de-0000-7000-8000-0123456789ab  fact  global  1970-01-01T00:00:00Z\n"
+                "0198c0de-0000-7000-8000-0123456789ab  fact  global  1970-01-01T00:00:00Z  weight 0.5"
             ),
             "{piped}"
         );

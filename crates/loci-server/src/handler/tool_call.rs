@@ -1,6 +1,6 @@
 //! Calls a tool of the dialect and builds the result.
 
-use loci_core::{Caller, ErrorCode};
+use loci_core::{Caller, Error, ErrorCode};
 use loci_dialects::{Context, Hints, Reply};
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -91,13 +91,7 @@ impl DialectHandler {
                 self.catalog().result(tool.name, reply, modern, is_compact)
             }
             Err(error) => {
-                if error.code == ErrorCode::Internal {
-                    tracing::error!(
-                        tool = tool.name,
-                        error = error.chain(),
-                        "a call failed inside loci"
-                    );
-                }
+                log_fault(tool.name, &error);
                 meta.insert(ERROR_KEY.to_owned(), error_fields(&error));
                 CallToolResult::error(vec![ContentBlock::text(error.message)])
             }
@@ -145,5 +139,13 @@ fn kind_of(hints: Hints) -> CallKind {
             read_only: true, ..
         } => CallKind::Reads,
         _ => CallKind::Writes,
+    }
+}
+
+/// Logs a fault of loci itself, with its causes. The other errors are the caller's.
+fn log_fault(tool: &str, error: &Error) {
+    if error.code == ErrorCode::Internal {
+        let error = error.chain();
+        tracing::error!(tool, error, "a call failed inside loci");
     }
 }

@@ -16,7 +16,7 @@ use crate::connection::Readers;
 use crate::failure::{Failure, Result as Outcome};
 use crate::integrity::doctor::references::{COUNTS, RULES, Rule, VECTORS, differences};
 use crate::integrity::doctor::tables::is_broken;
-use crate::integrity::doctor::{check, each_wrong_text, integrity};
+use crate::integrity::doctor::{check, each_wrong_text, integrity, structure};
 use crate::opening::reanalysis;
 use crate::statements::change_feed::record_change;
 use crate::statements::passages::POSITION_BITS;
@@ -154,12 +154,11 @@ impl Work<'_> {
     }
 
     fn indexes(&self) -> Result<Vec<String>> {
-        let sql = "SELECT name FROM sqlite_master WHERE type = 'index' ORDER BY name";
-        self.readers.read(|connection| column(connection, sql))
+        self.readers.read(structure::indexes)
     }
 
     fn make_index(&self, index: &str) -> Result<()> {
-        let sql = format!("REINDEX \"{}\"", index.replace('"', "\"\""));
+        let sql = structure::reindexing(index);
         self.writer
             .run(move |connection| connection.execute_batch(&sql).map_err(doubled))
     }

@@ -236,7 +236,7 @@ mod tests {
                 && text
                     .lines()
                     .next()
-                    .is_some_and(|line| line.ends_with("connected (vault)"))
+                    .is_some_and(|line| line.contains("connected (vault)"))
                 && text.ends_with("and 3 more: `loci connect --dry-run` names them\n"),
             "{text}"
         );

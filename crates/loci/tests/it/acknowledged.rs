@@ -161,7 +161,7 @@ const PAGE_CHANGES: &[(&str, &str, PageChange)] = &[
     ("/review/redact", "redact", |scene, path| {
         let secret = format!(
             "the token is ghp_{}",
-            "0123456789abcdefABCDEF0123456789abcd"
+            "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
         );
         let id = scene.place.add(&[&secret]);
         scene.change(path, json!({"id": id, "confirmed": true}))

@@ -1,0 +1,41 @@
+//! The arguments of `loci import`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use loci_peers::Peer;
+
+#[derive(Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
+pub struct Import {
+    /// The file, a zip archive of one file or of an export, or the store of another memory system; `-`
+    /// reads stdin
+    #[arg(value_hint = ValueHint::AnyPath, required_unless_present = "detect")]
+    pub file: Option<PathBuf>,
+    /// The memory system whose store or export it is; told by its content if it is left out
+    #[arg(long, value_name = "KIND", value_parser = Peer::ALL.map(Peer::name))]
+    pub from: Option<String>,
+    /// The time zone of times that name none, e.g. Europe/Berlin; the one of this machine if it is left
+    /// out
+    #[arg(long, value_name = "ZONE")]
+    pub zone: Option<String>,
+    /// Only list the stores of other memory systems on this machine
+    #[arg(long, conflicts_with = "file")]
+    pub detect: bool,
+    /// Store again what was forgotten or wiped here, too
+    #[arg(long)]
+    pub again: bool,
+    /// Let agents follow its memories for session starts at once; otherwise these wait until you accept
+    /// them by `loci trust`
+    #[arg(long)]
+    pub follow: bool,
+    /// Leave the embedding to the process that serves next
+    #[arg(long)]
+    pub no_wait: bool,
+    /// Store nothing, and count what would be stored, is there already or is refused
+    #[arg(long)]
+    pub dry_run: bool,
+}
