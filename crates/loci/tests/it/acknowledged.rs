@@ -229,7 +229,9 @@ fn a_change_on_the_page_is_logged_when_it_is_acknowledged() {
         assert_eq!(status, 200, "{path}: {reply}");
         let entries = logged(&place);
         let count = entries.iter().filter(|entry| entry == tool).count();
-        assert_eq!(count, 1, "{path}: {entries:?}");
+        // The command that the page runs has the same name in the log, also of the dry run before it.
+        let expected = if *tool == "import" { 3 } else { 1 };
+        assert_eq!(count, expected, "{path}: {entries:?}");
     }
 }
 
