@@ -389,7 +389,7 @@ mod tests {
     #[test]
     fn a_lock_in_no_folder_cannot_be_taken() {
         let folder = tempfile::tempdir().unwrap();
-        let lock = LockFile::new(folder.path().join("none/lock"));
+        let lock = LockFile::new(folder.path().join("none/none/lock"));
         let error = lock.lock().map(drop).unwrap_err();
         assert_eq!(error.code, ErrorCode::Unavailable);
     }

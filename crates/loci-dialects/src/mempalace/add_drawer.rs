@@ -110,7 +110,7 @@ impl TypedTool for AddDrawer {
 /// with a notice if it is not embedded yet.
 ///
 /// # Errors
-/// The errors of [`file`](loci_engine::Memories::file).
+/// The errors of [`store_once`](loci_engine::Memories::store_once).
 pub fn file(
     call: &Call<'_>,
     [wing, room]: [String; 2],

@@ -152,7 +152,7 @@ fn requested(entry: DiaryEntry) -> (String, Remember) {
 /// returns it with a notice if it is not embedded yet.
 ///
 /// # Errors
-/// The errors of [`file`](loci_engine::Memories::file).
+/// The errors of [`store_once`](loci_engine::Memories::store_once).
 pub fn write_once(call: &Call<'_>, entry: DiaryEntry) -> Result<(WrittenEntry, Option<String>)> {
     let (agent, request) = requested(entry);
     let day = date(call.engine().now());

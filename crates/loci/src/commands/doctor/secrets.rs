@@ -16,7 +16,7 @@ use crate::wiring::Parts;
 /// `redacts`, after a question at the terminal unless `is_sure`.
 ///
 /// # Errors
-/// [`Exit::Usage`] if secrets are to be redacted and stdin is not a terminal to ask at; the error
+/// [`Exit::Usage`](crate::exit::Exit::Usage) if secrets are to be redacted and stdin is not a terminal to ask at; the error
 /// of a store that cannot be used.
 pub fn run(
     settings: &Settings,
