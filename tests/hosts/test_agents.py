@@ -424,13 +424,13 @@ class Hooks(Conversations):
     @feature("plug-in")
     def test_a_plugin_beside_the_hooks(self):
         self.add_plugin()
-        self.assertIn("has loci twice", self.host.loci("doctor"))
         self.speak()
         self.ask(self.QUESTION)
         self.ask(self.SECOND_QUESTION)
         request = self.endpoint.requests[-1]
         self.assertEqual(request.everything.count("Notes of earlier sessions"), 1, request.everything)
         self.check_filed(self.QUESTION, self.ANSWER, self.SECOND_QUESTION, self.SECOND_ANSWER)
+        self.assertIn("has loci twice", self.host.loci("doctor"))
 
 
 class Told(HostTests):
