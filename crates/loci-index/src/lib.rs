@@ -14,7 +14,7 @@
 //! - A *slot* is the place of a passage in the postings and the vectors. A memory has a chain of
 //!   slots, in the order of its passages (`slots.rs`). The slot of a removed passage is given again
 //!   only when a purge has taken it out of all postings.
-//! - A *name* is a number for a text that many memories share, e.g. an owner or a tag (`names.rs`).
+//! - A *name* is a number for a text that many memories share, e.g. an owner or a tag (`interner.rs`).
 //! - A *thread* is a number for a conversation or a file, with its memories by position
 //!   (`threads.rs`).
 //!
@@ -61,6 +61,7 @@ mod context;
 mod ids;
 mod interner;
 mod loads;
+pub mod records;
 mod rows;
 mod search;
 mod selection;

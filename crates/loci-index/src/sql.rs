@@ -5,8 +5,8 @@
 //! `json_each` in `SQLite`, `$3` and `ANY` in `PostgreSQL`: that is the [`Dialect`] of a store.
 
 use loci_core::{
-    AuditQuery, CollectionFilter, Filter, Forgotten, OwnerFilter, Reader, Superseded, Tier,
-    Timestamp,
+    AuditQuery, CollectionFilter, Direction, FactQuery, Filter, Forgotten, OwnerFilter, Period,
+    Reader, Superseded, Tier, Timestamp,
 };
 
 /// The SQL of a database, as far as it differs between databases. A constant with a condition has
@@ -17,8 +17,8 @@ pub trait Dialect: Sized {
     /// The value as a statement takes it, e.g. with the name of its parameter.
     type Bound;
 
-    /// The table of memories.
-    const MEMORY: &'static str;
+    /// What comes before the name of a table.
+    const PREFIX: &'static str;
     /// The condition that a memory is of a thread and of the space of the first parameter.
     const OF_THREAD: &'static str;
     /// The condition, after a column, that its text is in a list.
@@ -38,7 +38,24 @@ pub trait Dialect: Sized {
 
     /// Returns the value that stands for a thread in [`OF_THREAD`](Self::OF_THREAD).
     fn thread(name: &str) -> Self::Value;
+
+    /// Returns the condition that the fact `f` is of the space of the first parameter and meets this
+    /// condition, for which the facts of a space have an index.
+    fn indexed_fact(condition: &str) -> String;
+
+    /// Returns the columns in which a fact with these keys of subject, predicate and object differs
+    /// from others, with the names of their parameters.
+    fn triple([subject, predicate, object]: &[String; 3]) -> Vec<KeyColumn<Self>> {
+        vec![
+            (":subject", "subject", subject.clone().into()),
+            (":predicate", "predicate", predicate.clone().into()),
+            (":object", "object", object.clone().into()),
+        ]
+    }
 }
+
+/// The name of a parameter, the column that has to equal it, and its value.
+pub type KeyColumn<D> = (&'static str, &'static str, <D as Dialect>::Value);
 
 /// The conditions of a [`Filter`], over the memory `m`.
 #[derive(Debug)]
@@ -80,8 +97,8 @@ impl<D: Dialect> Conditions<D> {
         clauses.and(&live("m"));
         narrow(filter, &mut clauses);
         let successors = format!(
-            "FROM {} AS s WHERE s.space = {space} AND s.supersedes = m.id AND s.forgotten_at IS NULL AND {}",
-            D::MEMORY,
+            "FROM {}memory AS s WHERE s.space = {space} AND s.supersedes = m.id AND s.forgotten_at IS NULL AND {}",
+            D::PREFIX,
             live("s")
         );
         let successor = match filter.superseded {
@@ -134,6 +151,63 @@ pub fn of_audit<D: Dialect>(query: &AuditQuery) -> (String, Vec<D::Bound>) {
         .sql
         .push_str(&format!(" ORDER BY number{order} LIMIT {limit}"));
     (clauses.sql, clauses.values)
+}
+
+/// Returns the facts `f` of a query with their order, which follow `FROM` in the statement that
+/// reads them, with its values. Facts that meet the condition `or`, too, are returned whatever their
+/// validity is.
+pub fn of_facts<D: Dialect>(query: &FactQuery, or: &str) -> (String, Vec<D::Bound>) {
+    let mut clauses = Clauses::<D>::new();
+    let space = clauses.bind(":space", query.space.as_str().to_owned());
+    let mut conditions = Vec::new();
+    if let Some((entity, direction)) = &query.entity {
+        let entity = clauses.bind(":entity", entity.clone());
+        let is_in = |column: &str| D::indexed_fact(&format!("{column} = {entity}"));
+        conditions.push(match direction {
+            Direction::Outgoing => is_in("subject"),
+            Direction::Incoming => is_in("object"),
+            Direction::Both => format!("({} OR {})", is_in("subject"), is_in("object")),
+        });
+    }
+    let relation = query.relation.as_ref().map(|[subject, predicate]| {
+        vec![
+            (":relating", "subject", subject.clone().into()),
+            (":relation", "predicate", predicate.clone().into()),
+        ]
+    });
+    for columns in query
+        .triple
+        .as_ref()
+        .map(D::triple)
+        .into_iter()
+        .chain(relation)
+    {
+        let equal = |(name, column, value): KeyColumn<D>| {
+            format!("{column} = {}", clauses.bind(name, value))
+        };
+        let equal: Vec<_> = columns.into_iter().map(equal).collect();
+        conditions.push(D::indexed_fact(&equal.join(" AND ")));
+    }
+    if conditions.is_empty() {
+        conditions.push(format!("space = {space}"));
+    }
+    if let Some(Period { first, last }) = query.as_of {
+        let first = clauses.bind(":first", first.microseconds());
+        let last = clauses.bind(":last", last.microseconds());
+        conditions.push(format!(
+            "((from_first IS NULL OR from_first <= {last}) AND (to_last IS NULL OR to_last >= {first}){or})"
+        ));
+    }
+    let limit = clauses.bind(":limit", count(query.limit as u64));
+    let offset = clauses.bind(":offset", count(query.offset as u64));
+    let order = "ORDER BY f.from_first NULLS FIRST, f.created_at, f.id";
+    // What is read besides the columns of a fact comes last, only for facts that are returned.
+    let sql = format!(
+        "(SELECT f.* FROM {}fact AS f WHERE {} {order} LIMIT {limit} OFFSET {offset}) AS f {order}",
+        D::PREFIX,
+        conditions.join(" AND ")
+    );
+    (sql, clauses.values)
 }
 
 /// A number as databases have them, the greatest if it is above all of theirs.

@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use loci_core::{
-    Archived, CacheEntry, Memory, MemoryId, Record, Result, Space, Timestamp, Tombstone,
+    Archived, CacheEntry, Memory, MemoryId, Record, Result, Space, Timestamp, Tombstone, Tunnel,
 };
+use loci_index::records::{DECISION, REPLY, TUNNEL};
 use tokio_postgres::Row;
 
 use crate::failure::{self, Failure};
@@ -12,11 +13,8 @@ use crate::row::{WHOLE_COLUMNS, WHOLE_TABLES, read_whole};
 use crate::scope::Scope;
 use crate::server::Server;
 use crate::session::Session;
-use crate::value::values;
-use crate::{
-    cache_entries, decisions, facts, notes, read, replies, settings, source_files, tombstones,
-    tunnels,
-};
+use crate::value::{read_record, values};
+use crate::{cache_entries, facts, notes, read, settings, source_files, tombstones};
 
 /// Rows that are read at once.
 const PAGE: usize = 500;
@@ -123,11 +121,11 @@ async fn besides_memories(
     }
     let tables = "@fact AS f WHERE f.space = $1 ORDER BY f.row";
     for row in select(session, space, facts::COLUMNS, tables).await? {
-        records.push(Record::Fact(Box::new(facts::read(&row)?)));
+        records.push(Record::Fact(Box::new(read_record(&row)?)));
     }
     let tables = "@tunnel WHERE space = $1 ORDER BY id";
-    for row in select(session, space, tunnels::COLUMNS, tables).await? {
-        let mut tunnel = tunnels::read(&row)?;
+    for row in select(session, space, TUNNEL, tables).await? {
+        let mut tunnel = read_record::<Tunnel>(&row)?;
         for end in [&mut tunnel.source, &mut tunnel.target] {
             end.memory = end.memory.take().filter(|id| archived.contains(id));
         }
@@ -140,7 +138,7 @@ async fn besides_memories(
     }
     let tables = "@source_file WHERE space = $1 ORDER BY machine, collection NULLS FIRST, path";
     for row in select(session, space, source_files::COLUMNS, tables).await? {
-        records.push(Record::SourceFile(Box::new(source_files::read(&row)?)));
+        records.push(Record::SourceFile(Box::new(read_record(&row)?)));
     }
     Ok(records)
 }
@@ -160,17 +158,17 @@ async fn of_users(
     for row in read(cache_entries::COLUMNS, rest).await? {
         records.push(Record::CacheEntry(Box::new(CacheEntry {
             vector: None,
-            ..cache_entries::read(&row)?
+            ..read_record(&row)?
         })));
     }
     let rest = "@decision WHERE space = $1 AND (expires_at IS NULL OR expires_at > $2) ORDER BY owner, key";
-    for row in read(decisions::COLUMNS, rest).await? {
-        records.push(Record::Decision(Box::new(decisions::read(&row)?)));
+    for row in read(DECISION, rest).await? {
+        records.push(Record::Decision(Box::new(read_record(&row)?)));
     }
     let rest =
         "@reply WHERE space = $1 AND expires_at > $2 ORDER BY owner NULLS FIRST, operation, key";
-    for row in read(replies::COLUMNS, rest).await? {
-        records.push(Record::IdempotentReply(Box::new(replies::read(&row)?)));
+    for row in read(REPLY, rest).await? {
+        records.push(Record::IdempotentReply(Box::new(read_record(&row)?)));
     }
     Ok(records)
 }

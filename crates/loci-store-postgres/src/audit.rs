@@ -2,12 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use loci_core::{
-    AuditEntry, AuditFailure, AuditQuery, AuditRecord, Error, ErrorCode, RecordVerb, Space,
-};
-use loci_index::codec::damaged;
+use loci_core::{AuditEntry, AuditQuery, AuditRecord, Error, Space};
+use loci_index::records::{AUDIT_ENTRY, AUDIT_RECORD};
 use loci_index::sql::of_audit;
-use tokio_postgres::Row;
 
 use crate::failure::Result;
 use crate::filter::Postgres;
@@ -15,11 +12,7 @@ use crate::read;
 use crate::server::Server;
 use crate::session::{PIPELINED_MAX, Session};
 use crate::transaction::{Needs, Transaction, lower};
-use crate::value::{Columns, values};
-
-/// The columns that [`read_entry`] reads, in its order.
-const COLUMNS: &str = "number, space, at, \"user\", caller, dialect, tool, operation, duration, query, results, code, \
-    message, client, session, reply_tokens";
+use crate::value::values;
 
 /// Appends entries, all of one space in one transaction.
 pub(crate) fn append(server: &Server, entries: &[AuditEntry]) -> Result<(), Error> {
@@ -91,7 +84,7 @@ fn append_in(transaction: &mut Transaction<'_>, entries: &[&AuditEntry]) {
             ]);
         }
     }
-    transaction.insert_rows(&format!("INSERT INTO @audit ({COLUMNS})"), rows, "");
+    transaction.insert_rows(&format!("INSERT INTO @audit ({AUDIT_ENTRY})"), rows, "");
     transaction.insert_rows(
         "INSERT INTO @audit_record (space, entry, position, verb, id, is_own, further)",
         record_rows,
@@ -102,9 +95,8 @@ fn append_in(transaction: &mut Transaction<'_>, entries: &[&AuditEntry]) {
 /// Returns the entries that a query asks for, in the order of their numbers.
 pub(crate) async fn read(session: &Session, query: &AuditQuery) -> Result<Vec<(u64, AuditEntry)>> {
     let (conditions, values) = of_audit::<Postgres>(query);
-    let sql = format!("SELECT {COLUMNS} FROM @audit {conditions}");
-    let rows = session.query(&sql, &values).await?;
-    let mut entries = rows.iter().map(read_entry).collect::<Result<Vec<_>>>()?;
+    let sql = format!("SELECT {AUDIT_ENTRY} FROM @audit {conditions}");
+    let mut entries: Vec<(u64, AuditEntry)> = session.records(&sql, &values).await?;
     entries.sort_unstable_by_key(|(number, _)| *number);
     read_records(session, &query.space, &mut entries).await?;
     Ok(entries)
@@ -138,58 +130,18 @@ async fn read_records(
     if numbers.is_empty() {
         return Ok(());
     }
-    let sql = "SELECT entry, verb, id, is_own, further FROM @audit_record WHERE space = $1 AND entry = ANY($2) \
-        ORDER BY entry, position";
+    let sql = format!(
+        "SELECT {AUDIT_RECORD} FROM @audit_record WHERE space = $1 AND entry = ANY($2) ORDER BY entry, position"
+    );
     let mut by_number: HashMap<u64, &mut AuditEntry> = entries
         .iter_mut()
         .map(|(number, entry)| (*number, entry))
         .collect();
-    for row in session.query(sql, &values![space, numbers]).await? {
-        let mut columns = Columns::of(&row);
-        let Some(entry) = by_number.get_mut(&columns.number()?) else {
-            continue;
-        };
-        entry.records.push(AuditRecord {
-            verb: columns.named(RecordVerb::from_name)?,
-            id: columns.take()?,
-            is_own: columns.take()?,
-        });
-        entry.further_records += columns.number()?;
+    for (number, record, further) in session.records(&sql, &values![space, numbers]).await? {
+        if let Some(entry) = by_number.get_mut(&number) {
+            entry.records.push(record);
+            entry.further_records += further;
+        }
     }
     Ok(())
-}
-
-fn read_entry(row: &Row) -> Result<(u64, AuditEntry)> {
-    let mut columns = Columns::of(row);
-    let number = columns.number()?;
-    let entry = AuditEntry {
-        space: columns.space()?,
-        at: columns.instant()?,
-        user: columns.take()?,
-        caller: columns.take()?,
-        dialect: columns.take()?,
-        tool: columns.take()?,
-        operation: columns.take()?,
-        duration_microseconds: columns.number()?,
-        query: columns.take()?,
-        results: columns.take::<Option<i64>>()?.map(i64::cast_unsigned),
-        failure: {
-            let (code, message): (Option<&str>, Option<String>) =
-                (columns.take()?, columns.take()?);
-            let failure = |name: &str| {
-                let codes = ErrorCode::ALL.into_iter();
-                let code = codes.into_iter().find(|code| code.name() == name);
-                code.ok_or_else(damaged)
-            };
-            code.map(failure)
-                .transpose()?
-                .map(|code| AuditFailure { code, message })
-        },
-        client: columns.take()?,
-        session: columns.take()?,
-        reply_tokens: columns.take::<Option<i64>>()?.map(i64::cast_unsigned),
-        records: Vec::new(),
-        further_records: 0,
-    };
-    Ok((number, entry))
 }

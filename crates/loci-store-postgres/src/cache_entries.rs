@@ -2,17 +2,17 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use loci_core::{CacheEntry, MemoryId, ModelId, QueryVector, Space, Timestamp, Vector};
+use loci_core::{CacheEntry, MemoryId, QueryVector, Space, Timestamp};
 use loci_index::codec::{decode_vector, encode_vector};
+use loci_index::records::ReadColumns;
 use loci_index::structures::Vectors;
-use tokio_postgres::Row;
 
 use crate::failure::{Result, conflict};
 use crate::session::Session;
 use crate::transaction::{Transaction, lower};
 use crate::value::{Columns, values};
 
-/// The columns that [`read`] reads, in its order.
+/// The columns of an entry.
 pub(crate) const COLUMNS: &str =
     "space, id, owner, query, response, model, scale, vector, created_at, expires_at";
 
@@ -87,7 +87,7 @@ pub(crate) async fn nearest(
     for row in &rows {
         let mut columns = Columns::of(row);
         let is_same = columns.take::<&str>()? == query;
-        let (created_at, id) = (columns.instant()?, columns.take::<String>()?);
+        let (created_at, id) = (columns.time()?, columns.string()?);
         let (scale, bytes): (Option<f32>, Option<&[u8]>) = (columns.take()?, columns.take()?);
         let cosine = match (vector, scale.zip(bytes)) {
             _ if is_same => Some(1.0),
@@ -106,39 +106,12 @@ pub(crate) async fn nearest(
     nearest.truncate(limit);
     let ids: Vec<String> = nearest.iter().map(|(.., Reverse(id))| id.clone()).collect();
     let sql = format!("SELECT {COLUMNS} FROM @cache_entry WHERE space = $1 AND id = ANY($2)");
-    let rows = session.query(&sql, &values![space, ids]).await?;
-    let mut entries: Vec<CacheEntry> = rows.iter().map(read).collect::<Result<_>>()?;
+    let mut entries: Vec<CacheEntry> = session.records(&sql, &values![space, ids]).await?;
     let take = |(_, cosine, _, Reverse(id)): Nearness| {
         let place = entries.iter().position(|entry| entry.id.as_str() == id)?;
         Some((entries.swap_remove(place), cosine))
     };
     Ok(nearest.into_iter().filter_map(take).collect())
-}
-
-pub(crate) fn read(row: &Row) -> Result<CacheEntry> {
-    let mut columns = Columns::of(row);
-    Ok(CacheEntry {
-        space: columns.space()?,
-        id: MemoryId::new(columns.take::<String>()?),
-        owner: columns.take()?,
-        query: columns.take()?,
-        response: columns.take()?,
-        vector: {
-            let model: Option<String> = columns.take()?;
-            let (scale, bytes): (Option<f32>, Option<&[u8]>) = (columns.take()?, columns.take()?);
-            model.zip(scale.zip(bytes)).map(|(model, (scale, bytes))| {
-                let mut values = Vec::new();
-                decode_vector(bytes, &mut values);
-                Vector {
-                    model: ModelId::new(model),
-                    scale,
-                    values,
-                }
-            })
-        },
-        created_at: columns.instant()?,
-        expires_at: columns.instant()?,
-    })
 }
 
 pub(crate) async fn queries(

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use loci_core::{Error, ErrorCode, MemoryId, Problem, ProblemKind, Space};
 use loci_index::codec::{decode_owned_terms, stored_space};
+use loci_index::records::ReadColumns;
 use loci_text::indexed;
 use tokio_postgres::Row;
 

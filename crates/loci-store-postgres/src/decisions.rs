@@ -1,15 +1,12 @@
 //! Statements over decisions.
 
 use loci_core::{Decision, Space, Timestamp};
-use tokio_postgres::Row;
+use loci_index::records::DECISION;
 
 use crate::failure::Result;
 use crate::session::Session;
 use crate::transaction::{Transaction, lower};
-use crate::value::{Columns, digest, values};
-
-/// The columns that [`read`] reads, in its order.
-pub(crate) const COLUMNS: &str = "space, owner, key, value, created_at, updated_at, expires_at";
+use crate::value::{digest, read_record, values};
 
 fn key(owner: &str, key: &str) -> Vec<u8> {
     digest(&[Some(owner), Some(key)])
@@ -17,7 +14,7 @@ fn key(owner: &str, key: &str) -> Vec<u8> {
 
 fn find_sql() -> String {
     format!(
-        "SELECT {COLUMNS} FROM @decision WHERE space = $1 AND decision = $2 AND (expires_at IS NULL OR expires_at > $3)"
+        "SELECT {DECISION} FROM @decision WHERE space = $1 AND decision = $2 AND (expires_at IS NULL OR expires_at > $3)"
     )
 }
 
@@ -49,7 +46,7 @@ pub(crate) async fn find(
     let key = key(&decision.owner, &decision.key);
     let values = values![transaction.name(), key, now];
     let found = transaction.query(&find_sql(), values).await?.pop();
-    found.as_ref().map(read).transpose()
+    found.as_ref().map(read_record).transpose()
 }
 
 /// Stores a decision in the place of the one under its key.
@@ -57,7 +54,7 @@ pub(crate) fn write(transaction: &mut Transaction<'_>, decision: &Decision) {
     lower(&mut transaction.row.expires_from, decision.expires_at);
     transaction.queue(
         &format!(
-            "INSERT INTO @decision (decision, {COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
+            "INSERT INTO @decision (decision, {DECISION}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
              ON CONFLICT (space, decision) DO UPDATE SET value = excluded.value, created_at = excluded.created_at, \
              updated_at = excluded.updated_at, expires_at = excluded.expires_at"
         ),
@@ -82,19 +79,5 @@ pub(crate) async fn get(
     now: Timestamp,
 ) -> Result<Option<Decision>> {
     let values = values![space, key(owner, name), now];
-    let row = session.query_one(&find_sql(), &values).await?;
-    row.as_ref().map(read).transpose()
-}
-
-pub(crate) fn read(row: &Row) -> Result<Decision> {
-    let mut columns = Columns::of(row);
-    Ok(Decision {
-        space: columns.space()?,
-        owner: columns.take()?,
-        key: columns.take()?,
-        value: columns.take()?,
-        created_at: columns.instant()?,
-        updated_at: columns.instant()?,
-        expires_at: columns.moment()?,
-    })
+    session.record(&find_sql(), &values).await
 }

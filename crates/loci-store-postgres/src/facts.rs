@@ -1,23 +1,21 @@
 //! Statements over the facts of the knowledge graph.
 
-use loci_core::{Direction, Fact, FactCounts, FactQuery, Name, Period, Space, Timestamp};
-use tokio_postgres::Row;
+use loci_core::{Fact, FactCounts, FactQuery, Name, Period, Space, Timestamp};
+use loci_index::records::ReadColumns;
+use loci_index::sql::of_facts;
 
 use crate::failure::{Result, conflict};
+use crate::filter::Postgres;
 use crate::session::Session;
 use crate::transaction::Transaction;
-use crate::value::{Columns, Value, digest, values};
+use crate::value::{Columns, digest, values};
 
-/// The columns of `@fact AS f` that [`read`] reads, in its order.
+/// The columns of a fact, of `@fact AS f`.
 pub(crate) const COLUMNS: &str = "f.space, f.id, f.subject, \
     (SELECT spelling FROM @graph_name WHERE space = $1 AND NOT is_relation AND key = f.subject), f.predicate, \
     (SELECT spelling FROM @graph_name WHERE space = $1 AND is_relation AND key = f.predicate), f.object, \
     (SELECT spelling FROM @graph_name WHERE space = $1 AND NOT is_relation AND key = f.object), \
     f.from_first, f.from_last, f.to_first, f.to_last, f.source, f.author, f.created_at";
-
-fn triple(names: [&str; 3]) -> Vec<u8> {
-    digest(&names.map(Some))
-}
 
 /// Returns the first and the last microsecond of a period.
 fn bounds(period: Option<Period>) -> [Option<i64>; 2] {
@@ -31,7 +29,8 @@ pub(crate) async fn put(transaction: &mut Transaction<'_>, fact: &Fact) -> Resul
     let [from_first, from_last] = bounds(fact.valid_from);
     let [to_first, to_last] = bounds(fact.valid_to);
     let name = transaction.name();
-    let key = triple([&fact.subject.key, &fact.predicate.key, &fact.object.key]);
+    let key = [&fact.subject, &fact.predicate, &fact.object];
+    let key = digest(&key.map(|name| Some(name.key.as_str())));
     let sql = "SELECT 1 FROM @fact WHERE space = $1 AND id = $2 \
         UNION ALL SELECT 1 FROM @fact WHERE space = $1 AND triple = $3 AND to_first IS NOT DISTINCT FROM $6 \
         AND to_last IS NOT DISTINCT FROM $7 AND (to_last IS NULL OR (from_first IS NOT DISTINCT FROM $4 \
@@ -112,54 +111,10 @@ pub(crate) async fn end(
     Ok(())
 }
 
-/// The order of facts.
-const ORDER: &str = "ORDER BY f.from_first NULLS FIRST, f.created_at, f.id";
-
 pub(crate) async fn find(session: &Session, query: &FactQuery) -> Result<Vec<Fact>> {
-    let mut parameters = values![&query.space];
-    let mut conditions = "f.space = $1".to_owned();
-    let mut and = |condition: &str, values: Vec<Value>| {
-        let mut condition = condition.to_owned();
-        for value in values {
-            parameters.push(value);
-            condition = condition.replacen('?', &format!("${}", parameters.len()), 1);
-        }
-        conditions.push_str(" AND ");
-        conditions.push_str(&condition);
-    };
-    if let Some((entity, direction)) = &query.entity {
-        match direction {
-            Direction::Outgoing => and("f.subject = ?", values![entity]),
-            Direction::Incoming => and("f.object = ?", values![entity]),
-            Direction::Both => and("(f.subject = ? OR f.object = ?)", values![entity, entity]),
-        }
-    }
-    if let Some([subject, predicate, object]) = &query.triple {
-        and(
-            "f.triple = ?",
-            values![triple([subject, predicate, object])],
-        );
-    }
-    if let Some([subject, predicate]) = &query.relation {
-        and(
-            "f.subject = ? AND f.predicate = ?",
-            values![subject, predicate],
-        );
-    }
-    if let Some(Period { first, last }) = query.as_of {
-        and(
-            "(f.from_first IS NULL OR f.from_first <= ?) AND (f.to_last IS NULL OR f.to_last >= ?)",
-            values![last, first],
-        );
-    }
-    parameters.extend(values![query.limit, query.offset]);
-    let (limit, offset) = (parameters.len() - 1, parameters.len());
-    let sql = format!(
-        "SELECT {COLUMNS} FROM (SELECT * FROM @fact AS f WHERE {conditions} {ORDER} LIMIT ${limit} OFFSET ${offset}) \
-         AS f {ORDER}"
-    );
-    let rows = session.query(&sql, &parameters).await?;
-    rows.iter().map(read).collect()
+    let (facts, values) = of_facts::<Postgres>(query, "");
+    let sql = format!("SELECT {COLUMNS} FROM {facts}");
+    session.records(&sql, &values).await
 }
 
 /// Counts as of one moment.
@@ -179,32 +134,6 @@ pub(crate) async fn counts(session: &Session, space: &Space, now: Timestamp) -> 
         facts,
         open: facts - ended,
         to_come: columns.number()?,
-        predicates: columns.take()?,
-    })
-}
-
-pub(crate) fn read(row: &Row) -> Result<Fact> {
-    let mut columns = Columns::of(row);
-    let name = |columns: &mut Columns<'_>| -> Result<Name> {
-        Ok(Name {
-            key: columns.take()?,
-            spelling: columns.take()?,
-        })
-    };
-    let period = |columns: &mut Columns<'_>| -> Result<Option<Period>> {
-        let (first, last) = (columns.moment()?, columns.moment()?);
-        Ok(first.zip(last).map(|(first, last)| Period { first, last }))
-    };
-    Ok(Fact {
-        space: columns.space()?,
-        id: columns.take()?,
-        subject: name(&mut columns)?,
-        predicate: name(&mut columns)?,
-        object: name(&mut columns)?,
-        valid_from: period(&mut columns)?,
-        valid_to: period(&mut columns)?,
-        source: columns.take()?,
-        author: columns.take()?,
-        created_at: columns.instant()?,
+        predicates: columns.texts()?,
     })
 }

@@ -1,11 +1,9 @@
 //! Failures of the server, and their messages for the person who has to act.
 
-use std::array::TryFromSliceError;
 use std::error::Error as _;
 
 use deadpool_postgres::PoolError;
 use loci_core::{Error, ErrorCode, MemoryId, Space, StoreFault};
-use loci_index::codec::damaged;
 use tokio_postgres::error::SqlState;
 
 /// The reason why a piece of work did not succeed.
@@ -17,9 +15,6 @@ pub(crate) enum Failure {
     /// There is no connection.
     #[error("there is no connection")]
     Unreachable(#[from] PoolError),
-    /// A column holds bytes of another length than loci writes.
-    #[error("a column has a wrong length")]
-    Length(#[from] TryFromSliceError),
     /// The store refuses.
     #[error(transparent)]
     Refused(#[from] Error),
@@ -120,7 +115,6 @@ impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Refused(error) => error,
-            Failure::Length(_) => damaged(),
             Failure::Database(error) | Failure::Unreachable(PoolError::Backend(error)) => {
                 describe(&error)
             }

@@ -1,7 +1,7 @@
 //! A filter as SQL conditions over `@memory AS m`.
 
 use loci_core::Filter;
-use loci_index::sql::{self, Dialect};
+use loci_index::sql::{self, Dialect, KeyColumn};
 
 use crate::value::{Value, digest};
 
@@ -12,7 +12,7 @@ impl Dialect for Postgres {
     type Value = Value;
     type Bound = Value;
 
-    const MEMORY: &'static str = "@memory";
+    const PREFIX: &'static str = "@";
     const OF_THREAD: &'static str = "m.space = $1 AND m.thread_key = ?";
     const IN_LIST: &'static str = "= ANY(?)";
     const HAS_TAGS: &'static str = "m.tags @> ?";
@@ -29,6 +29,15 @@ impl Dialect for Postgres {
 
     fn thread(name: &str) -> Value {
         digest(&[Some(name)]).into()
+    }
+
+    fn indexed_fact(condition: &str) -> String {
+        format!("(f.space = $1 AND {condition})")
+    }
+
+    fn triple(keys: &[String; 3]) -> Vec<KeyColumn<Self>> {
+        let keys = keys.each_ref().map(|key| Some(key.as_str()));
+        vec![(":triple", "triple", digest(&keys).into())]
     }
 }
 

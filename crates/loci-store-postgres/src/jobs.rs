@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use loci_core::{
-    ClockJump, Error, FailedJob, Job, JobCounts, MemoryId, Space, SweepClock, Timestamp,
-    check_texts, lease_end_max,
+    ClockJump, Error, FailedJob, Job, JobCounts, Space, SweepClock, Timestamp, check_texts,
+    lease_end_max,
 };
 use loci_index::codec::stored_space;
+use loci_index::records::ReadColumns;
 
 use crate::failure::Result;
 use crate::scope::Scope;
@@ -82,7 +83,7 @@ async fn lease_in(
     for row in session.write(&sql, &values).await? {
         let mut columns = Columns::of(&row);
         let (due_at, attempts): (i64, i64) = (columns.take()?, columns.take()?);
-        if let Some(memory) = columns.id()? {
+        if let Some(memory) = columns.id_or_null()? {
             let job = Job {
                 space: space.clone(),
                 memory,
@@ -101,7 +102,7 @@ pub(crate) async fn next_at(session: &Session, now: Timestamp) -> Result<Option<
         (SELECT min(leased_until) FROM @job WHERE leased_until <= $1), \
         (SELECT min(due_at) FROM @job WHERE leased_until > $1))";
     let row = session.query_one(sql, &values![lease_end_max(now)]).await?;
-    row.map_or(Ok(None), |row| Columns::of(&row).moment())
+    row.map_or(Ok(None), |row| Columns::of(&row).time_or_null())
 }
 
 /// Counts the jobs of all spaces.
@@ -155,7 +156,7 @@ async fn failed_in(session: &Session, space: &Space, limit: usize) -> Result<Vec
             let mut columns = Columns::of(row);
             Ok(FailedJob {
                 space: space.clone(),
-                memory: MemoryId::new(columns.take::<String>()?),
+                memory: columns.id()?,
                 attempts: u32::try_from(columns.take::<i64>()?).unwrap_or(u32::MAX),
                 problem: columns.take()?,
             })
@@ -204,7 +205,7 @@ pub(crate) async fn sweep_clock(session: &Session) -> Result<Option<SweepClock>>
         return Ok(None);
     };
     let mut columns = Columns::of(&row);
-    let (trusted, jump) = (columns.instant()?, columns.take::<&str>()?);
+    let (trusted, jump) = (columns.time()?, columns.text()?);
     let jump = jump.split_once(' ').and_then(|(seen, stood)| {
         let seen = Timestamp::from_microseconds(seen.parse().ok()?);
         Some(ClockJump {

@@ -1,20 +1,14 @@
 //! Statements over what is known of files of notes.
 
-use loci_core::{
-    ContentHash, FileProblem, FileProblemKind, FileStamp, Filter, MemoryId, NoteFile, Space,
-};
-use loci_index::codec::damaged;
-use tokio_postgres::Row;
+use loci_core::{Filter, MemoryId, NoteFile, Space};
+use loci_index::records::NOTE_FILE;
 
 use crate::failure::{Result, memory_conflict};
 use crate::filter::Conditions;
 use crate::session::Session;
 use crate::transaction::Transaction;
-use crate::value::{Columns, digest, values};
+use crate::value::{digest, values};
 
-/// The columns that [`read`] reads, in its order.
-pub(crate) const COLUMNS: &str = "path, bytes, modified, settled, hash, memory, says_id, links, problem, message, \
-    missing_since";
 /// True for a file that is there or expected, so that its memory is a note.
 const IS_NOTE: &str = "coalesce(missing_since, 0) = 0";
 
@@ -40,7 +34,7 @@ pub(crate) fn put(transaction: &mut Transaction<'_>, file: &NoteFile) {
         file.missing_since,
     ];
     transaction.insert_rows(
-        &format!("INSERT INTO @note_file (space, note, {COLUMNS})"),
+        &format!("INSERT INTO @note_file (space, note, {NOTE_FILE})"),
         vec![row],
         " ON CONFLICT (space, note) DO UPDATE SET bytes = excluded.bytes, modified = excluded.modified, \
          settled = excluded.settled, hash = excluded.hash, memory = excluded.memory, says_id = excluded.says_id, \
@@ -93,9 +87,8 @@ pub(crate) fn delete(transaction: &mut Transaction<'_>, path: &str) {
 }
 
 pub(crate) async fn all(session: &Session, space: &Space) -> Result<Vec<NoteFile>> {
-    let sql = format!("SELECT {COLUMNS} FROM @note_file WHERE space = $1 ORDER BY path");
-    let rows = session.query(&sql, &values![space]).await?;
-    rows.iter().map(read).collect()
+    let sql = format!("SELECT {NOTE_FILE} FROM @note_file WHERE space = $1 ORDER BY path");
+    session.records(&sql, &values![space]).await
 }
 
 /// Returns the file of a memory that is not soft-deleted. Files that are there come before expected
@@ -106,12 +99,11 @@ pub(crate) async fn of_memory(
     memory: &MemoryId,
 ) -> Result<Option<NoteFile>> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM @note_file WHERE space = $1 AND memory = $2 AND {IS_NOTE} \
+        "SELECT {NOTE_FILE} FROM @note_file WHERE space = $1 AND memory = $2 AND {IS_NOTE} \
          AND EXISTS (SELECT 1 FROM @memory AS m WHERE m.space = $1 AND m.id = $2 AND m.deleted_at IS NULL) \
          ORDER BY missing_since NULLS FIRST, path LIMIT 1"
     );
-    let row = session.query_one(&sql, &values![space, memory]).await?;
-    row.as_ref().map(read).transpose()
+    session.record(&sql, &values![space, memory]).await
 }
 
 /// Fails if the memory is a note.
@@ -175,31 +167,4 @@ pub(crate) async fn folder(session: &Session, space: &Space) -> Result<Option<St
     let sql = "SELECT identity FROM @note_folder WHERE space = $1";
     let row = session.query_one(sql, &values![space]).await?;
     Ok(row.map(|row| row.try_get(0)).transpose()?)
-}
-
-pub(crate) fn read(row: &Row) -> Result<NoteFile> {
-    let mut columns = Columns::of(row);
-    Ok(NoteFile {
-        path: columns.take()?,
-        stamp: FileStamp {
-            bytes: columns.number()?,
-            modified_nanoseconds: columns.take()?,
-        },
-        is_settled: columns.take()?,
-        hash: ContentHash(columns.hash()?),
-        memory: columns.id()?,
-        says_id: columns.take()?,
-        links: columns.take()?,
-        problem: {
-            let (kind, message): (Option<&str>, Option<String>) =
-                (columns.take()?, columns.take()?);
-            kind.zip(message)
-                .map(|(kind, message)| {
-                    let kind = FileProblemKind::from_name(kind).ok_or_else(damaged)?;
-                    Ok::<_, loci_core::Error>(FileProblem { kind, message })
-                })
-                .transpose()?
-        },
-        missing_since: columns.moment()?,
-    })
 }

@@ -9,6 +9,7 @@ use loci_core::{
     StatusCount, StoreSize, Tier, Timestamp,
 };
 use loci_index::codec::{damaged, decode_attributes};
+use loci_index::records::ReadColumns;
 use tokio_postgres::Row;
 
 use crate::failure::Result;
@@ -78,7 +79,7 @@ pub(crate) async fn locations_of(
     let mut by_id = HashMap::new();
     for row in session.query(&sql, &conditions.values).await? {
         let mut columns = Columns::of(&row);
-        let id = MemoryId::new(columns.take::<String>()?);
+        let id = columns.id()?;
         let location = Location {
             collection: columns.take()?,
             section: columns.take()?,
@@ -215,7 +216,7 @@ pub(crate) async fn revisions(
     rows.iter()
         .map(|row| {
             let mut columns = Columns::of(row);
-            Ok((MemoryId::new(columns.take::<String>()?), columns.number()?))
+            Ok((columns.id()?, columns.number()?))
         })
         .collect()
 }
@@ -254,7 +255,7 @@ pub(crate) async fn accesses(
     let mut counts = HashMap::new();
     for row in session.query(sql, &values![space, ids]).await? {
         let mut columns = Columns::of(&row);
-        counts.insert(MemoryId::new(columns.take::<String>()?), columns.number()?);
+        counts.insert(columns.id()?, columns.number()?);
     }
     Ok(ids
         .iter()
@@ -382,7 +383,7 @@ pub(crate) async fn secret(session: &Session) -> Result<[u8; 32]> {
     let sql = "SELECT secret FROM @installation WHERE space = ''";
     let row = session.query_one(sql, &[]).await?;
     let row = row.ok_or_else(damaged)?;
-    Columns::of(&row).hash()
+    Columns::of(&row).array()
 }
 
 /// Returns the size of the store, over all spaces.

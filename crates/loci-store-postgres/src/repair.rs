@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use loci_core::{Error, ProblemKind, Reindexed, Repair, Repaired, Space};
 use loci_index::codec::encode_terms;
+use loci_index::records::ReadColumns;
 use loci_text::{analysis, indexed};
 
 use crate::check::{self, broken, needs_passages, spaces};

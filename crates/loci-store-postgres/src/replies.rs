@@ -1,17 +1,13 @@
 //! Statements over replies that are kept under idempotency keys.
 
 use loci_core::limits::{KEYED_ANSWERS_BYTES_MAX, KEYED_ANSWERS_MAX};
-use loci_core::{ContentHash, IdempotentReply, MemoryId, Space, Timestamp};
-use tokio_postgres::Row;
+use loci_core::{IdempotentReply, Space, Timestamp};
+use loci_index::records::REPLY;
 
 use crate::failure::{Result, conflict};
 use crate::session::Session;
 use crate::transaction::{Transaction, lower};
-use crate::value::{Columns, digest, values};
-
-/// The columns that [`read`] reads, in its order.
-pub(crate) const COLUMNS: &str =
-    "space, owner, origin, operation, key, request, answer, memories, created_at, expires_at";
+use crate::value::{digest, values};
 
 fn key(owner: Option<&str>, operation: &str, key: &str) -> Vec<u8> {
     digest(&[owner, Some(operation), Some(key)])
@@ -37,7 +33,7 @@ pub(crate) async fn keep(transaction: &mut Transaction<'_>, reply: &IdempotentRe
     let kept = transaction
         .execute(
             &format!(
-                "INSERT INTO @reply AS r (reply, bytes, {COLUMNS}) \
+                "INSERT INTO @reply AS r (reply, bytes, {REPLY}) \
                  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
                  ON CONFLICT (space, reply) DO UPDATE SET bytes = excluded.bytes, origin = excluded.origin, \
                  request = excluded.request, answer = excluded.answer, memories = excluded.memories, \
@@ -142,28 +138,7 @@ pub(crate) async fn find(
     now: Timestamp,
 ) -> Result<Option<IdempotentReply>> {
     let sql =
-        format!("SELECT {COLUMNS} FROM @reply WHERE space = $1 AND reply = $2 AND expires_at > $3");
+        format!("SELECT {REPLY} FROM @reply WHERE space = $1 AND reply = $2 AND expires_at > $3");
     let values = values![space, key(owner, operation, name), now];
-    let row = session.query_one(&sql, &values).await?;
-    row.as_ref().map(read).transpose()
-}
-
-pub(crate) fn read(row: &Row) -> Result<IdempotentReply> {
-    let mut columns = Columns::of(row);
-    Ok(IdempotentReply {
-        space: columns.space()?,
-        owner: columns.take()?,
-        origin: columns.take()?,
-        operation: columns.take()?,
-        key: columns.take()?,
-        request: ContentHash(columns.hash()?),
-        answer: columns.take()?,
-        memories: columns
-            .take::<Vec<String>>()?
-            .into_iter()
-            .map(MemoryId::new)
-            .collect(),
-        created_at: columns.instant()?,
-        expires_at: columns.instant()?,
-    })
+    session.record(&sql, &values).await
 }

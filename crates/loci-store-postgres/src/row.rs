@@ -1,20 +1,15 @@
 //! Rows of the `memory` table as records.
 
-use loci_core::{
-    Access, Delivery, EnrichmentStatus, Location, Memory, MemoryId, Thread, Tier, Timestamp,
-    Visibility,
-};
+use loci_core::{EnrichmentStatus, Memory, MemoryId, Tier, Timestamp, Visibility};
 use loci_index::StoredMemory;
-use loci_index::codec::{
-    damaged, decode_attributes, decode_citations, decode_links, encode_attributes,
-    encode_citations, encode_links,
-};
+use loci_index::codec::{encode_attributes, encode_citations, encode_links};
+use loci_index::records::{ReadColumns, StoredRecord};
 use tokio_postgres::Row;
 
 use crate::failure::Result;
 use crate::value::{Columns, Value, digest, values};
 
-/// The columns of a whole memory, of the tables [`WHOLE_TABLES`], that [`read_whole`] reads.
+/// The columns of a [`Memory`], of [`WHOLE_TABLES`].
 pub(crate) const WHOLE_COLUMNS: &str = "m.space, m.id, m.content, m.title, m.collection, m.section, m.kind, \
     m.summary, m.tags, m.weight, m.tier, m.thread, m.position, m.source, m.enrichment, m.links, m.citations, \
     m.attributes, a.count, a.last, m.delivery, m.origin, m.owner, m.actor, m.updated_by, m.by_admin, m.visibility, \
@@ -23,64 +18,15 @@ pub(crate) const WHOLE_COLUMNS: &str = "m.space, m.id, m.content, m.title, m.col
 pub(crate) const WHOLE_TABLES: &str =
     "@memory AS m LEFT JOIN @access AS a ON a.space = $1 AND a.memory = m.row";
 
-/// Returns the memory in a row, with the id of the memory that supersedes it if that is the column
+/// Returns the memory in a row, with the id of the memory that supersedes it, which is the column
 /// after [`WHOLE_COLUMNS`].
 pub(crate) fn read_whole(row: &Row) -> Result<Memory> {
     let mut columns = Columns::of(row);
-    let mut memory = Memory {
-        space: columns.space()?,
-        id: MemoryId::new(columns.take::<String>()?),
-        content: columns.take()?,
-        title: columns.take()?,
-        location: Location {
-            collection: columns.take()?,
-            section: columns.take()?,
-        },
-        kind: columns.take()?,
-        summary: columns.take()?,
-        tags: columns.take()?,
-        weight: columns.take()?,
-        tier: columns.named(Tier::from_name)?,
-        thread: read_thread(&mut columns)?,
-        source: columns.id()?,
-        enrichment: columns
-            .take::<Option<&str>>()?
-            .map(|name| EnrichmentStatus::from_name(name).ok_or_else(damaged))
-            .transpose()?,
-        links: decode_links(columns.take()?)?,
-        citations: decode_citations(columns.take()?)?,
-        attributes: decode_attributes(columns.take()?)?,
-        access: Access {
-            count: columns.take::<Option<i64>>()?.unwrap_or(0).cast_unsigned(),
-            last: columns.moment()?,
-        },
-        delivery: columns.named(Delivery::from_name)?,
-        origin: columns.take()?,
-        owner: columns.take()?,
-        actor: columns.take()?,
-        updated_by: columns.take()?,
-        by_admin: columns.take()?,
-        visibility: columns.named(Visibility::from_name)?,
-        supersedes: columns.id()?,
-        superseded_by: None,
-        expires_at: columns.moment()?,
-        forgotten_at: columns.moment()?,
-        created_at: columns.instant()?,
-        updated_at: columns.instant()?,
-        revision: columns.number()?,
-    };
-    if row.len() > WHOLE_COLUMNS.split(',').count() {
-        memory.superseded_by = columns.id()?;
-    }
-    Ok(memory)
-}
-
-fn read_thread(columns: &mut Columns<'_>) -> Result<Option<Thread>> {
-    let (name, position): (Option<String>, Option<i64>) = (columns.take()?, columns.take()?);
-    Ok(name.zip(position).map(|(name, position)| Thread {
-        name,
-        position: position.cast_unsigned(),
-    }))
+    let memory = Memory::read(&mut columns)?;
+    Ok(Memory {
+        superseded_by: columns.id_or_null()?,
+        ..memory
+    })
 }
 
 /// The columns of `@memory` that [`written`] gives values for, after `space` and `row`.
@@ -158,7 +104,7 @@ pub(crate) fn written(memory: &Memory, row: i64) -> Vec<Value> {
     ]
 }
 
-/// The columns of `@memory AS m` that [`read_stored`] reads, after the row.
+/// The columns of a [`StoredMemory`], of `@memory AS m`.
 pub(crate) const STORED_COLUMNS: &str = "m.row, m.space, m.id, m.collection, m.section, m.kind, m.tags, m.weight, \
     m.delivery, m.origin, m.owner, m.visibility, m.supersedes, CASE WHEN m.supersedes IS NOT NULL THEN \
     (SELECT t.row FROM @memory AS t WHERE t.space = $1 AND t.id = m.supersedes) END, m.expires_at, \
@@ -167,34 +113,7 @@ pub(crate) const STORED_COLUMNS: &str = "m.row, m.space, m.id, m.collection, m.s
 /// Returns the row number, and the properties that the index needs of the memory, borrowed from the
 /// row.
 pub(crate) fn read_stored(row: &Row) -> Result<(i64, StoredMemory<'_>)> {
-    let mut columns = Columns::of(row);
-    let number = columns.take()?;
-    let memory = StoredMemory {
-        space: columns.take()?,
-        id: columns.take()?,
-        collection: columns.take()?,
-        section: columns.take()?,
-        kind: columns.take()?,
-        tags: columns.take()?,
-        weight: columns.take()?,
-        delivery: columns.named(Delivery::from_name)?,
-        origin: columns.take()?,
-        owner: columns.take()?,
-        visibility: columns.named(Visibility::from_name)?,
-        supersedes: columns.take()?,
-        replaces: columns.take()?,
-        expires_at: columns.moment()?,
-        is_forgotten: columns.take()?,
-        created_at: columns.instant()?,
-        updated_at: columns.instant()?,
-        tier: columns.named(Tier::from_name)?,
-        source: columns.take()?,
-        thread: columns
-            .take::<Option<&str>>()?
-            .zip(columns.take::<Option<i64>>()?)
-            .map(|(name, position)| (name, position.cast_unsigned())),
-    };
-    Ok((number, memory))
+    StoredMemory::read(&mut Columns::of(row))
 }
 
 /// A memory with an id, as far as a change needs to know it.
@@ -221,12 +140,12 @@ impl ExistingMemory {
     pub(crate) fn read(row: &Row) -> Result<Self> {
         let mut columns = Columns::of(row);
         Ok(ExistingMemory {
-            id: MemoryId::new(columns.take::<String>()?),
+            id: columns.id()?,
             row: columns.take()?,
             revision: columns.number()?,
-            deleted_at: columns.moment()?,
-            expires_at: columns.moment()?,
-            source: columns.id()?,
+            deleted_at: columns.time_or_null()?,
+            expires_at: columns.time_or_null()?,
+            source: columns.id_or_null()?,
             owner: columns.take()?,
             visibility: columns.named(Visibility::from_name)?,
             place: Place::read(&mut columns)?,

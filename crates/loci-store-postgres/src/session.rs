@@ -11,6 +11,7 @@ use std::time::Instant;
 use deadpool_postgres::Object;
 use futures_util::StreamExt;
 use futures_util::future::{MaybeDone, join, join3, maybe_done, poll_fn, try_join_all};
+use loci_index::records::StoredRecord;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Row, RowStream};
 
@@ -18,7 +19,7 @@ use crate::failure::Result;
 use crate::options::Observer;
 use crate::pooler;
 use crate::scope::Scope;
-use crate::value::Value;
+use crate::value::{Value, read_record};
 
 /// The part that all connections of a store share.
 pub(crate) struct SharedState {
@@ -227,6 +228,29 @@ impl Session {
     /// Runs a statement that returns at most one row.
     pub(crate) async fn query_one(&self, sql: &str, values: &[Value]) -> Result<Option<Row>> {
         Ok(self.query(sql, values).await?.pop())
+    }
+
+    /// Returns the records that a statement finds.
+    pub(crate) async fn records<T: StoredRecord>(
+        &self,
+        sql: &str,
+        values: &[Value],
+    ) -> Result<Vec<T>> {
+        self.query(sql, values)
+            .await?
+            .iter()
+            .map(read_record)
+            .collect()
+    }
+
+    /// Returns the last record that a statement finds.
+    pub(crate) async fn record<T: StoredRecord>(
+        &self,
+        sql: &str,
+        values: &[Value],
+    ) -> Result<Option<T>> {
+        let row = self.query_one(sql, values).await?;
+        row.as_ref().map(read_record).transpose()
     }
 
     /// Runs statements in one round trip, which only read unless a transaction is open; returns of each

@@ -1,14 +1,13 @@
 //! Statements over what is known of files that memories were made from.
 
-use loci_core::{ContentHash, FileStamp, SourceFile, Space};
-use tokio_postgres::Row;
+use loci_core::{SourceFile, Space};
 
 use crate::failure::{Result, conflict};
 use crate::session::Session;
 use crate::transaction::Transaction;
-use crate::value::{Columns, Value, digest, values};
+use crate::value::{Value, digest, read_record, values};
 
-/// The columns that [`read`] reads, in its order.
+/// The columns of a file.
 pub(crate) const COLUMNS: &str = "machine, collection, path, root, format, bytes, modified, bytes_read, hash, \
     parts, is_pending, is_whole";
 
@@ -69,7 +68,7 @@ async fn expected(
     let sql = format!("SELECT {COLUMNS} FROM @source_file WHERE space = $1 AND file = $2");
     let values = values![transaction.name(), key.to_vec()];
     let found = transaction.query(&sql, values).await?.pop();
-    if found.as_ref().map(read).transpose()?.as_ref() == expect {
+    if found.as_ref().map(read_record).transpose()?.as_ref() == expect {
         return Ok(());
     }
     Err(conflict(
@@ -136,26 +135,5 @@ pub(crate) async fn pending(
 
 async fn select(session: &Session, condition: &str, values: Vec<Value>) -> Result<Vec<SourceFile>> {
     let sql = format!("SELECT {COLUMNS} FROM @source_file WHERE space = $1 AND {condition}");
-    let rows = session.query(&sql, &values).await?;
-    rows.iter().map(read).collect()
-}
-
-pub(crate) fn read(row: &Row) -> Result<SourceFile> {
-    let mut columns = Columns::of(row);
-    Ok(SourceFile {
-        machine: columns.take()?,
-        collection: columns.take()?,
-        path: columns.take()?,
-        root: columns.take()?,
-        format: columns.take()?,
-        stamp: FileStamp {
-            bytes: columns.number()?,
-            modified_nanoseconds: columns.take()?,
-        },
-        bytes_read: columns.number()?,
-        hash: ContentHash(columns.hash()?),
-        parts: columns.number()?,
-        is_pending: columns.take()?,
-        is_whole: columns.take()?,
-    })
+    session.records(&sql, &values).await
 }

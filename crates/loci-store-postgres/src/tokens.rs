@@ -1,13 +1,11 @@
 //! Statements over tokens.
 
-use loci_core::{Error, ErrorCode, Scope, Scopes, Timestamp, Token, TokenHash};
-use loci_index::codec::damaged;
-use tokio_postgres::Row;
+use loci_core::{Error, ErrorCode, Scope, Timestamp, Token, TokenHash};
 
 use crate::failure::Result;
 use crate::session::Session;
 use crate::transaction::Transaction;
-use crate::value::{Columns, values};
+use crate::value::values;
 
 const COLUMNS: &str = "id, hash, of_space, subject, scopes, created_at, expires_at, revoked_at";
 
@@ -39,14 +37,12 @@ pub(crate) async fn add(transaction: &mut Transaction<'_>, token: &Token) -> Res
 
 pub(crate) async fn all(session: &Session) -> Result<Vec<Token>> {
     let sql = format!("SELECT {COLUMNS} FROM @token WHERE space = '' ORDER BY created_at, id");
-    let rows = session.query(&sql, &[]).await?;
-    rows.iter().map(read).collect()
+    session.records(&sql, &[]).await
 }
 
 pub(crate) async fn by_hash(session: &Session, hash: &TokenHash) -> Result<Option<Token>> {
     let sql = format!("SELECT {COLUMNS} FROM @token WHERE space = '' AND hash = $1");
-    let row = session.query_one(&sql, &values![*hash]).await?;
-    row.as_ref().map(read).transpose()
+    session.record(&sql, &values![*hash]).await
 }
 
 pub(crate) async fn revoke(
@@ -61,23 +57,4 @@ pub(crate) async fn revoke(
         return Err(Error::not_found(message).into());
     }
     Ok(())
-}
-
-fn read(row: &Row) -> Result<Token> {
-    let mut columns = Columns::of(row);
-    Ok(Token {
-        id: columns.take()?,
-        hash: columns.hash()?,
-        space: columns.space()?,
-        subject: columns.take()?,
-        scopes: {
-            let names: &str = columns.take()?;
-            let scopes: Option<Vec<Scope>> =
-                names.split_whitespace().map(Scope::from_name).collect();
-            Scopes::of(&scopes.ok_or_else(damaged)?)
-        },
-        created_at: columns.instant()?,
-        expires_at: columns.moment()?,
-        revoked_at: columns.moment()?,
-    })
 }

@@ -2,15 +2,12 @@
 
 use loci_core::limits::TOMBSTONES_MAX;
 use loci_core::{KeyedHash, Salt, Space, Tombstone};
-use tokio_postgres::Row;
+use loci_index::records::{ReadColumns, TOMBSTONE};
 
 use crate::failure::Result;
 use crate::session::Session;
 use crate::transaction::Transaction;
 use crate::value::{Columns, Value, values};
-
-/// The columns that [`read`] reads, in its order.
-pub(crate) const COLUMNS: &str = "text, memory, salt, source, forgotten_at, is_removed";
 
 /// Each salt is found from the one before it, so that not all tombstones are read.
 const SALTS: &str = "WITH RECURSIVE found (salt) AS (\
@@ -54,10 +51,11 @@ pub(crate) fn insert(transaction: &mut Transaction<'_>, tombstones: &[Tombstone]
     let rows: Vec<Vec<Value>> = tombstones.iter().map(row).collect();
     for row in rows {
         transaction.queue(
-            "INSERT INTO @tombstone (space, text, memory, salt, source, forgotten_at, is_removed) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (space, text, memory) DO UPDATE \
-             SET salt = excluded.salt, source = excluded.source, forgotten_at = excluded.forgotten_at, \
-             is_removed = excluded.is_removed",
+            &format!(
+                "INSERT INTO @tombstone (space, {TOMBSTONE}) VALUES ($1, $2, $3, $4, $5, $6, $7) \
+                 ON CONFLICT (space, text, memory) DO UPDATE SET salt = excluded.salt, source = excluded.source, \
+                 forgotten_at = excluded.forgotten_at, is_removed = excluded.is_removed"
+            ),
             row,
         );
     }
@@ -84,7 +82,7 @@ pub(crate) fn delete(transaction: &mut Transaction<'_>, texts: &[KeyedHash]) {
 
 pub(crate) async fn salts(session: &Session, space: &Space) -> Result<Vec<Salt>> {
     let rows = session.query(SALTS, &values![space]).await?;
-    rows.iter().map(|row| salt(row.try_get(0)?)).collect()
+    rows.iter().map(|row| Columns::of(row).array()).collect()
 }
 
 /// Returns those with one of these hashes of texts, in the order of their keys.
@@ -111,29 +109,8 @@ pub(crate) async fn page(
 }
 
 async fn select(session: &Session, rest: &str, values: Vec<Value>) -> Result<Vec<Tombstone>> {
-    let sql = format!("SELECT {COLUMNS} FROM @tombstone WHERE space = $1 AND {rest}");
-    let rows = session.query(&sql, &values).await?;
-    rows.iter().map(read).collect()
-}
-
-pub(crate) fn read(row: &Row) -> Result<Tombstone> {
-    let mut columns = Columns::of(row);
-    let (text, memory) = (columns.hash()?, columns.hash()?);
-    let salt = salt(columns.take()?)?;
-    let source: Option<&[u8]> = columns.take()?;
-    let source = source.map(TryInto::try_into).transpose()?;
-    Ok(Tombstone {
-        salt,
-        text,
-        memory,
-        source,
-        forgotten_at: columns.instant()?,
-        is_removed: columns.take()?,
-    })
-}
-
-fn salt(bytes: &[u8]) -> Result<Salt> {
-    Ok(bytes.try_into()?)
+    let sql = format!("SELECT {TOMBSTONE} FROM @tombstone WHERE space = $1 AND {rest}");
+    session.records(&sql, &values).await
 }
 
 fn byte_strings(hashes: &[KeyedHash]) -> Vec<Vec<u8>> {

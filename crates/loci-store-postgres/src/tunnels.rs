@@ -1,26 +1,22 @@
 //! Statements over the tunnels between places.
 
-use loci_core::{Space, Tunnel, TunnelEnd};
-use tokio_postgres::Row;
+use loci_core::{Space, Tunnel};
+use loci_index::records::TUNNEL;
 
 use crate::failure::{Result, conflict};
 use crate::session::Session;
 use crate::transaction::Transaction;
-use crate::value::{Columns, values};
-
-/// The columns that [`read`] reads, in its order.
-pub(crate) const COLUMNS: &str = "space, id, source_collection, source_section, source_memory, target_collection, \
-    target_section, target_memory, label, owner, is_common, created_at, updated_at";
+use crate::value::{read_record, values};
 
 pub(crate) async fn put(
     transaction: &mut Transaction<'_>,
     tunnel: &Tunnel,
     expect: Option<&Tunnel>,
 ) -> Result<()> {
-    let sql = format!("SELECT {COLUMNS} FROM @tunnel WHERE space = $1 AND id = $2");
+    let sql = format!("SELECT {TUNNEL} FROM @tunnel WHERE space = $1 AND id = $2");
     let values = values![transaction.name(), &tunnel.id];
     let found = transaction.query(&sql, values).await?.pop();
-    if found.as_ref().map(read).transpose()?.as_ref() != expect {
+    if found.as_ref().map(read_record).transpose()?.as_ref() != expect {
         return Err(conflict(format!(
             "the tunnel `{}` changed meanwhile; read it again and retry",
             tunnel.id
@@ -49,13 +45,13 @@ pub(crate) async fn put(
         tunnel.created_at,
         tunnel.updated_at,
     ];
-    let set: Vec<_> = COLUMNS
+    let set: Vec<_> = TUNNEL
         .split(", ")
         .skip(2)
         .map(|column| format!("{0} = excluded.{0}", column.trim()))
         .collect();
     transaction.insert_rows(
-        &format!("INSERT INTO @tunnel ({COLUMNS})"),
+        &format!("INSERT INTO @tunnel ({TUNNEL})"),
         vec![row],
         &format!(" ON CONFLICT (space, id) DO UPDATE SET {}", set.join(", ")),
     );
@@ -79,29 +75,6 @@ pub(crate) async fn delete(transaction: &mut Transaction<'_>, id: &str) -> Resul
 }
 
 pub(crate) async fn all(session: &Session, space: &Space) -> Result<Vec<Tunnel>> {
-    let sql = format!("SELECT {COLUMNS} FROM @tunnel WHERE space = $1 ORDER BY created_at, id");
-    let rows = session.query(&sql, &values![space]).await?;
-    rows.iter().map(read).collect()
-}
-
-pub(crate) fn read(row: &Row) -> Result<Tunnel> {
-    let mut columns = Columns::of(row);
-    let end = |columns: &mut Columns<'_>| -> Result<TunnelEnd> {
-        Ok(TunnelEnd {
-            collection: columns.take()?,
-            section: columns.take()?,
-            memory: columns.id()?,
-        })
-    };
-    Ok(Tunnel {
-        space: columns.space()?,
-        id: columns.take()?,
-        source: end(&mut columns)?,
-        target: end(&mut columns)?,
-        label: columns.take()?,
-        owner: columns.take()?,
-        is_common: columns.take()?,
-        created_at: columns.instant()?,
-        updated_at: columns.instant()?,
-    })
+    let sql = format!("SELECT {TUNNEL} FROM @tunnel WHERE space = $1 ORDER BY created_at, id");
+    session.records(&sql, &values![space]).await
 }

@@ -1,12 +1,12 @@
 //! Values of statements with their types, and the columns of rows in their order.
 
 use loci_core::{MemoryId, Space, Timestamp};
-use loci_index::codec::stored_space;
+use loci_index::records::{ReadColumns, StoredRecord};
 use tokio_postgres::Row;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 
 /// The value of a parameter. It knows its type, so that a statement needs no round trip in which
 /// the server tells the types.
@@ -131,44 +131,43 @@ impl<'a> Columns<'a> {
         self.next += 1;
         Ok(value)
     }
+}
 
-    /// Returns the next column, a time that may be null.
-    pub(crate) fn moment(&mut self) -> Result<Option<Timestamp>> {
-        Ok(self
-            .take::<Option<i64>>()?
-            .map(Timestamp::from_microseconds))
+impl<'a> ReadColumns<'a> for Columns<'a> {
+    type Error = Failure;
+
+    fn text_or_null(&mut self) -> Result<Option<&'a str>> {
+        self.take()
     }
 
-    /// Returns the next column, a time.
-    pub(crate) fn instant(&mut self) -> Result<Timestamp> {
-        Ok(Timestamp::from_microseconds(self.take()?))
+    fn integer_or_null(&mut self) -> Result<Option<i64>> {
+        self.take()
     }
 
-    /// Returns the next column, an unsigned number.
-    pub(crate) fn number(&mut self) -> Result<u64> {
-        Ok(self.take::<i64>()?.cast_unsigned())
+    fn bytes_or_null(&mut self) -> Result<Option<&'a [u8]>> {
+        self.take()
     }
 
-    /// Returns the next column, an id that may be null.
-    pub(crate) fn id(&mut self) -> Result<Option<MemoryId>> {
-        Ok(self.take::<Option<String>>()?.map(MemoryId::new))
+    fn single_or_null(&mut self) -> Result<Option<f32>> {
+        self.take()
     }
 
-    /// Returns the next column, a hash.
-    pub(crate) fn hash(&mut self) -> Result<[u8; 32]> {
-        Ok(self.take::<&[u8]>()?.try_into()?)
+    fn double(&mut self) -> Result<f64> {
+        self.take()
     }
 
-    /// Returns the next column, the name of a space.
-    pub(crate) fn space(&mut self) -> Result<Space> {
-        Ok(stored_space(self.take()?)?)
+    fn flag(&mut self) -> Result<bool> {
+        self.take()
     }
 
-    /// Returns the next column, a name of which `known` makes a value.
-    pub(crate) fn named<T>(&mut self, known: impl Fn(&str) -> Option<T>) -> Result<T> {
-        let name: &str = self.take()?;
-        known(name).ok_or_else(|| loci_index::codec::damaged().into())
+    fn texts(&mut self) -> Result<Vec<String>> {
+        self.take()
     }
+}
+
+/// Returns the record in a row.
+pub(crate) fn read_record<T: StoredRecord>(row: &Row) -> Result<T> {
+    T::read(&mut Columns::of(row))
 }
 
 /// Returns a digest of names, to stand for them in a key. A name that is missing differs from an

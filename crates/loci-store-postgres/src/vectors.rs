@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use loci_core::{FilingOrder, MemoryId, ModelId, Space, Vector};
 use loci_index::codec::decode_vector;
+use loci_index::records::ReadColumns;
 
 use crate::failure::Result;
 use crate::session::{PIPELINED_MAX, Session};

@@ -1,18 +1,14 @@
 //! Statements over the former versions of memories.
 
 use loci_core::limits::VERSIONS_MAX;
-use loci_core::{Filter, Location, MemoryId, Space, Version};
-use tokio_postgres::Row;
+use loci_core::{Filter, MemoryId, Space, Version};
+use loci_index::records::VERSION;
 
 use crate::failure::Result;
 use crate::filter::Conditions;
 use crate::session::Session;
 use crate::transaction::Transaction;
-use crate::value::{Columns, values};
-
-/// The columns of `@version AS v` that [`read`] reads, in its order.
-const COLUMNS: &str =
-    "v.revision, v.collection, v.section, v.title, v.tags, v.updated_by, v.updated_at, v.content";
+use crate::value::values;
 
 /// Keeps a version of a memory, if that exists.
 pub(crate) async fn put(transaction: &mut Transaction<'_>, version: &Version) -> Result<()> {
@@ -83,11 +79,10 @@ pub(crate) async fn of_memory(
     id: &MemoryId,
 ) -> Result<Vec<Version>> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM @memory AS m JOIN @version AS v ON v.space = $1 AND v.memory = m.row \
+        "SELECT m.id, {VERSION} FROM @memory AS m JOIN @version AS v ON v.space = $1 AND v.memory = m.row \
          WHERE m.space = $1 AND m.id = $2 AND m.deleted_at IS NULL ORDER BY v.revision DESC"
     );
-    let rows = session.query(&sql, &values![space, id]).await?;
-    rows.iter().map(|row| read(row, id)).collect()
+    session.records(&sql, &values![space, id]).await
 }
 
 /// Returns the ids of the memories that match a filter and have versions, in order.
@@ -109,21 +104,4 @@ pub(crate) async fn ids(
     rows.iter()
         .map(|row| Ok(MemoryId::new(row.try_get::<_, String>(0)?)))
         .collect()
-}
-
-fn read(row: &Row, id: &MemoryId) -> Result<Version> {
-    let mut columns = Columns::of(row);
-    Ok(Version {
-        memory: id.clone(),
-        revision: columns.number()?,
-        location: Location {
-            collection: columns.take()?,
-            section: columns.take()?,
-        },
-        title: columns.take()?,
-        tags: columns.take()?,
-        updated_by: columns.take()?,
-        updated_at: columns.instant()?,
-        content: columns.take()?,
-    })
 }

@@ -124,6 +124,16 @@ pub(crate) fn readable(name: ValueRef<'_>) -> String {
         ValueRef::Null => "?".to_owned(),
         ValueRef::Integer(number) => number.to_string(),
         ValueRef::Real(number) => number.to_string(),
+        // A hash.
+        ValueRef::Blob(bytes) if str::from_utf8(bytes).is_err() => {
+            let digit =
+                |digit: u8| char::from_digit(u32::from(digit), 16).map(|d| d.to_ascii_uppercase());
+            let bytes = bytes.iter().take(CHARACTERS_MAX / 2);
+            bytes
+                .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
+                .flatten()
+                .collect()
+        }
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
             let text = String::from_utf8_lossy(bytes);
             text.chars()

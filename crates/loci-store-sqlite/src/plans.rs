@@ -574,7 +574,7 @@ fn facts_are_found_by_what_they_are_about_or_read_in_their_order() {
                 offset: 0,
                 limit: 1,
             };
-            let steps = plan(&facts::find_sql(&query));
+            let steps = plan(&facts::select(&query).0);
             let searches = steps
                 .iter()
                 .filter(|step| step.starts_with("SEARCH f") && !step.contains("rowid"));

@@ -508,7 +508,7 @@ fn apply(connection: &Connection, index: &mut Index, changed: &[i64]) -> Result<
         let Some(columns) = rows.next()? else {
             continue;
         };
-        index.insert(*row, &read_stored(columns)?);
+        index.insert(*row, &read_stored(columns)?.1);
         passages_of(connection, *row)?.each(|row, passage| index.add_passage(row, passage))?;
     }
     index.settle();

@@ -14,7 +14,7 @@ use rusqlite::{Connection, Row, Rows};
 
 use crate::failure::{Result, no_thread};
 use crate::statements::passages::{POSITION_BITS, passage_keys};
-use crate::statements::row::{STORED_COLUMNS, STORED_ROW, read_stored};
+use crate::statements::row::{STORED_COLUMNS, read_stored};
 use loci_index::codec::{decode_terms, decode_vector};
 use loci_index::{Index, StoredPassage, StoredVector, Texts};
 
@@ -167,7 +167,8 @@ fn read_memories(rows: &mut Rows<'_>, index: &mut Index) -> Result<bool> {
         let Some(row) = rows.next()? else {
             return Ok(number > 0);
         };
-        index.insert(row.get(STORED_ROW)?, &read_stored(row)?);
+        let (row, memory) = read_stored(row)?;
+        index.insert(row, &memory);
     }
     Ok(true)
 }

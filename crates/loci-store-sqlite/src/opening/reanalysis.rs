@@ -8,7 +8,7 @@ use loci_index::codec::{decode_owned_terms, encode_attributes, encode_terms};
 
 use crate::failure::Result;
 use crate::statements::passages::{PASSAGE_HOLDS, delete_passages, insert_passages, passage_keys};
-use crate::statements::row::{COLUMNS, FURTHER_COLUMNS, WHOLE_TABLES, read_whole};
+use crate::statements::row::{WHOLE_COLUMNS, WHOLE_TABLES, read_one};
 use crate::statements::source_files;
 
 /// The version of the analysis that this build makes terms with.
@@ -63,13 +63,8 @@ pub(crate) fn renew(connection: &mut Connection) -> Result<usize> {
 
 /// Returns how many passages the memory has.
 pub(crate) fn renew_memory(connection: &Connection, row: i64, embeds_text: bool) -> Result<usize> {
-    let sql = format!("SELECT {COLUMNS}, {FURTHER_COLUMNS} FROM {WHOLE_TABLES} WHERE m.row = ?1");
-    let mut statement = connection.prepare_cached(&sql)?;
-    let memory = statement
-        .query_row([row], |row| Ok(read_whole(row)))
-        .optional()?
-        .transpose()?;
-    let Some(mut memory) = memory else {
+    let sql = format!("SELECT {WHOLE_COLUMNS} FROM {WHOLE_TABLES} WHERE m.row = ?1");
+    let Some(mut memory) = read_one::<Memory>(connection, &sql, [row])? else {
         return Ok(0);
     };
     add_source_path(connection, row, &mut memory)?;
@@ -152,12 +147,8 @@ fn add_source_path(connection: &Connection, row: i64, memory: &mut Memory) -> Re
 /// Returns whether the passages of the memory belong to its text, and have the words that it gives.
 /// Marks are not compared: they may tell of the day of an earlier version of the record.
 pub(crate) fn fits(connection: &Connection, row: i64) -> Result<bool> {
-    let sql = format!("SELECT {COLUMNS}, {FURTHER_COLUMNS} FROM {WHOLE_TABLES} WHERE m.row = ?1");
-    let mut statement = connection.prepare_cached(&sql)?;
-    let memory = statement
-        .query_row([row], |row| Ok(read_whole(row)))
-        .optional()?
-        .transpose()?;
+    let sql = format!("SELECT {WHOLE_COLUMNS} FROM {WHOLE_TABLES} WHERE m.row = ?1");
+    let memory = read_one(connection, &sql, [row])?;
     memory.map_or(Ok(true), |memory| fits_memory(connection, row, &memory))
 }
 

@@ -3,15 +3,16 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use loci_core::{CacheEntry, MemoryId, ModelId, QueryVector, Space, Timestamp, Vector};
+use loci_core::{CacheEntry, MemoryId, QueryVector, Space, Timestamp};
 use loci_index::structures::Vectors;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use loci_index::codec::{decode_vector, encode_vector};
+use loci_index::records::StoredRecord;
 
-use crate::failure::{Result, damaged, map_unique_violation};
+use crate::failure::{Result, map_unique_violation};
 use crate::statements::passages::model;
-use crate::statements::row::{read_moment, read_space, verify_checksum};
+use crate::statements::row::{read, verify_checksum};
 use crate::statements::wipes::not_wiped;
 use crate::writer::WorkSlice;
 
@@ -120,7 +121,7 @@ pub(crate) fn nearest(
             _ => None,
         };
         let Some(cosine) = cosine else { continue };
-        let created_at = read_moment(row, 2)?.ok_or_else(damaged)?;
+        let created_at = Timestamp::from_microseconds(row.get(2)?);
         let nearness = (is_same, cosine, created_at, Reverse(row.get(3)?));
         nearest.push((nearness, row.get(0)?));
         if nearest.len() > 2 * limit {
@@ -131,10 +132,7 @@ pub(crate) fn nearest(
     let sql = format!("{} WHERE e.row = ?1", entries());
     let mut statement = snapshot.prepare_cached(&sql)?;
     let mut read = |((_, cosine, ..), row): (Nearness, i64)| {
-        Ok((
-            statement.query_row([row], |row| Ok(read_entry(row)))??,
-            cosine,
-        ))
+        Ok((statement.query_row([row], |row| Ok(read(row)))??, cosine))
     };
     nearest.into_iter().map(&mut read).collect()
 }
@@ -143,38 +141,12 @@ pub(crate) fn nearest(
 pub(crate) const HOLDS: &str = "e.checksum IS loci_checksum(e.row, e.space, e.id, e.owner, e.created_at, e.expires_at, \
      e.query, e.model, e.scale, e.vector, e.response)";
 
-/// All entries, whole, for [`read_entry`].
+/// Selects all entries, whole.
 pub(crate) fn entries() -> String {
     format!(
-        "SELECT e.space, e.id, e.owner, e.created_at, e.expires_at, e.query, m.fingerprint, e.scale, e.vector,
-            e.response, {HOLDS} FROM cache_entry AS e LEFT JOIN model AS m ON m.row = e.model"
+        "SELECT {HOLDS}, e.space, e.id, e.owner, e.query, e.response, m.fingerprint, e.scale, e.vector, e.created_at,
+            e.expires_at FROM cache_entry AS e LEFT JOIN model AS m ON m.row = e.model"
     )
-}
-
-pub(crate) fn read_entry(row: &Row<'_>) -> Result<CacheEntry> {
-    verify_checksum(row, 10, "cached answer", 1)?;
-    let vector = match row.get::<_, Option<String>>(6)? {
-        Some(fingerprint) => {
-            let mut values = Vec::new();
-            decode_vector(row.get_ref(8)?.as_blob()?, &mut values);
-            Some(Vector {
-                model: ModelId::new(fingerprint),
-                scale: row.get::<_, f64>(7)? as f32,
-                values,
-            })
-        }
-        None => None,
-    };
-    Ok(CacheEntry {
-        space: read_space(&row.get::<_, String>(0)?)?,
-        id: MemoryId::new(row.get::<_, String>(1)?),
-        owner: row.get(2)?,
-        created_at: read_moment(row, 3)?.ok_or_else(damaged)?,
-        expires_at: read_moment(row, 4)?.ok_or_else(damaged)?,
-        query: row.get(5)?,
-        vector,
-        response: row.get(9)?,
-    })
 }
 
 pub(crate) fn queries(
@@ -184,15 +156,15 @@ pub(crate) fn queries(
     now: Timestamp,
 ) -> Result<Vec<(MemoryId, String)>> {
     let sql = format!(
-        "SELECT id, query, {HOLDS} FROM cache_entry AS e
+        "SELECT {HOLDS}, id, query FROM cache_entry AS e
          WHERE space = ?1 AND owner = ?2 AND expires_at > ?3 ORDER BY id"
     );
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params![space.as_str(), owner, now.microseconds()])?;
     let mut queries = Vec::new();
     while let Some(row) = rows.next()? {
-        verify_checksum(row, 2, "cached answer", 0)?;
-        queries.push((MemoryId::new(row.get::<_, String>(0)?), row.get(1)?));
+        verify_checksum(row, CacheEntry::NOUN, 1)?;
+        queries.push((MemoryId::new(row.get::<_, String>(1)?), row.get(2)?));
     }
     Ok(queries)
 }

@@ -6,9 +6,7 @@ use loci_core::{Archived, CacheEntry, MemoryId, Record, Space, Timestamp};
 use rusqlite::{Connection, Row, params};
 
 use crate::failure::Result;
-use crate::statements::row::{
-    COLUMNS, FURTHER_COLUMNS, MEMORY_HOLDS, WHOLE_TABLES, read_space, read_whole,
-};
+use crate::statements::row::{MEMORY_HOLDS, WHOLE_COLUMNS, WHOLE_TABLES, read, read_space};
 use crate::statements::{
     answers, decisions, facts, idempotent_replies, note_files, settings, source_files, tombstones,
     tunnels,
@@ -66,8 +64,8 @@ fn kinds() -> [Kind; 11] {
 fn tombstones_kind() -> Kind {
     kind(
         "tombstone",
-        |row| Ok(Record::Tombstone(Box::new(tombstones::read(row)?))),
-        tombstones::COLUMNS,
+        |row| Ok(Record::Tombstone(Box::new(read(row)?))),
+        &tombstones::columns(),
         "tombstone",
         &format!("space = ?1 AND {ALWAYS}"),
         "text, memory",
@@ -75,12 +73,11 @@ fn tombstones_kind() -> Kind {
 }
 
 fn kinds_of_memories() -> [Kind; 3] {
-    let whole = format!("{COLUMNS}, {FURTHER_COLUMNS}");
     [
         kind(
             "memory",
-            |row| Ok(Record::Memory(Box::new(read_whole(row)?))),
-            &whole,
+            |row| Ok(Record::Memory(Box::new(read(row)?))),
+            WHOLE_COLUMNS,
             &WHOLE_TABLES.replacen(" AS m", " AS m INDEXED BY memory_filed", 1),
             &format!(
                 "m.space = ?1 AND m.deleted_at IS NULL
@@ -98,7 +95,7 @@ fn kinds_of_memories() -> [Kind; 3] {
         ),
         kind(
             "note_file",
-            |row| Ok(Record::NoteFile(Box::new(note_files::read_file(row)?))),
+            |row| Ok(Record::NoteFile(Box::new(read(row)?))),
             &note_files::columns(),
             "note_file",
             &format!("space = ?1 AND {ALWAYS}"),
@@ -115,7 +112,7 @@ fn kinds_of_the_palace() -> [Kind; 4] {
     [
         kind(
             "fact",
-            |row| Ok(Record::Fact(Box::new(facts::read(row)?))),
+            |row| Ok(Record::Fact(Box::new(read(row)?))),
             &facts::columns(),
             &filed,
             "f.row = filed.row",
@@ -123,7 +120,7 @@ fn kinds_of_the_palace() -> [Kind; 4] {
         ),
         kind(
             "tunnel",
-            |row| Ok(Record::Tunnel(Box::new(tunnels::read(row)?))),
+            |row| Ok(Record::Tunnel(Box::new(read(row)?))),
             &tunnels::columns(),
             "tunnel",
             &format!("space = ?1 AND {ALWAYS}"),
@@ -145,7 +142,7 @@ fn kinds_of_the_palace() -> [Kind; 4] {
         ),
         kind(
             "source_file",
-            |row| Ok(Record::SourceFile(Box::new(source_files::read(row)?))),
+            |row| Ok(Record::SourceFile(Box::new(read(row)?))),
             source_files::COLUMNS,
             "source_file",
             &format!("space = ?1 AND {ALWAYS}"),
@@ -167,13 +164,13 @@ fn kinds_of_users() -> [Kind; 3] {
             read: |row| {
                 Ok(Record::CacheEntry(Box::new(CacheEntry {
                     vector: None,
-                    ..answers::read_entry(row)?
+                    ..read(row)?
                 })))
             },
         },
         kind(
             "decision",
-            |row| Ok(Record::Decision(Box::new(decisions::read(row)?))),
+            |row| Ok(Record::Decision(Box::new(read(row)?))),
             &decisions::columns(),
             "decision",
             &format!(
@@ -184,11 +181,7 @@ fn kinds_of_users() -> [Kind; 3] {
         ),
         kind(
             "keyed_answer",
-            |row| {
-                Ok(Record::IdempotentReply(Box::new(idempotent_replies::read(
-                    row,
-                )?)))
-            },
+            |row| Ok(Record::IdempotentReply(Box::new(read(row)?))),
             &idempotent_replies::columns(),
             "keyed_answer",
             &format!(

@@ -1,19 +1,20 @@
 //! Statements over decisions.
 
 use loci_core::{Decision, Space, Timestamp};
-use rusqlite::{Connection, Row, params};
+use loci_index::records::DECISION;
+use rusqlite::{Connection, params};
 
-use crate::failure::{Result, damaged};
-use crate::statements::row::{read_moment, read_space, verify_checksum};
+use crate::failure::Result;
+use crate::statements::row::read_one;
 use crate::statements::wipes::not_wiped;
 
 /// The condition that a row is as it was written.
 pub(crate) const HOLDS: &str =
     "checksum IS loci_checksum(space, owner, key, value, created_at, updated_at, expires_at)";
 
-/// The columns that [`read`] reads, in its order.
+/// The columns of a decision.
 pub(crate) fn columns() -> String {
-    format!("space, owner, key, value, created_at, updated_at, expires_at, {HOLDS}")
+    format!("{HOLDS}, {DECISION}")
 }
 
 pub(crate) fn put(connection: &Connection, decision: &Decision, since: u64) -> Result<bool> {
@@ -32,9 +33,9 @@ pub(crate) fn put(connection: &Connection, decision: &Decision, since: u64) -> R
     let created_at = before
         .as_ref()
         .map_or(*created_at, |before| before.created_at);
-    let sql = "INSERT OR REPLACE INTO decision (space, owner, key, value, created_at, updated_at, expires_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    connection.prepare_cached(sql)?.execute(params![
+    let sql =
+        format!("INSERT OR REPLACE INTO decision ({DECISION}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
+    connection.prepare_cached(&sql)?.execute(params![
         space.as_str(),
         owner,
         key,
@@ -59,20 +60,6 @@ pub(crate) fn find(
          AND (expires_at IS NULL OR expires_at > ?4 OR NOT {HOLDS})",
         columns()
     );
-    let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query(params![space.as_str(), owner, key, now.microseconds()])?;
-    rows.next()?.map(read).transpose()
-}
-
-pub(crate) fn read(row: &Row<'_>) -> Result<Decision> {
-    verify_checksum(row, 7, "decision", 2)?;
-    Ok(Decision {
-        space: read_space(&row.get::<_, String>(0)?)?,
-        owner: row.get(1)?,
-        key: row.get(2)?,
-        value: row.get(3)?,
-        created_at: read_moment(row, 4)?.ok_or_else(damaged)?,
-        updated_at: read_moment(row, 5)?.ok_or_else(damaged)?,
-        expires_at: read_moment(row, 6)?,
-    })
+    let key = params![space.as_str(), owner, key, now.microseconds()];
+    read_one(connection, &sql, key)
 }

@@ -1,13 +1,14 @@
 //! Statements over the facts of the knowledge graph.
 
-use loci_core::{Direction, Fact, FactCounts, FactQuery, Name, Period, Space, Timestamp};
+use loci_core::{Fact, FactCounts, FactQuery, Name, Period, Space, Timestamp};
+use loci_index::sql::of_facts;
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::failure::{Result, conflict, damaged, damaged_row, map_unique_violation};
+use crate::failure::{Result, conflict, map_unique_violation};
 use crate::statements::change_feed::record_other_change;
-use crate::statements::filter_sql::{bound, parameters};
-use crate::statements::row::{none_broken, read_moment, read_space, verify_checksum};
+use crate::statements::filter_sql::{Sqlite, parameters};
+use crate::statements::row::{none_broken, read_all, verify_checksum};
 
 /// The condition that a row of `fact AS f` is as it was written.
 macro_rules! holds {
@@ -23,7 +24,7 @@ const NAME_HOLDS: &str =
 /// The noun of such a row in a failure, before the space.
 const NAME_NOUN: &str = "a name in the facts of";
 
-/// The columns that [`read`] reads of `fact AS f`, in its order.
+/// The columns of a fact, of `fact AS f`.
 pub(crate) fn columns() -> String {
     let spelling = |is_relation: bool, key: &str| {
         format!(
@@ -32,8 +33,8 @@ pub(crate) fn columns() -> String {
         )
     };
     format!(
-        "f.space, f.id, f.subject, f.predicate, f.object, f.from_first, f.from_last, f.to_first, f.to_last, f.source, \
-         f.author, f.created_at, {}, {}, {}, {HOLDS}",
+        "{HOLDS}, f.space, f.id, f.subject, {}, f.predicate, {}, f.object, {}, f.from_first, f.from_last, f.to_first, \
+         f.to_last, f.source, f.author, f.created_at",
         spelling(false, "subject"),
         spelling(true, "predicate"),
         spelling(false, "object")
@@ -167,85 +168,15 @@ pub(crate) fn end(
 }
 
 pub(crate) fn find(connection: &Connection, query: &FactQuery) -> Result<Vec<Fact>> {
-    let mut values = vec![
-        (":space", Value::from(query.space.as_str().to_owned())),
-        (":limit", bound(query.limit)),
-        (":offset", bound(query.offset)),
-    ];
-    let mut text = |name, value: &String| values.push((name, Value::from(value.clone())));
-    if let Some((entity, _)) = &query.entity {
-        text(":entity", entity);
-    }
-    if let Some([subject, predicate, object]) = &query.triple {
-        text(":subject", subject);
-        text(":predicate", predicate);
-        text(":object", object);
-    }
-    if let Some([subject, predicate]) = &query.relation {
-        text(":relating", subject);
-        text(":relation", predicate);
-    }
-    if let Some(Period { first, last }) = query.as_of {
-        values.extend([
-            (":first", Value::from(first.microseconds())),
-            (":last", Value::from(last.microseconds())),
-        ]);
-    }
-    let mut statement = connection.prepare_cached(&find_sql(query))?;
-    let mut rows = statement.query(&*parameters(&values))?;
-    let mut facts = Vec::new();
-    while let Some(row) = rows.next()? {
-        facts.push(read(row)?);
-    }
-    Ok(facts)
+    let (sql, values) = select(query);
+    read_all(connection, &sql, &*parameters(&values))
 }
 
-pub(crate) fn find_sql(query: &FactQuery) -> String {
-    // A thing has few of a space's facts: nothing shall look at the others for the sake of the
-    // order.
-    let among = |condition: &str| {
-        format!("row IN (SELECT row FROM fact WHERE space = :space AND {condition})")
-    };
-    let of_entity = query.entity.as_ref().map(|(_, direction)| match direction {
-        Direction::Outgoing => among("subject = :entity"),
-        Direction::Incoming => among("object = :entity"),
-        Direction::Both => format!(
-            "({} OR {})",
-            among("subject = :entity"),
-            among("object = :entity")
-        ),
-    });
-    let of_triple = query
-        .triple
-        .is_some()
-        .then(|| among("subject = :subject AND predicate = :predicate AND object = :object"));
-    let of_relation = query
-        .relation
-        .is_some()
-        .then(|| among("subject = :relating AND predicate = :relation"));
-    let scopes: Vec<String> = of_entity
-        .into_iter()
-        .chain(of_triple)
-        .chain(of_relation)
-        .collect();
-    let mut conditions = if scopes.is_empty() {
-        "space = :space".to_owned()
-    } else {
-        scopes.join(" AND ")
-    };
-    if query.as_of.is_some() {
-        // Of what is damaged, it is not known when it held.
-        conditions.push_str(" AND ((from_first IS NULL OR from_first <= :last) AND ");
-        conditions.push_str(&format!(
-            "(to_last IS NULL OR to_last >= :first) OR NOT {HOLDS})"
-        ));
-    }
-    let columns = columns();
-    // The names come last, only for facts that are returned.
-    format!(
-        "SELECT {columns} FROM (SELECT * FROM fact AS f WHERE {conditions} ORDER BY from_first, created_at, id LIMIT :limit
-         OFFSET :offset) AS f ORDER BY f.from_first, f.created_at, f.id"
-    )
+/// The statement of a query, and its parameters.
+pub(crate) fn select(query: &FactQuery) -> (String, Vec<(&'static str, Value)>) {
+    // Of what is damaged, it is not known when it held.
+    let (facts, values) = of_facts::<Sqlite>(query, &format!(" OR NOT {HOLDS}"));
+    (format!("SELECT {} FROM {facts}", columns()), values)
 }
 
 /// Facts that ended at the moment `?2` or before.
@@ -269,15 +200,15 @@ pub(crate) fn counts(connection: &Connection, space: &Space, now: Timestamp) -> 
         .prepare_cached(TO_COME)?
         .query_row(whose, |row| row.get(0))?;
     let sql = format!(
-        "SELECT n.space, n.spelling, {NAME_HOLDS} FROM graph_name AS n WHERE n.space = ?1 AND n.is_relation = 1
+        "SELECT {NAME_HOLDS}, n.space, n.spelling FROM graph_name AS n WHERE n.space = ?1 AND n.is_relation = 1
          ORDER BY n.key"
     );
     let mut statement = snapshot.prepare_cached(&sql)?;
     let mut rows = statement.query([space.as_str()])?;
     let mut predicates = Vec::new();
     while let Some(row) = rows.next()? {
-        verify_checksum(row, 2, NAME_NOUN, 0)?;
-        predicates.push(row.get(1)?);
+        verify_checksum(row, NAME_NOUN, 1)?;
+        predicates.push(row.get(2)?);
     }
     drop(rows);
     drop(statement);
@@ -288,37 +219,5 @@ pub(crate) fn counts(connection: &Connection, space: &Space, now: Timestamp) -> 
         open: (facts - ended).cast_unsigned(),
         to_come: to_come.cast_unsigned(),
         predicates,
-    })
-}
-
-pub(crate) fn read(row: &Row<'_>) -> Result<Fact> {
-    verify_checksum(row, 15, "fact", 1)?;
-    // It is told by its names: without a spelling that is as it was written it is not the one that
-    // was filed.
-    let name = |key, spelling: usize| -> Result<Name> {
-        let spelling: Option<String> = row.get(spelling)?;
-        let Some(spelling) = spelling else {
-            return Err(damaged_row("fact", row.get_ref(1)?).into());
-        };
-        Ok(Name {
-            key: row.get(key)?,
-            spelling,
-        })
-    };
-    let period = |first, last| -> Result<Option<Period>> {
-        let (first, last) = (read_moment(row, first)?, read_moment(row, last)?);
-        Ok(first.zip(last).map(|(first, last)| Period { first, last }))
-    };
-    Ok(Fact {
-        space: read_space(&row.get::<_, String>(0)?)?,
-        id: row.get(1)?,
-        subject: name(2, 12)?,
-        predicate: name(3, 13)?,
-        object: name(4, 14)?,
-        valid_from: period(5, 6)?,
-        valid_to: period(7, 8)?,
-        source: row.get(9)?,
-        author: row.get(10)?,
-        created_at: read_moment(row, 11)?.ok_or_else(damaged)?,
     })
 }

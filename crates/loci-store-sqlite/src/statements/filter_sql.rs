@@ -14,7 +14,7 @@ impl Dialect for Sqlite {
     type Value = Value;
     type Bound = (&'static str, Value);
 
-    const MEMORY: &'static str = "memory";
+    const PREFIX: &'static str = "";
     const OF_THREAD: &'static str =
         "m.row IN (SELECT row FROM memory WHERE space = :space AND thread = ?)";
     const IN_LIST: &'static str = "IN (SELECT value FROM json_each(?))";
@@ -32,6 +32,12 @@ impl Dialect for Sqlite {
 
     fn thread(name: &str) -> Value {
         name.to_owned().into()
+    }
+
+    /// A thing has few of a space's facts: nothing shall look at the others for the sake of the
+    /// order.
+    fn indexed_fact(condition: &str) -> String {
+        format!("row IN (SELECT row FROM fact WHERE space = :space AND {condition})")
     }
 }
 

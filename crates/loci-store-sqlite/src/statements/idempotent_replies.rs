@@ -1,23 +1,22 @@
 //! Statements over answers that are kept under their callers' keys.
 
 use loci_core::limits::{KEYED_ANSWERS_BYTES_MAX, KEYED_ANSWERS_MAX};
-use loci_core::{ContentHash, IdempotentReply, MemoryId, Space, Timestamp};
-use rusqlite::{Connection, Row, params};
+use loci_core::{IdempotentReply, Space, Timestamp};
+use rusqlite::{Connection, params};
 
-use crate::failure::{Result, conflict, damaged};
+use crate::failure::{Result, conflict};
 use crate::statements::filter_sql::bound;
-use crate::statements::row::{none_broken, read_moment, read_space, verify_checksum};
-use loci_index::codec::{decode_names, encode_names};
+use crate::statements::row::{none_broken, read_one};
+use loci_index::codec::encode_names;
+use loci_index::records::{REPLY, StoredRecord};
 
-const COLUMNS: &str =
-    "space, owner, origin, operation, key, request, created_at, expires_at, memories, answer";
 /// The condition that a row is as it was written.
 pub(crate) const HOLDS: &str = "checksum IS loci_checksum(row, space, owner, origin, operation, key, request, \
      created_at, expires_at, bytes, memories, answer)";
 
-/// The columns that [`read`] reads, in its order.
+/// The columns of a reply.
 pub(crate) fn columns() -> String {
-    format!("{COLUMNS}, row, {HOLDS}")
+    format!("{HOLDS}, {REPLY}")
 }
 
 /// Keeps an answer, in the place of one that had expired when it was made, and removes the oldest
@@ -49,15 +48,9 @@ pub(crate) fn keep(connection: &Connection, answer: &IdempotentReply) -> Result<
          WHERE space = ?1 AND ifnull(owner, 0) = ifnull(?2, 0) AND operation = ?3 AND key = ?4 AND NOT {HOLDS}"
     );
     let whose = params![space.as_str(), owner, operation, key];
-    none_broken(
-        connection,
-        &broken,
-        whose,
-        "the answer to the operation",
-        operation,
-    )?;
+    none_broken(connection, &broken, whose, IdempotentReply::NOUN, operation)?;
     let sql = format!(
-        "INSERT INTO keyed_answer ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+        "INSERT INTO keyed_answer ({REPLY}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
          ON CONFLICT (space, ifnull(owner, 0), operation, key) DO UPDATE
          SET origin = excluded.origin, request = excluded.request, created_at = excluded.created_at,
              expires_at = excluded.expires_at, memories = excluded.memories, answer = excluded.answer
@@ -70,10 +63,10 @@ pub(crate) fn keep(connection: &Connection, answer: &IdempotentReply) -> Result<
         operation,
         key,
         request.0,
+        answer,
+        memories,
         created_at.microseconds(),
         expires_at.microseconds(),
-        memories,
-        answer,
     ])?;
     if kept == 0 {
         return Err(conflict(
@@ -117,15 +110,8 @@ pub(crate) fn find(
     key: &str,
     now: Timestamp,
 ) -> Result<Option<IdempotentReply>> {
-    let mut statement = connection.prepare_cached(&find_sql())?;
-    let mut rows = statement.query(params![
-        space.as_str(),
-        owner,
-        operation,
-        key,
-        now.microseconds()
-    ])?;
-    rows.next()?.map(read).transpose()
+    let key = params![space.as_str(), owner, operation, key, now.microseconds()];
+    read_one(connection, &find_sql(), key)
 }
 
 pub(crate) fn find_sql() -> String {
@@ -135,23 +121,4 @@ pub(crate) fn find_sql() -> String {
              AND (expires_at > ?5 OR NOT {HOLDS})",
         columns()
     )
-}
-
-pub(crate) fn read(row: &Row<'_>) -> Result<IdempotentReply> {
-    verify_checksum(row, 11, "the answer under a key in row", 10)?;
-    Ok(IdempotentReply {
-        space: read_space(&row.get::<_, String>(0)?)?,
-        owner: row.get(1)?,
-        origin: row.get(2)?,
-        operation: row.get(3)?,
-        key: row.get(4)?,
-        request: ContentHash(row.get(5)?),
-        created_at: read_moment(row, 6)?.ok_or_else(damaged)?,
-        expires_at: read_moment(row, 7)?.ok_or_else(damaged)?,
-        memories: decode_names(&row.get::<_, String>(8)?)?
-            .into_iter()
-            .map(MemoryId::new)
-            .collect(),
-        answer: row.get(9)?,
-    })
 }

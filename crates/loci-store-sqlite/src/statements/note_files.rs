@@ -1,36 +1,31 @@
 //! Statements over what is known of files of notes.
 
-use loci_core::{
-    ContentHash, FileProblem, FileProblemKind, FileStamp, Filter, MemoryId, NoteFile, Space,
-    Timestamp,
-};
+use loci_core::{Filter, MemoryId, NoteFile, Space, Timestamp};
 use rusqlite::{Connection, Row, params};
 
-use crate::failure::{Result, damaged, memory_conflict};
+use crate::failure::{Result, memory_conflict};
 use crate::statements::filter_sql::{Conditions, bound, parameters};
-use crate::statements::row::{read_id, read_moment, verify_checksum};
-use loci_index::codec::{decode_names, encode_names};
-
-const COLUMNS: &str =
-    "path, bytes, modified, settled, hash, memory, says_id, missing_since, problem, message, links";
+use crate::statements::row::{read_all, read_one, verify_checksum};
+use loci_index::codec::encode_names;
+use loci_index::records::NOTE_FILE;
 
 /// The condition that a file is there or expected, so that its memory is a note.
 pub(crate) const IS_NOTE: &str = "coalesce(missing_since, 0) = 0";
 
-/// The columns that [`read_file`] reads, in its order.
+/// The columns of a file.
 pub(crate) fn columns() -> String {
     format!(
-        "{COLUMNS}, checksum IS loci_checksum(space, path, bytes, modified, settled, hash, memory, says_id, \
-         missing_since, problem, message, links)"
+        "checksum IS loci_checksum(space, path, bytes, modified, settled, hash, memory, says_id, missing_since, \
+         problem, message, links), {NOTE_FILE}"
     )
 }
 /// The columns that [`read_folder`] reads, in its order.
 pub(crate) const FOLDER_COLUMNS: &str =
-    "space, identity, checksum IS loci_checksum(space, identity)";
+    "checksum IS loci_checksum(space, identity), space, identity";
 
 pub(crate) fn put(connection: &Connection, space: &Space, file: &NoteFile) -> Result<()> {
     let sql = format!(
-        "INSERT OR REPLACE INTO note_file ({COLUMNS}, space)
+        "INSERT OR REPLACE INTO note_file ({NOTE_FILE}, space)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
     );
     let problem = file.problem.as_ref();
@@ -42,10 +37,10 @@ pub(crate) fn put(connection: &Connection, space: &Space, file: &NoteFile) -> Re
         file.hash.0,
         file.memory.as_ref().map(MemoryId::as_str),
         file.says_id,
-        file.missing_since.map(Timestamp::microseconds),
+        encode_names(&file.links),
         problem.map(|problem| problem.kind.name()),
         problem.map(|problem| problem.message.as_str()),
-        encode_names(&file.links),
+        file.missing_since.map(Timestamp::microseconds),
         space.as_str(),
     ])?;
     Ok(())
@@ -79,13 +74,7 @@ pub(crate) fn delete(connection: &Connection, space: &Space, path: &str) -> Resu
 }
 
 pub(crate) fn all(connection: &Connection, space: &Space) -> Result<Vec<NoteFile>> {
-    let mut statement = connection.prepare_cached(&all_sql())?;
-    let mut rows = statement.query([space.as_str()])?;
-    let mut files = Vec::new();
-    while let Some(row) = rows.next()? {
-        files.push(read_file(row)?);
-    }
-    Ok(files)
+    read_all(connection, &all_sql(), [space.as_str()])
 }
 
 pub(crate) fn all_sql() -> String {
@@ -100,9 +89,8 @@ pub(crate) fn of_memory(
     space: &Space,
     memory: &MemoryId,
 ) -> Result<Option<NoteFile>> {
-    let mut statement = connection.prepare_cached(&of_memory_sql())?;
-    let mut rows = statement.query([space.as_str(), memory.as_str()])?;
-    rows.next()?.map(read_file).transpose()
+    let key = [space.as_str(), memory.as_str()];
+    read_one(connection, &of_memory_sql(), key)
 }
 
 /// Selects the files of a memory: files that are there come before expected ones. The index is
@@ -170,34 +158,6 @@ pub(crate) fn folder(connection: &Connection, space: &Space) -> Result<Option<St
 
 /// The identity of the folder in the row.
 pub(crate) fn read_folder(row: &Row<'_>) -> Result<String> {
-    verify_checksum(row, 2, "the folder of notes of", 0)?;
-    Ok(row.get(1)?)
-}
-
-pub(crate) fn read_file(row: &Row<'_>) -> Result<NoteFile> {
-    verify_checksum(row, 11, "note file", 0)?;
-    let problem = match row.get_ref(8)?.as_str_or_null()? {
-        Some(kind) => {
-            let kind = FileProblemKind::from_name(kind).ok_or_else(damaged)?;
-            Some(FileProblem {
-                kind,
-                message: row.get(9)?,
-            })
-        }
-        None => None,
-    };
-    Ok(NoteFile {
-        path: row.get(0)?,
-        stamp: FileStamp {
-            bytes: row.get::<_, i64>(1)?.cast_unsigned(),
-            modified_nanoseconds: row.get(2)?,
-        },
-        is_settled: row.get(3)?,
-        hash: ContentHash(row.get(4)?),
-        memory: read_id(row, 5)?,
-        says_id: row.get(6)?,
-        links: decode_names(row.get_ref(10)?.as_str()?)?,
-        problem,
-        missing_since: read_moment(row, 7)?,
-    })
+    verify_checksum(row, "the folder of notes of", 1)?;
+    Ok(row.get(2)?)
 }

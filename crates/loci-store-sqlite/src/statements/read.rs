@@ -13,9 +13,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use crate::failure::{Result, damaged};
 use crate::statements::filter_sql::{Conditions, bound, by_owner, parameters};
 use crate::statements::passages::{PASSAGE_HOLDS, POSITION_BITS};
-use crate::statements::row::{
-    COLUMNS, FURTHER_COLUMNS, NEXT_WHOLE_COLUMN, WHOLE_TABLES, read_id, read_space, read_whole,
-};
+use crate::statements::row::{WHOLE_COLUMNS, WHOLE_TABLES, read_space, read_superseded};
 use loci_index::codec::{decode_attributes, decode_vector};
 
 pub(crate) fn get_all(
@@ -25,7 +23,7 @@ pub(crate) fn get_all(
 ) -> Result<Vec<Memory>> {
     let conditions = Conditions::of(filter);
     let whole = format!(
-        "{COLUMNS}, {FURTHER_COLUMNS}, ({}) FROM {WHOLE_TABLES}",
+        "{WHOLE_COLUMNS}, ({}) FROM {WHOLE_TABLES}",
         conditions.successor
     );
     one_by_one(connection, &whole, conditions, ids, |row, _| {
@@ -185,7 +183,7 @@ pub(crate) fn list_sql(filter: &Filter, conditions: &Conditions) -> String {
         WHOLE_TABLES
     };
     format!(
-        "SELECT {COLUMNS}, {FURTHER_COLUMNS}, ({successor}) FROM {tables} WHERE {sql} \
+        "SELECT {WHOLE_COLUMNS}, ({successor}) FROM {tables} WHERE {sql} \
          ORDER BY m.updated_at DESC, m.id LIMIT :limit OFFSET :offset"
     )
 }
@@ -210,7 +208,7 @@ pub(crate) fn filed_sql(filter: &Filter, conditions: &Conditions, order: FilingO
     };
     let direction = direction(order);
     format!(
-        "SELECT {COLUMNS}, {FURTHER_COLUMNS}, ({successor}) FROM (
+        "SELECT {WHOLE_COLUMNS}, ({successor}) FROM (
              SELECT m.row FROM memory AS m WHERE {passes} ORDER BY m.row{direction} LIMIT :limit OFFSET :offset
          ) AS page CROSS JOIN {WHOLE_TABLES} WHERE m.row = page.row ORDER BY page.row{direction}"
     )
@@ -248,14 +246,6 @@ pub(crate) fn revisions_sql(filter: &Filter, conditions: &Conditions) -> String 
         by_owner(filter),
         conditions.sql
     )
-}
-
-/// The record in the row, with what supersedes it.
-fn read_superseded(row: &Row<'_>) -> Result<Memory> {
-    Ok(Memory {
-        superseded_by: read_id(row, NEXT_WHOLE_COLUMN)?,
-        ..read_whole(row)?
-    })
 }
 
 /// A user's memories made from that with the id `?3`, but for softly deleted ones.

@@ -1,65 +1,12 @@
-//! A row of the `memory` table as a record.
+//! Rows as records, each of which says whether it is as it was written.
 
-use std::collections::BTreeMap;
-
-use loci_core::{
-    Access, Delivery, EnrichmentStatus, Location, Memory, MemoryId, Space, Thread, Tier, Timestamp,
-    Visibility,
-};
+use loci_core::{Memory, Space};
+use loci_index::StoredMemory;
+use loci_index::codec::{decode_names, stored_space};
+use loci_index::records::{ReadColumns, StoredRecord};
 use rusqlite::{Connection, Params, Row};
 
-use crate::failure::{Result, damaged, damaged_row};
-use loci_index::StoredMemory;
-use loci_index::codec::{
-    decode_attributes, decode_citations, decode_links, decode_names, stored_space,
-};
-
-/// Declares the columns of a query: their SQL as one list, and their places in a row by name.
-macro_rules! columns {
-    (
-        $(#[$doc:meta])+
-        $list:ident, $column:ident:
-        $first:ident = ($($first_sql:tt)+), $($name:ident = ($($sql:tt)+),)+
-    ) => {
-        $(#[$doc])+
-        pub(crate) const $list: &str = concat!($($first_sql)+ $(, ", ", $($sql)+)+);
-
-        #[derive(Clone, Copy)]
-        enum $column {
-            $first,
-            $($name,)+
-        }
-    };
-}
-
-columns! {
-    /// The columns of `memory AS m` that [`read_memory`] reads.
-    COLUMNS, Column:
-    Space = ("m.space"),
-    Id = ("m.id"),
-    Collection = ("m.collection"),
-    Section = ("m.section"),
-    Kind = ("m.kind"),
-    Tags = ("m.tags"),
-    Weight = ("m.weight"),
-    Delivery = ("m.delivery"),
-    Owner = ("m.owner"),
-    Visibility = ("m.visibility"),
-    Supersedes = ("m.supersedes"),
-    ExpiresAt = ("m.expires_at"),
-    CreatedAt = ("m.created_at"),
-    UpdatedAt = ("m.updated_at"),
-    Revision = ("m.revision"),
-    Tier = ("m.tier"),
-    Source = ("m.source"),
-    Origin = ("m.origin"),
-    Actor = ("m.actor"),
-    ForgottenAt = ("m.forgotten_at"),
-    UpdatedBy = ("m.updated_by"),
-    ByAdmin = ("m.by_admin"),
-}
-/// The first column after those.
-const NEXT_COLUMN: usize = Column::ByAdmin as usize + 1;
+use crate::failure::{Failure, Result, damaged_row};
 
 /// The tables that a query for whole records selects from.
 pub(crate) const WHOLE_TABLES: &str =
@@ -76,168 +23,126 @@ macro_rules! memory_holds {
 pub(crate) use memory_holds;
 /// That as a condition.
 pub(crate) const MEMORY_HOLDS: &str = memory_holds!();
-columns! {
-    /// The columns of these tables that [`read_whole`] reads after [`COLUMNS`].
-    FURTHER_COLUMNS, Further:
-    Text = ("c.text"),
-    Summary = ("m.summary"),
-    Thread = ("m.thread"),
-    Position = ("m.position"),
-    Enrichment = ("m.enrichment"),
-    Links = ("m.links"),
-    Count = ("a.count"),
-    Last = ("a.last"),
-    Attributes = ("m.attributes"),
-    Citations = ("m.citations"),
-    Title = ("m.title"),
-    Holds = (memory_holds!(), " AND c.checksum IS loci_checksum(c.memory, c.text) AND m.text_checksum IS loci_checksum(c.text)"),
-}
-/// The first column after those.
-pub(crate) const NEXT_WHOLE_COLUMN: usize = NEXT_COLUMN + Further::Holds as usize + 1;
+/// The columns of a [`Memory`], of [`WHOLE_TABLES`].
+pub(crate) const WHOLE_COLUMNS: &str = concat!(
+    memory_holds!(),
+    " AND c.checksum IS loci_checksum(c.memory, c.text) AND m.text_checksum IS loci_checksum(c.text), \
+     m.space, m.id, c.text, m.title, m.collection, m.section, m.kind, m.summary, m.tags, m.weight, m.tier, m.thread, \
+     m.position, m.source, m.enrichment, m.links, m.citations, m.attributes, a.count, a.last, m.delivery, m.origin, \
+     m.owner, m.actor, m.updated_by, m.by_admin, m.visibility, m.supersedes, m.expires_at, m.forgotten_at, \
+     m.created_at, m.updated_at, m.revision"
+);
+/// The columns of a [`StoredMemory`], of `memory AS m`.
+pub(crate) const STORED_COLUMNS: &str = "m.row, m.space, m.id, m.collection, m.section, m.kind, m.tags, m.weight, \
+     m.delivery, m.origin, m.owner, m.visibility, m.supersedes, \
+     (SELECT t.row FROM memory AS t WHERE t.space = m.space AND t.id = m.supersedes), m.expires_at, \
+     m.forgotten_at IS NOT NULL, m.created_at, m.updated_at, m.tier, m.source, m.thread, m.position";
 
-columns! {
-    /// The columns of `memory AS m` that [`read_stored`] reads.
-    STORED_COLUMNS, Stored:
-    Row = ("m.row"),
-    Space = ("m.space"),
-    Id = ("m.id"),
-    Collection = ("m.collection"),
-    Section = ("m.section"),
-    Tags = ("m.tags"),
-    Weight = ("m.weight"),
-    Delivery = ("m.delivery"),
-    Owner = ("m.owner"),
-    Visibility = ("m.visibility"),
-    Supersedes = ("m.supersedes"),
-    ExpiresAt = ("m.expires_at"),
-    CreatedAt = ("m.created_at"),
-    UpdatedAt = ("m.updated_at"),
-    Tier = ("m.tier"),
-    Source = ("m.source"),
-    Thread = ("m.thread"),
-    Position = ("m.position"),
-    Origin = ("m.origin"),
-    IsForgotten = ("m.forgotten_at IS NOT NULL"),
-    Replaces = ("(SELECT t.row FROM memory AS t WHERE t.space = m.space AND t.id = m.supersedes)"),
-    Kind = ("m.kind"),
+/// Returns the row of a memory, and what the index needs of it, borrowed from the row.
+pub(crate) fn read_stored<'a>(row: &'a Row<'_>) -> Result<(i64, StoredMemory<'a>)> {
+    StoredMemory::read(&mut Columns { row, next: 0 })
 }
 
-/// The column of those with the number of the row.
-pub(crate) const STORED_ROW: usize = Stored::Row as usize;
-
-/// Returns the properties that the index needs of the memory in the row, borrowed from it.
-pub(crate) fn read_stored<'a>(row: &'a Row<'_>) -> Result<StoredMemory<'a>> {
-    let name = |column: Stored| text(row, column as usize);
-    let optional = |column: Stored| -> Result<Option<&str>> {
-        Ok(row.get_ref(column as usize)?.as_str_or_null()?)
-    };
-    let position: Option<i64> = row.get(Stored::Position as usize)?;
-    Ok(StoredMemory {
-        space: name(Stored::Space)?,
-        id: name(Stored::Id)?,
-        collection: optional(Stored::Collection)?,
-        section: name(Stored::Section)?,
-        kind: name(Stored::Kind)?,
-        tags: decode_names(name(Stored::Tags)?)?,
-        weight: row.get(Stored::Weight as usize)?,
-        delivery: Delivery::from_name(name(Stored::Delivery)?).ok_or_else(damaged)?,
-        origin: name(Stored::Origin)?,
-        owner: optional(Stored::Owner)?,
-        visibility: Visibility::from_name(name(Stored::Visibility)?).ok_or_else(damaged)?,
-        supersedes: optional(Stored::Supersedes)?,
-        replaces: row.get(Stored::Replaces as usize)?,
-        expires_at: read_moment(row, Stored::ExpiresAt as usize)?,
-        created_at: read_moment(row, Stored::CreatedAt as usize)?.ok_or_else(damaged)?,
-        updated_at: read_moment(row, Stored::UpdatedAt as usize)?.ok_or_else(damaged)?,
-        is_forgotten: row.get(Stored::IsForgotten as usize)?,
-        tier: Tier::from_name(name(Stored::Tier)?).ok_or_else(damaged)?,
-        source: optional(Stored::Source)?,
-        thread: optional(Stored::Thread)?.zip(position.map(i64::cast_unsigned)),
-    })
+/// Reads the columns of a row one after the other.
+pub(crate) struct Columns<'a> {
+    row: &'a Row<'a>,
+    next: usize,
 }
 
-fn text<'a>(row: &'a Row<'_>, column: usize) -> Result<&'a str> {
-    Ok(row.get_ref(column)?.as_str()?)
+impl Columns<'_> {
+    /// Returns the place of the next column, and goes on.
+    fn place(&mut self) -> usize {
+        self.next += 1;
+        self.next - 1
+    }
 }
 
-/// The fields of the record in the row that have a column of [`COLUMNS`].
-fn read_memory(row: &Row<'_>) -> Result<Memory> {
-    let name = |column: Column| text(row, column as usize);
+impl<'a> ReadColumns<'a> for Columns<'a> {
+    type Error = Failure;
+
+    fn text_or_null(&mut self) -> Result<Option<&'a str>> {
+        Ok(self.row.get_ref(self.place())?.as_str_or_null()?)
+    }
+
+    fn integer_or_null(&mut self) -> Result<Option<i64>> {
+        Ok(self.row.get(self.place())?)
+    }
+
+    fn bytes_or_null(&mut self) -> Result<Option<&'a [u8]>> {
+        Ok(self.row.get_ref(self.place())?.as_blob_or_null()?)
+    }
+
+    fn single_or_null(&mut self) -> Result<Option<f32>> {
+        Ok(self.row.get(self.place())?)
+    }
+
+    fn double(&mut self) -> Result<f64> {
+        Ok(self.row.get(self.place())?)
+    }
+
+    fn flag(&mut self) -> Result<bool> {
+        Ok(self.row.get(self.place())?)
+    }
+
+    fn texts(&mut self) -> Result<Vec<String>> {
+        Ok(decode_names(self.text()?)?)
+    }
+}
+
+/// Returns the record in a row, of whose columns the first says whether the row is as it was
+/// written, and the columns after it. A corrupt row is a failure that names it, never a record: a
+/// list with such a record fails as a whole, so that no caller takes the rest for the whole list.
+pub(crate) fn read_first<'a, T: StoredRecord>(row: &'a Row<'_>) -> Result<(T, Columns<'a>)> {
+    verify_checksum(row, T::NOUN, T::KEY + 1)?;
+    let mut columns = Columns { row, next: 1 };
+    match T::read(&mut columns) {
+        Ok(record) => Ok((record, columns)),
+        Err(Failure::Refused(_)) => Err(damaged_row(T::NOUN, row.get_ref(T::KEY + 1)?).into()),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Returns the record in a row, as [`read_first`] does.
+pub(crate) fn read<T: StoredRecord>(row: &Row<'_>) -> Result<T> {
+    Ok(read_first(row)?.0)
+}
+
+/// Returns the memory in a row with the memory that supersedes it, whose id is the column after
+/// [`WHOLE_COLUMNS`].
+pub(crate) fn read_superseded(row: &Row<'_>) -> Result<Memory> {
+    let (memory, mut columns) = read_first::<Memory>(row)?;
     Ok(Memory {
-        space: read_space(name(Column::Space)?)?,
-        id: MemoryId::new(name(Column::Id)?),
-        content: String::new(),
-        title: None,
-        location: Location {
-            collection: row.get(Column::Collection as usize)?,
-            section: row.get(Column::Section as usize)?,
-        },
-        kind: row.get(Column::Kind as usize)?,
-        summary: None,
-        tags: decode_names(name(Column::Tags)?)?,
-        weight: row.get(Column::Weight as usize)?,
-        tier: Tier::from_name(name(Column::Tier)?).ok_or_else(damaged)?,
-        thread: None,
-        source: read_id(row, Column::Source as usize)?,
-        enrichment: None,
-        links: Vec::new(),
-        citations: Vec::new(),
-        attributes: BTreeMap::new(),
-        access: Access::default(),
-        delivery: Delivery::from_name(name(Column::Delivery)?).ok_or_else(damaged)?,
-        origin: row.get(Column::Origin as usize)?,
-        owner: row.get(Column::Owner as usize)?,
-        actor: row.get(Column::Actor as usize)?,
-        updated_by: row.get(Column::UpdatedBy as usize)?,
-        by_admin: row.get(Column::ByAdmin as usize)?,
-        visibility: Visibility::from_name(name(Column::Visibility)?).ok_or_else(damaged)?,
-        supersedes: read_id(row, Column::Supersedes as usize)?,
-        superseded_by: None,
-        expires_at: read_moment(row, Column::ExpiresAt as usize)?,
-        forgotten_at: read_moment(row, Column::ForgottenAt as usize)?,
-        created_at: read_moment(row, Column::CreatedAt as usize)?.ok_or_else(damaged)?,
-        updated_at: read_moment(row, Column::UpdatedAt as usize)?.ok_or_else(damaged)?,
-        revision: row
-            .get::<_, i64>(Column::Revision as usize)?
-            .cast_unsigned(),
+        superseded_by: columns.id_or_null()?,
+        ..memory
     })
 }
 
-/// Returns the record in the row, without the memory that supersedes it. A corrupt row is a
-/// failure, never a record: a list with such a memory fails as a whole and names it, so that no
-/// caller takes the rest for the whole list.
-pub(crate) fn read_whole(row: &Row<'_>) -> Result<Memory> {
-    let column = |further: Further| NEXT_COLUMN + further as usize;
-    verify_checksum(row, column(Further::Holds), "memory", Column::Id as usize)?;
-    let thread: Option<String> = row.get(column(Further::Thread))?;
-    let position: Option<i64> = row.get(column(Further::Position))?;
-    let enrichment: Option<String> = row.get(column(Further::Enrichment))?;
-    let status = |name: String| EnrichmentStatus::from_name(&name).ok_or_else(damaged);
-    let count: Option<i64> = row.get(column(Further::Count))?;
-    Ok(Memory {
-        content: row.get(column(Further::Text))?,
-        title: row.get(column(Further::Title))?,
-        summary: row.get(column(Further::Summary))?,
-        thread: thread.zip(position).map(|(name, position)| Thread {
-            name,
-            position: position.cast_unsigned(),
-        }),
-        enrichment: enrichment.map(status).transpose()?,
-        links: decode_links(text(row, column(Further::Links))?)?,
-        attributes: decode_attributes(text(row, column(Further::Attributes))?)?,
-        citations: decode_citations(text(row, column(Further::Citations))?)?,
-        access: Access {
-            count: count.unwrap_or(0).cast_unsigned(),
-            last: read_moment(row, column(Further::Last))?,
-        },
-        ..read_memory(row)?
-    })
+/// Returns the records that a statement finds.
+pub(crate) fn read_all<T: StoredRecord>(
+    connection: &Connection,
+    sql: &str,
+    parameters: impl Params,
+) -> Result<Vec<T>> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let records = statement.query_and_then(parameters, read)?;
+    records.collect()
 }
 
-/// A failure that names the row, unless the column `holds` says that its checksum is that of its
+/// Returns the first record that a statement finds.
+pub(crate) fn read_one<T: StoredRecord>(
+    connection: &Connection,
+    sql: &str,
+    parameters: impl Params,
+) -> Result<Option<T>> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(parameters)?;
+    rows.next()?.map(read).transpose()
+}
+
+/// A failure that names the row, unless its first column says that its checksum is that of its
 /// values. The column `key` has its name, which tells nothing of its content.
-pub(crate) fn verify_checksum(row: &Row<'_>, holds: usize, noun: &str, key: usize) -> Result<()> {
-    if row.get::<_, Option<bool>>(holds)? == Some(true) {
+pub(crate) fn verify_checksum(row: &Row<'_>, noun: &str, key: usize) -> Result<()> {
+    if row.get::<_, Option<bool>>(0)? == Some(true) {
         return Ok(());
     }
     Err(damaged_row(noun, row.get_ref(key)?).into())
@@ -256,18 +161,6 @@ pub(crate) fn none_broken(
         return Err(damaged_row(noun, key.into()).into());
     }
     Ok(())
-}
-
-/// The id in a column, if there is one.
-pub(crate) fn read_id(row: &Row<'_>, column: usize) -> Result<Option<MemoryId>> {
-    Ok(row.get::<_, Option<String>>(column)?.map(MemoryId::new))
-}
-
-/// The moment in a column, if there is one.
-pub(crate) fn read_moment(row: &Row<'_>, column: usize) -> Result<Option<Timestamp>> {
-    Ok(row
-        .get::<_, Option<i64>>(column)?
-        .map(Timestamp::from_microseconds))
 }
 
 /// The space with a stored name.

@@ -9,7 +9,7 @@ use crate::statements::row::verify_checksum;
 
 /// The columns that [`read`] reads, in its order.
 pub(crate) const COLUMNS: &str =
-    "nullif(owner, 0), name, value, checksum IS loci_checksum(space, owner, name, value)";
+    "checksum IS loci_checksum(space, owner, name, value), nullif(owner, 0), name, value";
 
 pub(crate) fn put(
     connection: &Connection,
@@ -72,6 +72,6 @@ pub(crate) fn find(
 
 /// The owner, the name and the value in the row.
 pub(crate) fn read(row: &Row<'_>) -> Result<(Option<String>, String, String)> {
-    verify_checksum(row, 3, "setting", 1)?;
-    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+    verify_checksum(row, "setting", 2)?;
+    Ok((row.get(1)?, row.get(2)?, row.get(3)?))
 }

@@ -1,17 +1,17 @@
 //! Statements over what is known of files that memories were made from.
 
-use loci_core::{ContentHash, FileStamp, SourceFile, Space};
-use rusqlite::{Connection, Params, Row, params};
+use loci_core::{SourceFile, Space};
+use rusqlite::{Connection, params};
 
 use crate::failure::{Result, conflict};
 use crate::statements::change_feed::record_other_change;
 use crate::statements::filter_sql::bound;
-use crate::statements::row::verify_checksum;
+use crate::statements::row::{read_all, read_one};
 
-/// The columns that [`read`] reads, in its order.
-pub(crate) const COLUMNS: &str = "machine, nullif(collection, 0), path, root, format, bytes, modified, bytes_read, hash, parts, is_pending, is_whole, \
-     checksum IS loci_checksum(space, machine, collection, path, root, format, bytes, modified, bytes_read, hash, parts, \
-     is_pending, is_whole)";
+/// The columns of a file.
+pub(crate) const COLUMNS: &str = "checksum IS loci_checksum(space, machine, collection, path, root, format, bytes, modified, bytes_read, hash, parts, \
+     is_pending, is_whole), machine, nullif(collection, 0), path, root, format, bytes, modified, bytes_read, hash, parts, \
+     is_pending, is_whole";
 
 /// The condition that a row has this key.
 const IS_MEANT: &str = "space = ?1 AND machine = ?2 AND collection = ifnull(?3, 0) AND path = ?4";
@@ -102,7 +102,7 @@ pub(crate) fn find(
 ) -> Result<Option<SourceFile>> {
     let sql = format!("SELECT {COLUMNS} FROM source_file WHERE {IS_MEANT}");
     let key = params![space.as_str(), machine, collection, path];
-    Ok(query(connection, &sql, key)?.pop())
+    read_one(connection, &sql, key)
 }
 
 pub(crate) fn of_collection(
@@ -111,7 +111,7 @@ pub(crate) fn of_collection(
     machine: &str,
     collection: Option<&str>,
 ) -> Result<Vec<SourceFile>> {
-    query(
+    read_all(
         connection,
         &of_collection_sql(),
         params![space.as_str(), machine, collection],
@@ -131,7 +131,7 @@ pub(crate) fn at(
     machine: &str,
     path: &str,
 ) -> Result<Vec<SourceFile>> {
-    query(connection, &at_sql(), [space.as_str(), machine, path])
+    read_all(connection, &at_sql(), [space.as_str(), machine, path])
 }
 
 /// A number, which stands for no collection, comes before every text.
@@ -148,7 +148,7 @@ pub(crate) fn pending(
     machine: &str,
     limit: usize,
 ) -> Result<Vec<SourceFile>> {
-    query(
+    read_all(
         connection,
         &pending_sql(),
         params![space.as_str(), machine, bound(limit)],
@@ -161,35 +161,4 @@ pub(crate) fn pending_sql() -> String {
         "SELECT {COLUMNS} FROM source_file INDEXED BY source_file_pending
          WHERE space = ?1 AND machine = ?2 AND is_pending ORDER BY path, collection LIMIT ?3"
     )
-}
-
-fn query(connection: &Connection, sql: &str, parameters: impl Params) -> Result<Vec<SourceFile>> {
-    let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query(parameters)?;
-    let mut files = Vec::new();
-    while let Some(row) = rows.next()? {
-        files.push(read(row)?);
-    }
-    Ok(files)
-}
-
-pub(crate) fn read(row: &Row<'_>) -> Result<SourceFile> {
-    verify_checksum(row, 12, "source file", 2)?;
-    let number = |column| -> Result<u64> { Ok(row.get::<_, i64>(column)?.cast_unsigned()) };
-    Ok(SourceFile {
-        machine: row.get(0)?,
-        collection: row.get(1)?,
-        path: row.get(2)?,
-        root: row.get(3)?,
-        format: row.get(4)?,
-        stamp: FileStamp {
-            bytes: number(5)?,
-            modified_nanoseconds: row.get(6)?,
-        },
-        bytes_read: number(7)?,
-        hash: ContentHash(row.get(8)?),
-        parts: number(9)?,
-        is_pending: row.get(10)?,
-        is_whole: row.get(11)?,
-    })
 }

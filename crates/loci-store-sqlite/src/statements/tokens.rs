@@ -1,18 +1,18 @@
 //! Statements over tokens.
 
-use loci_core::{Error, ErrorCode, Scope, Scopes, Timestamp, Token, TokenHash};
-use rusqlite::{Connection, Row, params};
+use loci_core::{Error, ErrorCode, Scope, Timestamp, Token, TokenHash};
+use rusqlite::{Connection, params};
 
-use crate::failure::{Failure, Result, damaged};
-use crate::statements::row::{none_broken, read_space, verify_checksum};
+use crate::failure::{Failure, Result};
+use crate::statements::row::{none_broken, read_all, read_one};
 
 const COLUMNS: &str = "id, hash, space, subject, scopes, created_at, expires_at, revoked_at";
 /// The condition that a row is as it was written.
 const HOLDS: &str = "checksum IS loci_checksum(id, hash, space, subject, scopes, created_at, expires_at, revoked_at)";
 
-/// The columns that [`read_token`] reads, in its order.
+/// The columns of a token.
 pub(crate) fn columns() -> String {
-    format!("{COLUMNS}, {HOLDS}")
+    format!("{HOLDS}, {COLUMNS}")
 }
 
 pub(crate) fn add(connection: &Connection, token: &Token) -> Result<()> {
@@ -45,20 +45,12 @@ pub(crate) fn add(connection: &Connection, token: &Token) -> Result<()> {
 
 pub(crate) fn all(connection: &Connection) -> Result<Vec<Token>> {
     let sql = format!("SELECT {} FROM token ORDER BY created_at, id", columns());
-    let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query([])?;
-    let mut tokens = Vec::new();
-    while let Some(row) = rows.next()? {
-        tokens.push(read_token(row)?);
-    }
-    Ok(tokens)
+    read_all(connection, &sql, [])
 }
 
 pub(crate) fn by_hash(connection: &Connection, hash: &TokenHash) -> Result<Option<Token>> {
     let sql = format!("SELECT {} FROM token WHERE hash = ?1", columns());
-    let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query([hash])?;
-    rows.next()?.map(read_token).transpose()
+    read_one(connection, &sql, [hash])
 }
 
 pub(crate) fn revoke(connection: &Connection, id: &str, now: Timestamp) -> Result<()> {
@@ -74,25 +66,4 @@ pub(crate) fn revoke(connection: &Connection, id: &str, now: Timestamp) -> Resul
         );
     }
     Ok(())
-}
-
-pub(crate) fn read_token(row: &Row<'_>) -> Result<Token> {
-    verify_checksum(row, 8, "token", 0)?;
-    let moment = |column| -> Result<Option<Timestamp>> {
-        Ok(row
-            .get::<_, Option<i64>>(column)?
-            .map(Timestamp::from_microseconds))
-    };
-    let names: String = row.get(4)?;
-    let scopes: Option<Vec<Scope>> = names.split_whitespace().map(Scope::from_name).collect();
-    Ok(Token {
-        id: row.get(0)?,
-        hash: row.get(1)?,
-        space: read_space(&row.get::<_, String>(2)?)?,
-        subject: row.get(3)?,
-        scopes: Scopes::of(&scopes.ok_or_else(damaged)?),
-        created_at: moment(5)?.ok_or_else(damaged)?,
-        expires_at: moment(6)?,
-        revoked_at: moment(7)?,
-    })
 }

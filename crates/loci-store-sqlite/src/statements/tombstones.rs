@@ -1,19 +1,23 @@
 //! Statements over tombstones, and over the texts that they are about.
 
 use loci_core::limits::TOMBSTONES_MAX;
-use loci_core::{Filter, KeyedHash, MemoryId, Salt, Space, Timestamp, Tombstone};
+use loci_core::{Filter, KeyedHash, MemoryId, Salt, Space, Tombstone};
 use loci_index::codec::encode_names;
+use loci_index::records::TOMBSTONE;
 use rusqlite::types::Value;
-use rusqlite::{Connection, Params, Row, params};
+use rusqlite::{Connection, params};
 
 use crate::failure::{Result, conflict};
 use crate::statements::change_feed::record_other_change;
 use crate::statements::filter_sql::{Conditions, bound, parameters};
-use crate::statements::row::verify_checksum;
+use crate::statements::row::read_all;
 
-/// The columns that [`read`] reads, in its order.
-pub(crate) const COLUMNS: &str = "text, memory, salt, source, forgotten_at, is_removed, \
-     checksum IS loci_checksum(space, text, memory, salt, source, forgotten_at, is_removed), hex(text)";
+/// The columns of a tombstone.
+pub(crate) fn columns() -> String {
+    format!(
+        "checksum IS loci_checksum(space, text, memory, salt, source, forgotten_at, is_removed), {TOMBSTONE}"
+    )
+}
 
 /// The smallest salt of the space `?1` after `?2`.
 pub(crate) const NEXT_SALT: &str =
@@ -42,9 +46,10 @@ fn put_at_most(
 }
 
 fn insert(connection: &Connection, space: &Space, tombstones: &[Tombstone]) -> Result<()> {
-    let sql = "INSERT OR REPLACE INTO tombstone (space, text, memory, salt, source, forgotten_at, is_removed)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    let mut statement = connection.prepare_cached(sql)?;
+    let sql = format!(
+        "INSERT OR REPLACE INTO tombstone (space, {TOMBSTONE}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
     for tombstone in tombstones {
         let Tombstone {
             salt,
@@ -115,13 +120,20 @@ pub(crate) fn of_texts(
     let sql = of_text_sql();
     let mut found = Vec::new();
     for text in texts {
-        found.extend(query(connection, &sql, params![space.as_str(), text])?);
+        found.extend(read_all::<Tombstone>(
+            connection,
+            &sql,
+            params![space.as_str(), text],
+        )?);
     }
     Ok(found)
 }
 
 pub(crate) fn of_text_sql() -> String {
-    format!("SELECT {COLUMNS} FROM tombstone WHERE space = ?1 AND text = ?2 ORDER BY memory")
+    format!(
+        "SELECT {} FROM tombstone WHERE space = ?1 AND text = ?2 ORDER BY memory",
+        columns()
+    )
 }
 
 /// A page in the order of their keys.
@@ -133,13 +145,14 @@ pub(crate) fn page(
 ) -> Result<Vec<Tombstone>> {
     let (text, memory) = after.map_or((&[][..], &[][..]), |after| (&after.text, &after.memory));
     let values = params![space.as_str(), text, memory, bound(limit)];
-    query(connection, &page_sql(), values)
+    read_all(connection, &page_sql(), values)
 }
 
 pub(crate) fn page_sql() -> String {
     format!(
-        "SELECT {COLUMNS} FROM tombstone WHERE space = ?1 AND (text, memory) > (?2, ?3)
-         ORDER BY text, memory LIMIT ?4"
+        "SELECT {} FROM tombstone WHERE space = ?1 AND (text, memory) > (?2, ?3)
+         ORDER BY text, memory LIMIT ?4",
+        columns()
     )
 }
 
@@ -165,26 +178,10 @@ pub(crate) fn ids_of_texts(
     Ok(ids.collect::<rusqlite::Result<_>>()?)
 }
 
-fn query(connection: &Connection, sql: &str, parameters: impl Params) -> Result<Vec<Tombstone>> {
-    let mut statement = connection.prepare_cached(sql)?;
-    let rows = statement.query_and_then(parameters, read)?;
-    rows.collect()
-}
-
-pub(crate) fn read(row: &Row<'_>) -> Result<Tombstone> {
-    verify_checksum(row, 6, "tombstone", 7)?;
-    Ok(Tombstone {
-        text: row.get(0)?,
-        memory: row.get(1)?,
-        salt: row.get(2)?,
-        source: row.get(3)?,
-        forgotten_at: Timestamp::from_microseconds(row.get(4)?),
-        is_removed: row.get(5)?,
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use loci_core::Timestamp;
+
     use super::*;
     use crate::integrity::checksum;
     use crate::opening::schema;

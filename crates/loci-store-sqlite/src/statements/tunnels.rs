@@ -1,14 +1,13 @@
 //! Statements over the tunnels between places.
 
-use loci_core::{MemoryId, Space, Tunnel, TunnelEnd};
-use rusqlite::{Connection, Params, Row, params};
+use loci_core::{MemoryId, Space, Tunnel};
+use loci_index::records::TUNNEL;
+use rusqlite::{Connection, params};
 
-use crate::failure::{Result, conflict, damaged};
+use crate::failure::{Result, conflict};
 use crate::statements::change_feed::record_other_change;
-use crate::statements::row::{read_id, read_moment, read_space, verify_checksum};
+use crate::statements::row::{read_all, read_one};
 
-const COLUMNS: &str = "space, id, source_collection, source_section, source_memory, target_collection, \
-     target_section, target_memory, label, owner, is_common, created_at, updated_at";
 /// The condition that a row is as it was written.
 macro_rules! holds {
     () => {
@@ -18,9 +17,9 @@ macro_rules! holds {
 }
 pub(crate) use holds;
 
-/// The columns that [`read`] reads, in its order.
+/// The columns of a tunnel.
 pub(crate) fn columns() -> String {
-    format!("{COLUMNS}, {}", holds!())
+    format!("{}, {TUNNEL}", holds!())
 }
 
 pub(crate) fn put(connection: &Connection, tunnel: &Tunnel, expect: Option<&Tunnel>) -> Result<()> {
@@ -53,7 +52,7 @@ pub(crate) fn put(connection: &Connection, tunnel: &Tunnel, expect: Option<&Tunn
         }
     }
     let sql = format!(
-        "INSERT OR REPLACE INTO tunnel ({COLUMNS})
+        "INSERT OR REPLACE INTO tunnel ({TUNNEL})
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
     );
     connection.prepare_cached(&sql)?.execute(params![
@@ -93,7 +92,7 @@ pub(crate) fn all(connection: &Connection, space: &Space) -> Result<Vec<Tunnel>>
         "SELECT {} FROM tunnel WHERE space = ?1 ORDER BY created_at, id",
         columns()
     );
-    query(connection, &sql, [space.as_str()])
+    read_all(connection, &sql, [space.as_str()])
 }
 
 fn find(connection: &Connection, space: &Space, id: &str) -> Result<Option<Tunnel>> {
@@ -101,37 +100,5 @@ fn find(connection: &Connection, space: &Space, id: &str) -> Result<Option<Tunne
         "SELECT {} FROM tunnel WHERE space = ?1 AND id = ?2",
         columns()
     );
-    Ok(query(connection, &sql, [space.as_str(), id])?.pop())
-}
-
-fn query(connection: &Connection, sql: &str, parameters: impl Params) -> Result<Vec<Tunnel>> {
-    let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query(parameters)?;
-    let mut tunnels = Vec::new();
-    while let Some(row) = rows.next()? {
-        tunnels.push(read(row)?);
-    }
-    Ok(tunnels)
-}
-
-pub(crate) fn read(row: &Row<'_>) -> Result<Tunnel> {
-    verify_checksum(row, 13, "tunnel", 1)?;
-    let end = |first: usize| -> Result<TunnelEnd> {
-        Ok(TunnelEnd {
-            collection: row.get(first)?,
-            section: row.get(first + 1)?,
-            memory: read_id(row, first + 2)?,
-        })
-    };
-    Ok(Tunnel {
-        space: read_space(&row.get::<_, String>(0)?)?,
-        id: row.get(1)?,
-        source: end(2)?,
-        target: end(5)?,
-        label: row.get(8)?,
-        owner: row.get(9)?,
-        is_common: row.get(10)?,
-        created_at: read_moment(row, 11)?.ok_or_else(damaged)?,
-        updated_at: read_moment(row, 12)?.ok_or_else(damaged)?,
-    })
+    read_one(connection, &sql, [space.as_str(), id])
 }

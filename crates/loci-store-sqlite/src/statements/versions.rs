@@ -1,15 +1,16 @@
 //! Statements over the former versions of memories.
 
 use loci_core::limits::VERSIONS_MAX;
-use loci_core::{Filter, Location, MemoryId, Space, Version};
+use loci_core::{Filter, MemoryId, Space, Version};
 use rusqlite::types::Value;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, params};
 
-use crate::failure::{Result, damaged};
+use crate::failure::Result;
 use crate::statements::filter_sql::{Conditions, bound, parameters};
-use crate::statements::row::{read_moment, verify_checksum};
+use crate::statements::row::read_all;
 use crate::statements::write::{REMOVE_VERSIONS, find};
-use loci_index::codec::{decode_names, encode_names};
+use loci_index::codec::encode_names;
+use loci_index::records::VERSION;
 
 /// The condition that a row of `version AS v` is as it was written.
 macro_rules! holds {
@@ -19,11 +20,10 @@ macro_rules! holds {
     };
 }
 
-/// The columns of `version AS v` that [`read`] reads, in its order.
-pub(crate) const COLUMNS: &str = concat!(
-    "v.id, v.revision, v.collection, v.section, v.title, v.tags, v.updated_by, v.updated_at, v.content, ",
-    holds!()
-);
+/// The columns of a version, of `version AS v`.
+pub(crate) fn columns() -> String {
+    format!("{}, v.id, {VERSION}", holds!())
+}
 
 /// Removes those beyond the newest `?2`.
 const EVICT: &str = "DELETE FROM version WHERE memory = ?1 AND revision <= (
@@ -84,16 +84,14 @@ pub(crate) fn of_memory(
     space: &Space,
     id: &MemoryId,
 ) -> Result<Vec<Version>> {
-    let sql = of_memory_sql();
-    let mut statement = connection.prepare_cached(&sql)?;
-    let rows = statement.query_and_then([space.as_str(), id.as_str()], read)?;
-    rows.collect()
+    read_all(connection, &of_memory_sql(), [space.as_str(), id.as_str()])
 }
 
 pub(crate) fn of_memory_sql() -> String {
     format!(
-        "SELECT {COLUMNS} FROM memory AS m JOIN version AS v ON v.memory = m.row
-        WHERE m.space = ?1 AND m.id = ?2 AND m.deleted_at IS NULL ORDER BY v.revision DESC"
+        "SELECT {} FROM memory AS m JOIN version AS v ON v.memory = m.row
+        WHERE m.space = ?1 AND m.id = ?2 AND m.deleted_at IS NULL ORDER BY v.revision DESC",
+        columns()
     )
 }
 
@@ -120,21 +118,4 @@ pub(crate) fn ids(
         Ok(MemoryId::new(row.get::<_, String>(0)?))
     })?;
     rows.collect()
-}
-
-pub(crate) fn read(row: &Row<'_>) -> Result<Version> {
-    verify_checksum(row, 9, "former version of the memory", 0)?;
-    Ok(Version {
-        memory: MemoryId::new(row.get::<_, String>(0)?),
-        revision: row.get::<_, i64>(1)?.cast_unsigned(),
-        location: Location {
-            collection: row.get(2)?,
-            section: row.get(3)?,
-        },
-        title: row.get(4)?,
-        tags: decode_names(&row.get::<_, String>(5)?)?,
-        updated_by: row.get(6)?,
-        updated_at: read_moment(row, 7)?.ok_or_else(damaged)?,
-        content: row.get(8)?,
-    })
 }

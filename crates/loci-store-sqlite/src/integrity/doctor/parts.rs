@@ -12,15 +12,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use loci_core::{Error, Problem};
+use loci_index::records::ReadColumns;
 use rusqlite::Connection;
 
 use super::{check, definitions, integrity, references, tables};
 use crate::connection::Readers;
 use crate::failure::Result;
 use crate::opening::{reanalysis, schema};
-use crate::statements::row::{
-    COLUMNS, FURTHER_COLUMNS, NEXT_WHOLE_COLUMN, WHOLE_TABLES, read_whole,
-};
+use crate::statements::row::{WHOLE_COLUMNS, WHOLE_TABLES, read_first};
 
 /// Connections that look at once, at most.
 const CONNECTIONS_MAX: usize = 8;
@@ -140,15 +139,14 @@ fn is_part_well(connection: &Connection, part: &Part, words: bool) -> Result<boo
 /// have the passages and words that their texts give, unless they are deleted.
 fn are_memories_well(connection: &Connection, rows: &RangeInclusive<i64>) -> Result<bool> {
     let sql = format!(
-        "SELECT {COLUMNS}, {FURTHER_COLUMNS}, m.row, m.deleted_at IS NULL FROM {WHOLE_TABLES} \
+        "SELECT {WHOLE_COLUMNS}, m.row, m.deleted_at IS NULL FROM {WHOLE_TABLES} \
          WHERE m.row BETWEEN ?1 AND ?2 ORDER BY m.row"
     );
     let mut statement = connection.prepare_cached(&sql)?;
     let mut found = statement.query([rows.start(), rows.end()])?;
     while let Some(row) = found.next()? {
-        let memory = read_whole(row)?;
-        let (number, is_there): (i64, bool) =
-            (row.get(NEXT_WHOLE_COLUMN)?, row.get(NEXT_WHOLE_COLUMN + 1)?);
+        let (memory, mut columns) = read_first(row)?;
+        let (number, is_there) = (columns.integer()?, columns.flag()?);
         if is_there && !reanalysis::fits_memory(connection, number, &memory)? {
             return Ok(false);
         }

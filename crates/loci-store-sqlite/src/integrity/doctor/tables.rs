@@ -5,7 +5,10 @@ use std::io;
 use std::path::Path;
 
 use loci_core::ProblemKind::{Damaged, Derived};
-use loci_core::{Error, Problem, ProblemKind};
+use loci_core::{
+    AuditEntry, AuditRecord, CacheEntry, Decision, Error, Fact, IdempotentReply, Memory, NoteFile,
+    Problem, ProblemKind, SourceFile, Token, Tombstone, Tunnel, Version,
+};
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Row};
 use tempfile::NamedTempFile;
@@ -15,13 +18,14 @@ use crate::failure;
 use crate::failure::{Failure, Result, damage, readable};
 use crate::opening::copies;
 use crate::opening::open_error::OpenError;
-use crate::statements::row::{COLUMNS, FURTHER_COLUMNS, WHOLE_TABLES, read_whole};
+use crate::statements::row::{WHOLE_COLUMNS, WHOLE_TABLES, read};
 use crate::statements::{
     answers, audit, decisions, facts, idempotent_replies, note_files, settings, source_files,
     tokens, tombstones, tunnels, versions,
 };
 use crate::tables::{OF_PASSAGE, Origin, TABLES, Table};
 use loci_index::codec::decode_terms;
+use loci_index::records::StoredRecord;
 
 /// A condition that rows of the table meet whose checksums do not hold.
 pub(crate) fn is_broken(connection: &Connection, table: &str) -> Result<String> {
@@ -174,63 +178,73 @@ fn reading(table: &str) -> Option<(String, Read)> {
     let select =
         |columns: &str, key: &str, from: &str| format!("SELECT {columns}, {key} FROM {from}");
     let reading: (String, Read) = match table {
-        "memory" => {
-            let columns = format!("{COLUMNS}, {FURTHER_COLUMNS}");
-            (select(&columns, "m.id", WHOLE_TABLES), |row| {
-                read_whole(row).map(drop)
-            })
-        }
+        "memory" => (
+            select(WHOLE_COLUMNS, "m.id", WHOLE_TABLES),
+            readable_as::<Memory>,
+        ),
         "passage" => (select("terms", OF_PASSAGE, "passage AS t"), |row| {
             let terms = row.get_ref(0)?.as_blob().map_err(unreadable)?;
             Ok(decode_terms(terms).map(drop)?)
         }),
-        "token" => (select(&tokens::columns(), "id", "token"), |row| {
-            tokens::read_token(row).map(drop)
-        }),
+        "token" => (
+            select(&tokens::columns(), "id", "token"),
+            readable_as::<Token>,
+        ),
         "cache_entry" => (
             answers::entries().replacen(" FROM ", ", e.id FROM ", 1),
-            |row| answers::read_entry(row).map(drop),
+            readable_as::<CacheEntry>,
         ),
-        "decision" => (select(&decisions::columns(), "key", "decision"), |row| {
-            decisions::read(row).map(drop)
-        }),
-        "audit" => (select(&audit::columns(), "number", "audit"), |row| {
-            audit::read_entry(row).map(drop)
-        }),
+        "decision" => (
+            select(&decisions::columns(), "key", "decision"),
+            readable_as::<Decision>,
+        ),
+        "audit" => (
+            select(&audit::columns(), "number", "audit"),
+            readable_as::<(u64, AuditEntry)>,
+        ),
         "audit_record" => (
-            select(audit::RECORD_COLUMNS, "entry", "audit_record"),
-            |row| audit::read_record(row).map(drop),
+            select(&audit::record_columns(), "entry", "audit_record"),
+            readable_as::<(u64, AuditRecord, u64)>,
         ),
-        "note_file" => (select(&note_files::columns(), "path", "note_file"), |row| {
-            note_files::read_file(row).map(drop)
-        }),
+        "note_file" => (
+            select(&note_files::columns(), "path", "note_file"),
+            readable_as::<NoteFile>,
+        ),
         "keyed_answer" => (
             select(&idempotent_replies::columns(), "row", "keyed_answer"),
-            |row| idempotent_replies::read(row).map(drop),
+            readable_as::<IdempotentReply>,
         ),
-        "fact" => (select(&facts::columns(), "f.id", "fact AS f"), |row| {
-            facts::read(row).map(drop)
-        }),
-        "tunnel" => (select(&tunnels::columns(), "id", "tunnel"), |row| {
-            tunnels::read(row).map(drop)
-        }),
+        "fact" => (
+            select(&facts::columns(), "f.id", "fact AS f"),
+            readable_as::<Fact>,
+        ),
+        "tunnel" => (
+            select(&tunnels::columns(), "id", "tunnel"),
+            readable_as::<Tunnel>,
+        ),
         "setting" => (select(settings::COLUMNS, "name", "setting"), |row| {
             settings::read(row).map(drop)
         }),
         "tombstone" => (
-            select(tombstones::COLUMNS, "hex(text)", "tombstone"),
-            |row| tombstones::read(row).map(drop),
+            select(&tombstones::columns(), "hex(text)", "tombstone"),
+            readable_as::<Tombstone>,
         ),
-        "version" => (select(versions::COLUMNS, "v.id", "version AS v"), |row| {
-            versions::read(row).map(drop)
-        }),
+        "version" => (
+            select(&versions::columns(), "v.id", "version AS v"),
+            readable_as::<Version>,
+        ),
         "source_file" => (
             select(source_files::COLUMNS, "path", "source_file"),
-            |row| source_files::read(row).map(drop),
+            readable_as::<SourceFile>,
         ),
         _ => return None,
     };
     Some(reading)
+}
+
+/// Fails unless the row is a record of this type.
+fn readable_as<T: StoredRecord>(row: &Row<'_>) -> Result<()> {
+    read::<T>(row).map(drop)
 }
 
 /// Does something with every row of a statement.
