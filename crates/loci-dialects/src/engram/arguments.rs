@@ -1,12 +1,13 @@
 //! Arguments that several tools share, and their validation.
 
-use loci_core::limits::{CITATIONS_MAX, RECALL_RESULTS_MAX, TAGS_MAX};
+use loci_core::limits::{CITATIONS_MAX, RECALL_RESULTS_MAX};
 use loci_core::{CollectionFilter, Error, ErrorCode, MemoryId, Result};
 use loci_engine::{Call, LocationNouns, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::faults::items;
 use crate::window::WindowNames;
 use crate::wire::Count;
 
@@ -181,122 +182,52 @@ pub fn in_words(id: &str) -> impl Fn(Error) -> Error + '_ {
     }
 }
 
-/// Collects the errors of arguments. Skips missing values and wrong types, which the schema
-/// reports.
-pub struct Faults<'a> {
-    arguments: &'a Value,
-    found: Vec<Error>,
+/// The rule of the `id` of a record: an id, or any part of one.
+///
+/// # Errors
+/// `invalid_argument` for a text that cannot be an id.
+pub fn record_id(name: &str, sent: &str) -> Result<()> {
+    check::uuid(name, sent)
+        .or_else(|_| MemoryId::parse(name, sent))
+        .map(drop)
 }
 
-impl<'a> Faults<'a> {
-    /// Starts without errors for these arguments.
-    pub fn of(arguments: &'a Value) -> Self {
-        Faults {
-            arguments,
-            found: Vec::new(),
+/// Returns the rule of the `scope` of memories; `instead` is the tool for discoveries.
+pub fn memory_scope(instead: &str) -> impl Fn(&str, &str) -> Result<()> {
+    move |name, scope| {
+        check::name(name, scope)?;
+        if scope.starts_with(DISCOVERY_PREFIX) {
+            let problem = format!(
+                "begins with `{DISCOVERY_PREFIX}`, as scopes of discoveries do; call {instead}"
+            );
+            return Err(Error::invalid(name, problem));
         }
+        Ok(())
     }
+}
 
-    /// Checks an argument by a rule, which gets its name and its text.
-    pub fn check(mut self, name: &str, rule: impl Fn(&str, &str) -> Result<()>) -> Self {
-        if let Some(text) = self.arguments.get(name).and_then(Value::as_str) {
-            self.found.extend(rule(name, text).err());
+/// Returns the rule of the `scope` of discoveries; `instead` is the tool for memories.
+pub fn discovery_scope(instead: &str) -> impl Fn(&str, &str) -> Result<()> {
+    move |name, scope| {
+        check::name(name, scope)?;
+        if !scope.starts_with(DISCOVERY_PREFIX) {
+            let problem = format!(
+                "must begin with `{DISCOVERY_PREFIX}`, such as discovery:repo:NAME; for memories, call {instead}"
+            );
+            return Err(Error::invalid(name, problem));
         }
-        self
+        Ok(())
     }
+}
 
-    /// Checks the `id` of a record.
-    pub fn id(self) -> Self {
-        self.check("id", |_, sent| {
-            check::uuid("id", sent)
-                .or_else(|_| MemoryId::parse("id", sent))
-                .map(drop)
+/// Returns the errors of each part of the `citations`.
+pub fn faults_of_citations(arguments: &Value) -> Vec<Error> {
+    const PARTS: [&str; 4] = ["ref", "locator", "pin", "excerpt"];
+    items(arguments, "citations", CITATIONS_MAX)
+        .flat_map(|(name, citation)| {
+            let fault =
+                |part| check::citation_part(&name, part, citation.get(part)?.as_str()?).err();
+            PARTS.into_iter().filter_map(fault).collect::<Vec<_>>()
         })
-    }
-
-    /// Checks the `scope` of memories; `instead` is the tool for discoveries.
-    pub fn memory_scope(self, instead: &str) -> Self {
-        self.check("scope", |name, scope| {
-            check::name(name, scope)?;
-            if scope.starts_with(DISCOVERY_PREFIX) {
-                let problem = format!(
-                    "begins with `{DISCOVERY_PREFIX}`, as scopes of discoveries do; call {instead}"
-                );
-                return Err(Error::invalid(name, problem));
-            }
-            Ok(())
-        })
-    }
-
-    /// Checks the `scope` of discoveries; `instead` is the tool for memories.
-    pub fn discovery_scope(self, instead: &str) -> Self {
-        self.check("scope", |name, scope| {
-            check::name(name, scope)?;
-            if !scope.starts_with(DISCOVERY_PREFIX) {
-                let problem = format!(
-                    "must begin with `{DISCOVERY_PREFIX}`, such as discovery:repo:NAME; for memories, call {instead}"
-                );
-                return Err(Error::invalid(name, problem));
-            }
-            Ok(())
-        })
-    }
-
-    /// Checks each of the `tags`.
-    pub fn tags(mut self) -> Self {
-        for (index, tag) in self.list("tags", TAGS_MAX) {
-            if let Some(tag) = tag.as_str() {
-                self.found
-                    .extend(check::tag(&format!("tags.{index}"), tag).err());
-            }
-        }
-        self
-    }
-
-    /// Checks the time in which memories were first stored.
-    pub fn created(mut self) -> Self {
-        self.found.extend(CREATED.faults(self.arguments));
-        self
-    }
-
-    /// Checks each part of the `citations`.
-    pub fn citations(mut self) -> Self {
-        const PARTS: [&str; 4] = ["ref", "locator", "pin", "excerpt"];
-        for (index, citation) in self.list("citations", CITATIONS_MAX) {
-            let said = PARTS
-                .into_iter()
-                .filter_map(|part| Some((part, citation.get(part)?.as_str()?)));
-            let check = |(part, text)| {
-                check::citation_part(&format!("citations.{index}"), part, text).err()
-            };
-            self.found.extend(said.filter_map(check));
-        }
-        self
-    }
-
-    /// Adds an error that was found elsewhere.
-    pub fn and(mut self, fault: Option<Error>) -> Self {
-        self.found.extend(fault);
-        self
-    }
-
-    /// Returns all errors.
-    pub fn found(self) -> Vec<Error> {
-        self.found
-    }
-
-    /// Returns the items of an array, up to the maximum number.
-    fn list(
-        &self,
-        name: &str,
-        items_max: usize,
-    ) -> impl Iterator<Item = (usize, &'a Value)> + use<'a> {
-        self.arguments
-            .get(name)
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .take(items_max)
-            .enumerate()
-    }
+        .collect()
 }

@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, only};
+use super::arguments::only;
+use crate::faults::Faults;
 use crate::{Hints, Reply, TypedTool};
 
 /// The status that clients match on.

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::arguments::{Faults, id, in_words};
+use super::arguments::{id, in_words, record_id};
 use super::record::Record;
+use crate::faults::Faults;
 use crate::wire::Offset;
 use crate::{Hints, Reply, TypedTool};
 
@@ -39,7 +40,7 @@ impl TypedTool for GetMemory {
     type Output = Record;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        Faults::of(arguments).id().found()
+        Faults::of(arguments).check("id", record_id).found()
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {

@@ -2,14 +2,15 @@
 
 use loci_core::limits::TAGS_MAX;
 use loci_core::{Error, Result, Scope, Tier};
-use loci_engine::{Call, FittedMemory, List};
+use loci_engine::{Call, FittedMemory, List, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::arguments::{CREATED, Faults, NOUNS, count, only};
+use super::arguments::{CREATED, NOUNS, count, memory_scope, only};
 use super::record::Record;
+use crate::faults::Faults;
 use crate::wire::{Count, both, left_out};
 use crate::{Hints, Reply, TypedTool};
 
@@ -112,9 +113,9 @@ impl TypedTool for ListMemory {
 
     fn faults(arguments: &Value) -> Vec<Error> {
         Faults::of(arguments)
-            .memory_scope("search_discovery")
-            .tags()
-            .created()
+            .check("scope", memory_scope("search_discovery"))
+            .items("tags", TAGS_MAX, check::tag)
+            .and(CREATED.faults(arguments))
             .found()
     }
 

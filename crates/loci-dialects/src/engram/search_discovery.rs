@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{DiscoveryKind, Faults, count, only};
+use super::arguments::{DiscoveryKind, count, discovery_scope, only};
 use super::record::{Hit, found};
+use crate::faults::Faults;
 use crate::wire::Count;
 use crate::{Hints, Reply, TypedTool};
 
@@ -67,7 +68,7 @@ impl TypedTool for SearchDiscovery {
         let faults = if is_everywhere {
             faults
         } else {
-            faults.discovery_scope("search_memory")
+            faults.check("scope", discovery_scope("search_memory"))
         };
         let is_unsaid = !is_everywhere && arguments.get("scope").is_none();
         let problem = "is missing; name a scope such as discovery:repo:NAME, or set `cross_spine` to true to search all";

@@ -7,8 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{CREATED, Faults, count, only};
+use super::arguments::{CREATED, count, memory_scope, only};
 use super::record::{Hit, found};
+use crate::faults::Faults;
 use crate::wire::Count;
 use crate::{Hints, Reply, TypedTool};
 
@@ -71,9 +72,9 @@ impl TypedTool for SearchMemory {
     fn faults(arguments: &Value) -> Vec<Error> {
         Faults::of(arguments)
             .check("query", check::query)
-            .memory_scope("search_discovery")
-            .tags()
-            .created()
+            .check("scope", memory_scope("search_discovery"))
+            .items("tags", TAGS_MAX, check::tag)
+            .and(CREATED.faults(arguments))
             .found()
     }
 

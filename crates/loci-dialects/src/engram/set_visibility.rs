@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::arguments::{Faults, id, in_words};
+use super::arguments::{id, in_words, record_id};
 use super::outcome::Outcome;
 use super::record::visibility;
+use crate::faults::Faults;
 use crate::{Hints, Reply, TypedTool};
 
 pub struct SetVisibility;
@@ -40,7 +41,7 @@ impl TypedTool for SetVisibility {
     type Output = Outcome;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        Faults::of(arguments).id().found()
+        Faults::of(arguments).check("id", record_id).found()
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {

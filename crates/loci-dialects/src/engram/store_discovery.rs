@@ -10,9 +10,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::{
-    AGENT_INFERRED, Citation, DISCOVERY, DiscoveryKind, Faults, NOUNS, collection, in_words,
+    AGENT_INFERRED, Citation, DISCOVERY, DiscoveryKind, NOUNS, collection, discovery_scope,
+    faults_of_citations, in_words,
 };
 use super::record::SOURCE;
+use crate::faults::Faults;
 use crate::wire::pending;
 use crate::{Hints, Reply, TypedTool};
 
@@ -76,9 +78,9 @@ impl TypedTool for StoreDiscovery {
             .check("content", |name, text| {
                 check::text(name, text, CITED_CONTENT_BYTES_MAX)
             })
-            .citations()
-            .discovery_scope("store_memory")
-            .tags()
+            .and(faults_of_citations(arguments))
+            .check("scope", discovery_scope("store_memory"))
+            .items("tags", TAGS_MAX, check::tag)
             .check("summary", check::reference)
             .check("id", |name, id| check::uuid(name, id).map(drop))
             .found()

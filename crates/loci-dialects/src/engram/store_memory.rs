@@ -9,8 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{AGENT_INFERRED, Faults, NOUNS, collection};
+use super::arguments::{AGENT_INFERRED, NOUNS, collection, memory_scope};
 use super::record::{BASE_DIR, REPO, SOURCE, WORKSPACE, WORKTREE_PATH};
+use crate::faults::Faults;
 use crate::wire::pending;
 use crate::{Hints, Reply, TypedTool};
 
@@ -112,8 +113,8 @@ impl TypedTool for StoreMemory {
     fn faults(arguments: &Value) -> Vec<Error> {
         let checked = Faults::of(arguments)
             .check("content", check::content)
-            .memory_scope("store_discovery")
-            .tags();
+            .check("scope", memory_scope("store_discovery"))
+            .items("tags", TAGS_MAX, check::tag);
         [REPO, WORKSPACE, WORKTREE_PATH, BASE_DIR]
             .into_iter()
             .fold(checked, |faults, name| faults.check(name, check::reference))

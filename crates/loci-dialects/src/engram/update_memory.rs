@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::arguments::{Faults, id, in_words};
+use super::arguments::{id, in_words, record_id};
 use super::outcome::Outcome;
 use super::record::visibility;
+use crate::faults::Faults;
 use crate::wire::pending;
 use crate::{Hints, Reply, TypedTool};
 
@@ -44,7 +45,7 @@ impl TypedTool for UpdateMemory {
 
     fn faults(arguments: &Value) -> Vec<Error> {
         Faults::of(arguments)
-            .id()
+            .check("id", record_id)
             .check("content", check::content)
             .found()
     }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::object_id;
+use crate::faults::items;
 use crate::lenient::is_empty;
 use crate::{Hints, Reply, TypedTool};
 
@@ -128,15 +129,15 @@ impl TypedTool for StoreMemory {
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        let messages = arguments.get("messages").and_then(Value::as_array);
-        let messages = messages.into_iter().flatten().take(limits::MESSAGES_MAX);
-        let fault = |(place, message): (usize, &Value)| {
+        let fault = |(name, message): (String, &Value)| {
             let given = message.get(MESSAGE_TYPE)?;
             let problem = "must be a role: human, user, ai, assistant, model, system, developer, tool or function";
             let is_role = is_empty(given) || role(given.clone()).is_some();
-            (!is_role).then(|| Error::invalid(&format!("messages.{place}.{MESSAGE_TYPE}"), problem))
+            (!is_role).then(|| Error::invalid(&format!("{name}.{MESSAGE_TYPE}"), problem))
         };
-        messages.enumerate().filter_map(fault).collect()
+        items(arguments, "messages", limits::MESSAGES_MAX)
+            .filter_map(fault)
+            .collect()
     }
 
     fn run(call: &Call<'_>, mut arguments: Arguments) -> Result<Reply> {

@@ -9,9 +9,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{ALREADY_EXISTS, Faults, NOUNS, collection, given, place_name};
+use super::arguments::{ALREADY_EXISTS, NOUNS, collection, given, name, place_name};
 use super::drawer_id::drawer_ids;
 use super::record::ADDED_BY;
+use crate::faults::Faults;
 use crate::wire::pending;
 use crate::{Hints, Reply, TypedTool};
 
@@ -76,8 +77,8 @@ impl TypedTool for AddDrawer {
 
     fn faults(arguments: &Value) -> Vec<Error> {
         Faults::of(arguments)
-            .name("wing")
-            .name("room")
+            .check("wing", name)
+            .check("room", name)
             .check("content", check::content)
             .optional(SOURCE_FILE, check::reference)
             .optional(ADDED_BY, check::name)

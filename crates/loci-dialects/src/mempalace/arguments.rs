@@ -2,8 +2,7 @@
 
 use loci_core::characters::is_control;
 use loci_core::{CollectionFilter, Error, MemoryId, Result, Tier};
-use loci_engine::{Call, LocationNouns, ResolvedLocations, check};
-use serde_json::Value;
+use loci_engine::{Call, LocationNouns, ResolvedLocations};
 use unicode_normalization::char::is_combining_mark;
 
 use super::times::period;
@@ -147,87 +146,20 @@ pub fn resolve_place(
     })
 }
 
-/// Collects the errors of arguments. Skips missing values and wrong types, which the schema
-/// reports.
-pub struct Faults<'a> {
-    arguments: &'a Value,
-    found: Vec<Error>,
+/// The rule of the id of a drawer.
+///
+/// # Errors
+/// `invalid_argument` for a text that cannot be an id.
+pub fn drawer_id(name: &str, id: &str) -> Result<()> {
+    MemoryId::parse(name, id).map(drop)
 }
 
-impl<'a> Faults<'a> {
-    /// Starts without errors for these arguments.
-    pub fn of(arguments: &'a Value) -> Self {
-        Faults {
-            arguments,
-            found: Vec::new(),
-        }
-    }
-
-    /// Checks an argument by a rule, which gets its name and its text.
-    pub fn check(mut self, name: &str, rule: impl Fn(&str, &str) -> Result<()>) -> Self {
-        if let Some(text) = self.arguments.get(name).and_then(Value::as_str) {
-            self.found.extend(rule(name, text).err());
-        }
-        self
-    }
-
-    /// Checks an argument that may be blank.
-    pub fn optional(self, name: &str, rule: impl Fn(&str, &str) -> Result<()>) -> Self {
-        self.check(name, |name, text| {
-            if text.trim().is_empty() {
-                Ok(())
-            } else {
-                rule(name, text)
-            }
-        })
-    }
-
-    /// Checks a name that is to be written.
-    pub fn name(self, name: &str) -> Self {
-        self.check(name, self::name)
-    }
-
-    /// Checks a name that is to be written, if it is not blank.
-    pub fn optional_name(self, name: &str) -> Self {
-        self.optional(name, self::name)
-    }
-
-    /// Checks an existing name. Memories of other tool sets may have names that are invalid for
-    /// writing here.
-    pub fn shown(self, name: &str) -> Self {
-        self.check(name, check::name)
-    }
-
-    /// Checks an existing name; blank means any.
-    pub fn filter(self, name: &str) -> Self {
-        self.optional(name, check::name)
-    }
-
-    /// Checks a time of the knowledge graph.
-    pub fn time(self, name: &str) -> Self {
-        self.check(name, |name, text| period(name, Some(text)).map(drop))
-    }
-
-    /// Checks the time in which drawers were filed.
-    pub fn filed(mut self) -> Self {
-        self.found.extend(FILED.faults(self.arguments));
-        self
-    }
-
-    /// Checks the id of a drawer.
-    pub fn id(self, name: &str) -> Self {
-        self.check(name, |name, id| MemoryId::parse(name, id).map(drop))
-    }
-
-    /// Checks the id of a drawer; blank means no drawer.
-    pub fn drawer(self, name: &str) -> Self {
-        self.optional(name, |name, id| MemoryId::parse(name, id).map(drop))
-    }
-
-    /// Returns all errors.
-    pub fn found(self) -> Vec<Error> {
-        self.found
-    }
+/// The rule of a time of the knowledge graph.
+///
+/// # Errors
+/// `invalid_argument` for a text that is no time.
+pub fn time(name: &str, text: &str) -> Result<()> {
+    period(name, Some(text)).map(drop)
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, wing};
+use super::arguments::wing;
 use super::record::reading;
+use crate::faults::Faults;
 use crate::wire::{Authorship, Count, Truncation, both, left_out, rounded};
 use crate::{Hints, Reply, TypedTool};
 

@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, collection, given, wing};
+use super::arguments::{collection, drawer_id, given, name, wing};
 use super::graph::End;
 use super::record::drawer;
+use crate::faults::Faults;
 use crate::{Hints, Reply, TypedTool};
 
 pub struct CreateTunnel;
@@ -70,10 +71,10 @@ impl TypedTool for CreateTunnel {
     fn faults(arguments: &Value) -> Vec<Error> {
         ["source_wing", "source_room", "target_wing", "target_room"]
             .into_iter()
-            .fold(Faults::of(arguments), Faults::name)
+            .fold(Faults::of(arguments), |faults, end| faults.check(end, name))
             .optional("label", check::reference)
-            .drawer("source_drawer_id")
-            .drawer("target_drawer_id")
+            .optional("source_drawer_id", drawer_id)
+            .optional("target_drawer_id", drawer_id)
             .found()
     }
 

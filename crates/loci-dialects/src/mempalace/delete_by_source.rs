@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, wing};
+use super::arguments::wing;
+use crate::faults::Faults;
 use crate::{Hints, Reply, TypedTool};
 
 pub struct DeleteBySource;

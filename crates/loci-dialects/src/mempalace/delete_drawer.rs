@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::Faults;
+use super::arguments::drawer_id;
 use super::record::{drawer_among, in_words};
+use crate::faults::Faults;
 use crate::{Hints, Reply, TypedTool, forgetting};
 
 pub struct DeleteDrawer;
@@ -44,7 +45,7 @@ impl TypedTool for DeleteDrawer {
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        Faults::of(arguments).id("drawer_id").found()
+        Faults::of(arguments).check("drawer_id", drawer_id).found()
     }
 
     fn run(call: &Call<'_>, Arguments { drawer_id }: Arguments) -> Result<Reply> {

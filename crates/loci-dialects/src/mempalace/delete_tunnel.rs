@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::Faults;
+use super::arguments::drawer_id;
+use crate::faults::Faults;
 use crate::{Hints, Reply, TypedTool};
 
 pub struct DeleteTunnel;
@@ -45,7 +46,7 @@ impl TypedTool for DeleteTunnel {
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        Faults::of(arguments).id("tunnel_id").found()
+        Faults::of(arguments).check("tunnel_id", drawer_id).found()
     }
 
     fn run(call: &Call<'_>, Arguments { tunnel_id }: Arguments) -> Result<Reply> {

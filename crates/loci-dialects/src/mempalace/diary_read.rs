@@ -3,15 +3,16 @@
 use std::cmp::Reverse;
 
 use loci_core::{Caller, CollectionFilter, Error, FilingOrder, Result, Scope, Tier};
-use loci_engine::{Browse, BrowsePage, Call, FittedMemory, LocationNouns};
+use loci_engine::{Browse, BrowsePage, Call, FittedMemory, LocationNouns, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, NOUNS, given, wing_filter};
+use super::arguments::{NOUNS, given, name, wing_filter};
 use super::diary_write::{DIARY, TOPIC, tag_of, wing_of};
 use super::record::reading;
 use super::times::date;
+use crate::faults::Faults;
 use crate::wire::{Authorship, Count, Truncation, both, left_out, offset8601};
 use crate::{Hints, Reply, TypedTool};
 
@@ -104,8 +105,8 @@ impl TypedTool for DiaryRead {
 
     fn faults(arguments: &Value) -> Vec<Error> {
         Faults::of(arguments)
-            .name("agent_name")
-            .filter("wing")
+            .check("agent_name", name)
+            .optional("wing", check::name)
             .found()
     }
 

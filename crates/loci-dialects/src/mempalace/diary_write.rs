@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::arguments::{ALREADY_EXISTS, Faults, collection, given, wing};
+use super::arguments::{ALREADY_EXISTS, collection, given, name, wing};
 use super::drawer_id::drawer_ids;
 use super::times::date;
+use crate::faults::Faults;
 use crate::wire::{offset8601, pending};
 use crate::{Hints, Reply, TypedTool};
 
@@ -102,10 +103,10 @@ impl TypedTool for DiaryWrite {
 
     fn faults(arguments: &Value) -> Vec<Error> {
         Faults::of(arguments)
-            .name("agent_name")
+            .check("agent_name", name)
             .check("entry", check::content)
-            .optional_name("topic")
-            .optional_name("wing")
+            .optional("topic", name)
+            .optional("wing", name)
             .found()
     }
 

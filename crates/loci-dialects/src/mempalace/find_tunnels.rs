@@ -1,14 +1,15 @@
 //! The tool `mempalace_find_tunnels`: finds rooms that bridge wings.
 
 use loci_core::{Error, Result, Scope};
-use loci_engine::{Bridge, Call};
+use loci_engine::{Bridge, Call, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, collection, resolve_place};
+use super::arguments::{collection, resolve_place};
 use super::graph::{Node, overview};
 use super::times::date;
+use crate::faults::Faults;
 use crate::wire::string_or_null;
 use crate::{Hints, Reply, TypedTool};
 
@@ -61,8 +62,8 @@ impl TypedTool for FindTunnels {
 
     fn faults(arguments: &Value) -> Vec<Error> {
         Faults::of(arguments)
-            .filter("wing_a")
-            .filter("wing_b")
+            .optional("wing_a", check::name)
+            .optional("wing_b", check::name)
             .found()
     }
 

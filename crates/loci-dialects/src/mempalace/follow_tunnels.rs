@@ -1,14 +1,15 @@
 //! The tool `mempalace_follow_tunnels`: lists the places that a room is linked to in other wings.
 
 use loci_core::{Caller, Error, Result, Scope, TunnelEnd};
-use loci_engine::{Call, TunnelConnection};
+use loci_engine::{Call, TunnelConnection, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, ResolvedPlace, collection, resolve_place, wing};
+use super::arguments::{ResolvedPlace, collection, resolve_place, wing};
 use super::graph::not_found_in;
 use super::record::preview;
+use crate::faults::Faults;
 use crate::wire::Authorship;
 use crate::{Hints, Reply, TypedTool};
 
@@ -133,7 +134,10 @@ impl TypedTool for FollowTunnels {
     type Output = Vec<ConnectedRoom>;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        Faults::of(arguments).shown("wing").shown("room").found()
+        Faults::of(arguments)
+            .check("wing", check::name)
+            .check("room", check::name)
+            .found()
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {

@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, wing};
+use super::arguments::{drawer_id, wing};
 use super::diary_write::TOPIC;
 use super::record::{ADDED_BY, drawer, reading};
+use crate::faults::Faults;
 use crate::wire::{Authorship, FromFile, Offset, Truncation, offset8601};
 use crate::{Hints, Reply, TypedTool};
 
@@ -128,7 +129,7 @@ impl TypedTool for GetDrawer {
     type Output = ShownDrawer;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        Faults::of(arguments).id("drawer_id").found()
+        Faults::of(arguments).check("drawer_id", drawer_id).found()
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {

@@ -1,13 +1,15 @@
 //! The tool `mempalace_get_drawers`: returns several drawers by id.
 
-use loci_core::{Error, ErrorCode, Memory, MemoryId, Result, Scope};
+use loci_core::{Error, ErrorCode, Memory, Result, Scope};
 use loci_engine::{Call, FittedMemory, passage_count};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::arguments::drawer_id;
 use super::get_drawer::ShownDrawer;
 use super::record::{drawer, reading};
+use crate::faults::Faults;
 use crate::wire::{Count, Truncation, left_out};
 use crate::{Hints, Reply, TypedTool};
 
@@ -69,12 +71,9 @@ impl TypedTool for GetDrawers {
     type Output = ShownDrawers;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        let ids = arguments.get("drawer_ids").and_then(Value::as_array);
-        let ids = ids.into_iter().flatten().take(IDS_MAX).enumerate();
-        ids.filter_map(|(index, id)| {
-            MemoryId::parse(&format!("drawer_ids.{index}"), id.as_str()?).err()
-        })
-        .collect()
+        Faults::of(arguments)
+            .items("drawer_ids", IDS_MAX, drawer_id)
+            .found()
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {

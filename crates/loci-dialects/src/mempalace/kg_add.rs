@@ -7,9 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{ALREADY_EXISTS, Faults, given};
+use super::arguments::{ALREADY_EXISTS, given, name, time};
 use super::fact::{entity, sentence};
 use super::times::{period, shown};
+use crate::faults::Faults;
 use crate::wire::{FactAuthorship, string_or_null};
 use crate::{Hints, Reply, TypedTool};
 
@@ -150,10 +151,10 @@ impl TypedTool for KgAdd {
     fn faults(arguments: &Value) -> Vec<Error> {
         Faults::of(arguments)
             .check("subject", entity)
-            .name("predicate")
+            .check("predicate", name)
             .check("object", entity)
-            .time("valid_from")
-            .time("valid_to")
+            .check("valid_from", time)
+            .check("valid_to", time)
             .optional("source_closet", check::reference)
             .found()
     }

@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::Faults;
+use super::arguments::{name, time};
 use super::fact::{entity, sentence};
 use super::times::{period, shown};
+use crate::faults::Faults;
 use crate::wire::FactAuthorship;
 use crate::{Hints, Reply, TypedTool};
 
@@ -63,9 +64,9 @@ impl TypedTool for KgInvalidate {
     fn faults(arguments: &Value) -> Vec<Error> {
         Faults::of(arguments)
             .check("subject", entity)
-            .name("predicate")
+            .check("predicate", name)
             .check("object", entity)
-            .time("ended")
+            .check("ended", time)
             .found()
     }
 

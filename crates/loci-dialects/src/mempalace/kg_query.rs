@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::Faults;
+use super::arguments::time;
 use super::fact::{FactRecord, cut, entity};
 use super::times::{period, shown};
+use crate::faults::Faults;
 use crate::wire::{Offset, string_or_null};
 use crate::{Hints, Reply, TypedTool};
 
@@ -79,7 +80,7 @@ impl TypedTool for KgQuery {
     fn faults(arguments: &Value) -> Vec<Error> {
         Faults::of(arguments)
             .check("entity", entity)
-            .time("as_of")
+            .check("as_of", time)
             .found()
     }
 

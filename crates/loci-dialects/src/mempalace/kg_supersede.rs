@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::Faults;
+use super::arguments::{name, time};
 use super::fact::{entity, sentence};
 use super::times::{period, shown};
+use crate::faults::Faults;
 use crate::{Hints, Reply, TypedTool};
 
 /// The length of a day.
@@ -68,20 +69,20 @@ impl TypedTool for KgSupersede {
     fn faults(arguments: &Value) -> Vec<Error> {
         let text = |name| arguments.get(name).and_then(Value::as_str).map(str::trim);
         let is_same = text("old_object").is_some() && text("old_object") == text("new_object");
-        let mut faults = Faults::of(arguments)
-            .check("subject", entity)
-            .name("predicate")
-            .check("old_object", entity)
-            .check("new_object", entity)
-            .time("at")
-            .found();
-        faults.extend(is_same.then(|| {
+        let same = || {
             Error::invalid(
                 "new_object",
                 "is the old one; name the value that takes its place",
             )
-        }));
-        faults
+        };
+        Faults::of(arguments)
+            .check("subject", entity)
+            .check("predicate", name)
+            .check("old_object", entity)
+            .check("new_object", entity)
+            .check("at", time)
+            .and(is_same.then(same))
+            .found()
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, given};
+use super::arguments::given;
 use super::fact::{FactRecord, cut, entity};
+use crate::faults::Faults;
 use crate::wire::{Offset, string_or_null};
 use crate::{Hints, Reply, TypedTool};
 

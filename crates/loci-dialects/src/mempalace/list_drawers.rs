@@ -1,13 +1,14 @@
 //! The tool `mempalace_list_drawers`: lists drawers in the order of filing.
 
 use loci_core::{Caller, Error, FilingOrder, Memory, Result, Scope, Tier};
-use loci_engine::{Browse, Call};
+use loci_engine::{Browse, Call, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{FILED, Faults, ResolvedPlace, collections, resolve_place, wing};
+use super::arguments::{FILED, ResolvedPlace, collections, resolve_place, wing};
 use super::record::{PREVIEW_CHARACTERS, preview};
+use crate::faults::Faults;
 use crate::wire::{Authorship, Count, FromFile, Offset};
 use crate::{Hints, Reply, TypedTool};
 
@@ -103,9 +104,9 @@ impl TypedTool for ListDrawers {
 
     fn faults(arguments: &Value) -> Vec<Error> {
         Faults::of(arguments)
-            .filter("wing")
-            .filter("room")
-            .filed()
+            .optional("wing", check::name)
+            .optional("room", check::name)
+            .and(FILED.faults(arguments))
             .found()
     }
 

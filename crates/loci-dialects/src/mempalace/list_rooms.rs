@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use loci_core::{Error, Result, Scope};
-use loci_engine::Call;
+use loci_engine::{Call, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, ResolvedPlace, collection, resolve_place};
+use super::arguments::{ResolvedPlace, collection, resolve_place};
 use super::record::by_room;
+use crate::faults::Faults;
 use crate::overview::{
     NAMES_MAX, OVERVIEW_BYTES_MAX, is_zero, json_bytes, largest_after, next_offset,
 };
@@ -64,7 +65,7 @@ impl TypedTool for ListRooms {
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        Faults::of(arguments).filter("wing").found()
+        Faults::of(arguments).optional("wing", check::name).found()
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {

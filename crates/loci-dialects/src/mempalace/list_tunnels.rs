@@ -1,13 +1,14 @@
 //! The tool `mempalace_list_tunnels`: lists the tunnels that callers made.
 
 use loci_core::{Error, Page, Result, Scope};
-use loci_engine::Call;
+use loci_engine::{Call, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, asked, collection, resolve_place};
+use super::arguments::{asked, collection, resolve_place};
 use super::graph::TunnelRecord;
+use crate::faults::Faults;
 use crate::wire::{Count, Offset};
 use crate::{Hints, Reply, TypedTool};
 
@@ -60,7 +61,7 @@ impl TypedTool for ListTunnels {
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        Faults::of(arguments).filter("wing").found()
+        Faults::of(arguments).optional("wing", check::name).found()
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {

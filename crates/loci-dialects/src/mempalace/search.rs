@@ -7,10 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{FILED, Faults, ResolvedPlace, asked, collections, resolve_place, wing};
+use super::arguments::{FILED, ResolvedPlace, asked, collections, resolve_place, wing};
 use super::diary_write::DIARY;
 use super::question::{Sanitizer, question};
 use super::record::reading;
+use crate::faults::Faults;
 use crate::wire::{
     Authorship, Count, Truncation, both, explained, left_out, offset8601, rounded, source_file,
     string_or_null, times_said,
@@ -216,10 +217,10 @@ impl TypedTool for Search {
         let query = |argument: &str, query: &str| check::text(argument, query, CONTENT_BYTES_MAX);
         Faults::of(arguments)
             .check("query", query)
-            .filter("wing")
-            .filter("room")
+            .optional("wing", check::name)
+            .optional("room", check::name)
             .optional("source_file", check::reference)
-            .filed()
+            .and(FILED.faults(arguments))
             .found()
     }
 

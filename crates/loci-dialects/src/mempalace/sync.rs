@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use loci_core::{Error, Result, Scope};
-use loci_engine::Call;
+use loci_engine::{Call, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, asked, collections, given};
+use super::arguments::{asked, collections, given};
+use crate::faults::Faults;
 use crate::{Hints, Reply, TypedTool};
 
 /// The maximum number of folders that a notice names.
@@ -82,17 +83,17 @@ impl TypedTool for Sync {
         };
         let applies = arguments.get("apply").and_then(Value::as_bool) == Some(true);
         let is_unbound = applies && !is_given("project_dir") && !is_given("wing");
-        let mut faults = Faults::of(arguments)
-            .optional("project_dir", absolute)
-            .filter("wing")
-            .found();
-        faults.extend(is_unbound.then(|| {
+        let unbound = || {
             Error::invalid(
                 "apply",
                 "needs `project_dir` or `wing` beside it, so that it says where to remove something",
             )
-        }));
-        faults
+        };
+        Faults::of(arguments)
+            .optional("project_dir", absolute)
+            .optional("wing", check::name)
+            .and(is_unbound.then(unbound))
+            .found()
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {

@@ -2,13 +2,14 @@
 
 use loci_core::limits::HOPS_MAX;
 use loci_core::{Error, Result, Scope};
-use loci_engine::{Call, Step, Via};
+use loci_engine::{Call, Step, Via, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, ResolvedPlace, resolve_place, wing};
+use super::arguments::{ResolvedPlace, resolve_place, wing};
 use super::graph::{Node, not_found_in, overview};
+use crate::faults::Faults;
 use crate::overview::{fitting, is_zero};
 use crate::wire::Count;
 use crate::{Hints, Reply, TypedTool};
@@ -89,7 +90,9 @@ impl TypedTool for Traverse {
     type Output = Vec<PathRoom>;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        Faults::of(arguments).shown("start_room").found()
+        Faults::of(arguments)
+            .check("start_room", check::name)
+            .found()
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, NOUNS, collection, given};
+use super::arguments::{NOUNS, collection, drawer_id, given, name};
 use super::record::{drawer, in_words};
+use crate::faults::Faults;
 use crate::wire::pending;
 use crate::{Hints, Reply, TypedTool};
 
@@ -58,10 +59,10 @@ impl TypedTool for UpdateDrawer {
 
     fn faults(arguments: &Value) -> Vec<Error> {
         Faults::of(arguments)
-            .id("drawer_id")
+            .check("drawer_id", drawer_id)
             .check("content", check::content)
-            .optional_name("wing")
-            .optional_name("room")
+            .optional("wing", name)
+            .optional("room", name)
             .found()
     }
 

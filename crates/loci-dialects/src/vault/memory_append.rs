@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{fault, faults_of_items};
 use super::record::{ACTIVE, kept};
+use crate::faults::Faults;
 use crate::wire::rfc3339;
 use crate::{Hints, Reply, TypedTool};
 
@@ -80,16 +80,12 @@ impl TypedTool for MemoryAppend {
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        let texts = [
-            fault(arguments, "title", check::name),
-            fault(arguments, "body", check::content),
-            fault(arguments, "idempotency_key", check::name),
-        ];
-        texts
-            .into_iter()
-            .flatten()
-            .chain(faults_of_items(arguments, "tags", TAGS_MAX, check::tag))
-            .collect()
+        Faults::of(arguments)
+            .check("title", check::name)
+            .check("body", check::content)
+            .check("idempotency_key", check::name)
+            .items("tags", TAGS_MAX, check::tag)
+            .found()
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {

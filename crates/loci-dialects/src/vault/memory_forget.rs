@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{await_notes, fault};
+use super::arguments::await_notes;
 use super::record::DELETED;
+use crate::faults::Faults;
 use crate::wire::rfc3339;
 use crate::{Hints, Reply, TypedTool};
 
@@ -49,11 +50,9 @@ impl TypedTool for MemoryForget {
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        fault(arguments, "id", |name, id| {
-            MemoryId::parse(name, id).map(drop)
-        })
-        .into_iter()
-        .collect()
+        Faults::of(arguments)
+            .check("id", |name, id| MemoryId::parse(name, id).map(drop))
+            .found()
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {

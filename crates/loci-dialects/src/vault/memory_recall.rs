@@ -10,8 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::arguments::{await_notes, both, fault, faults_of_items};
+use super::arguments::{await_notes, both};
 use super::record::kept;
+use crate::faults::Faults;
 use crate::wire::{Count, rounded};
 use crate::{Hints, Reply, TypedTool};
 
@@ -165,11 +166,10 @@ impl TypedTool for MemoryRecall {
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        let phases = faults_of_items(arguments, "phases", PHASES_MAX, check::name);
-        phases
-            .into_iter()
-            .chain(fault(arguments, "idempotency_key", check::name))
-            .collect()
+        Faults::of(arguments)
+            .items("phases", PHASES_MAX, check::name)
+            .check("idempotency_key", check::name)
+            .found()
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {

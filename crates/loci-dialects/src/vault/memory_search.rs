@@ -7,8 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{await_notes, both, fault};
+use super::arguments::{await_notes, both};
 use super::record::MemoryHit;
+use crate::faults::Faults;
 use crate::wire::{Count, Offset, explained, rounded, string_or_null};
 use crate::{Hints, Reply, TypedTool};
 
@@ -71,10 +72,10 @@ impl TypedTool for MemorySearch {
 
     fn faults(arguments: &Value) -> Vec<Error> {
         let is_missing = arguments.get("query").is_none() && arguments.get("id").is_none();
-        fault(arguments, "query", check::query)
-            .into_iter()
-            .chain(is_missing.then(missing_query))
-            .collect()
+        Faults::of(arguments)
+            .check("query", check::query)
+            .and(is_missing.then(missing_query))
+            .found()
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
