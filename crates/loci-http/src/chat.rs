@@ -176,6 +176,7 @@ fn judged(reply: Reply) -> Result<Enrichment, String> {
         .and_then(|choice| choice.message.content);
     let content = content.ok_or("gave no answer; see whether it declines such texts")?;
     let judgement = loci_json::from_slice(object_in(&content).as_bytes());
+    // The parser's error could quote the summary of a memory, which no log may hold.
     let (judgement, _): (Judgement, u64) = judgement.map_err(|_| {
         "gave an answer that is no JSON object of importance, summary and memory_type; see whether `llm.model` can \
          write JSON"

@@ -9,6 +9,7 @@ use loci_core::limits::REFERENCE_BYTES_MAX;
 use loci_core::{Error, ErrorCode, Result, check_name};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use ureq::http::uri::InvalidUri;
 use ureq::http::{Response, StatusCode, Uri, header};
 
 use crate::trust;
@@ -289,7 +290,7 @@ impl Service {
     fn checked_host(&self, base_url: &str) -> Result<String> {
         let section = self.section;
         let remedy = format!("; set `{section}.api_key` instead");
-        base_host(base_url, self.path, &remedy).map_err(|problem| self.invalid("url", &problem))
+        base_host(&format!("{section}.url"), base_url, self.path, &remedy)
     }
 
     /// Returns the error for a setting that cannot work.
@@ -347,29 +348,30 @@ fn pause(wait: Duration) {
 /// no secret. `remedy` tells, after the problem, where a secret belongs.
 ///
 /// # Errors
-/// The problem of another URL, in words that follow its name.
-pub(crate) fn base_host(base_url: &str, path: &str, remedy: &str) -> Result<String, String> {
-    let uri: Uri = base_url
-        .parse()
-        .map_err(|_| "is no URL; give one such as `https://host.example/v1`".to_owned())?;
+/// `invalid_argument`, naming `setting`, for another URL.
+pub(crate) fn base_host(setting: &str, base_url: &str, path: &str, remedy: &str) -> Result<String> {
+    let wrong = |problem: &str| Error::invalid(setting, problem);
+    let uri: Uri = base_url.parse().map_err(|error: InvalidUri| {
+        wrong("is no URL; give one such as `https://host.example/v1`").caused_by(error)
+    })?;
     if !matches!(uri.scheme_str(), Some("http" | "https")) {
-        return Err("must begin with `http://` or `https://`".to_owned());
+        return Err(wrong("must begin with `http://` or `https://`"));
     }
     if uri
         .authority()
         .is_some_and(|authority| authority.as_str().contains('@'))
     {
-        return Err(format!("must not hold a user name or a password{remedy}"));
+        let problem = format!("must not hold a user name or a password{remedy}");
+        return Err(wrong(&problem));
     }
     if uri.query().is_some() || base_url.contains('#') {
-        return Err(format!(
-            "must end before `?` and `#`; `{path}` is appended to it"
-        ));
+        let problem = format!("must end before `?` and `#`; `{path}` is appended to it");
+        return Err(wrong(&problem));
     }
     uri.host()
         .filter(|host| !host.is_empty())
         .map(str::to_owned)
-        .ok_or_else(|| "names no host".to_owned())
+        .ok_or_else(|| wrong("names no host"))
 }
 
 /// Returns true if a host is this machine, which no proxy can reach.

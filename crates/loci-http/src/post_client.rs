@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use loci_core::{Error, Result};
+use loci_core::Result;
 use ureq::http::{HeaderMap, HeaderValue, Response, header};
 
 use crate::client::{base_host, is_loopback};
@@ -33,8 +33,7 @@ impl Posts {
         timeout: Duration,
     ) -> Result<Self> {
         let base_url = base_url.trim_end_matches('/');
-        let host =
-            base_host(base_url, path, "").map_err(|problem| Error::invalid(setting, problem))?;
+        let host = base_host(setting, base_url, path, "")?;
         let mut config = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)

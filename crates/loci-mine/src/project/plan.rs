@@ -264,8 +264,8 @@ impl Plan {
 
 /// Parses the JSON with which mememory names a project. Its other keys are of no concern here.
 fn parse_project(text: &str, rule: NameRule<'_>) -> Result<Plan> {
-    let value: serde_json::Value =
-        serde_json::from_str(text).map_err(|_| at(text, 0, "it is no JSON"))?;
+    let value: serde_json::Value = serde_json::from_str(text)
+        .map_err(|error| at_line(error.line(), "it is no JSON").caused_by(error))?;
     let Some(project) = value.get("project").and_then(serde_json::Value::as_str) else {
         return Err(at(text, 0, "expected `\"project\": \"a name\"`"));
     };
@@ -335,10 +335,12 @@ fn at(text: &str, place: usize, problem: &str) -> Error {
         .filter(|byte| *byte == b'\n')
         .count()
         + 1;
-    Error::new(
-        ErrorCode::InvalidArgument,
-        format!("line {line} of the plan: {problem}"),
-    )
+    at_line(line, problem)
+}
+
+fn at_line(line: usize, problem: &str) -> Error {
+    let message = format!("line {line} of the plan: {problem}");
+    Error::new(ErrorCode::InvalidArgument, message)
 }
 
 /// A basic string of TOML (<https://toml.io/en/v1.0.0#string>).

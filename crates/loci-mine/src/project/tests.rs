@@ -337,6 +337,7 @@ fn a_plan_that_is_wrong_says_where_and_what_is_expected() {
         ("wing = \"w\"\n[rooms]\na = []\na = []\n", 4, ""),
         ("wing = \"w\"\n[rooms\n", 2, ""),
         ("wing = \"w\n", 1, ""),
+        ("{\n  \"project\": w\n}\n", 2, "it is no JSON"),
     ] {
         let error = Plan::parse(text, &name).unwrap_err();
         assert_eq!(error.code, ErrorCode::InvalidArgument);

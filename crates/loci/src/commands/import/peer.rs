@@ -111,9 +111,11 @@ pub(super) fn import(
     let zone = arguments.zone.as_deref().map_or_else(
         || Ok(TimeZone::system()),
         |name| {
-            TimeZone::get(name).map_err(|_| {
-                let message =
-                    format!("--zone {name} is no time zone; name one such as Europe/Berlin or UTC");
+            TimeZone::get(name).map_err(|error| {
+                // The system may have no zones at all, e.g. in a container.
+                let message = format!(
+                    "--zone {name} is no time zone of this system ({error}); name one such as Europe/Berlin or UTC"
+                );
                 Failure::new(Exit::Usage, message)
             })
         },
