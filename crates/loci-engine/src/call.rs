@@ -334,6 +334,36 @@ impl<'a> Deref for System<'a> {
 }
 
 /// A call in progress. It is logged when it ends; if a panic ends it, as an internal error.
+///
+/// What a call does, it does by its parts, which act for its caller. Here a call is logged that
+/// found nothing to delete, with the message that its caller got:
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use loci_core::{AuditQuery, Caller, MemoryId, Scope};
+/// use loci_engine::{CallInfo, Effect, Engine, SearchMode};
+/// use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
+///
+/// let engine = Engine::new(
+///     Arc::new(NaiveStore::new()),
+///     Arc::new(HashingEmbedder::default()),
+///     Arc::new(FixedClock::default()),
+///     SearchMode::Hybrid,
+/// );
+/// let scopes = [Scope::Write];
+/// let info = CallInfo::new("example", "forget", "memory:delete", Effect::Destroy, &scopes);
+/// let refused = engine
+///     .call(Caller::local(), info, |call| call.memories().forget(&MemoryId::new("tea-1")))
+///     .unwrap_err();
+///
+/// engine.audit().flush()?;
+/// let query = AuditQuery { limit: 10, ..AuditQuery::default() };
+/// let (_, entry) = engine.audit().entries(&query)?.remove(0);
+/// assert_eq!(entry.tool, "forget");
+/// assert_eq!(entry.failure.unwrap().message, Some(refused.message));
+/// # Ok::<(), loci_core::Error>(())
+/// ```
 pub struct Call<'a> {
     parts: Parts<'a>,
     info: CallInfo<'a>,

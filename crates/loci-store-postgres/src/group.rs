@@ -1,4 +1,21 @@
-//! Commits of batches. Batches of one space that wait for the same lock share a transaction.
+//! Commits of batches, by group commit.
+//!
+//! A commit locks the row of its space, which makes it the only writer there (`transaction.rs`). So
+//! commits of one space take turns, and each waits for round trips and for a flush of the server's
+//! disk. Batches that wait for their turn therefore share a transaction:
+//!
+//! ```text
+//! writer A  queue, lead | commit A      | answer
+//! writer B     queue, wait              | lead | commit B, C | answer
+//! writer C        queue, wait                                | answer
+//! ```
+//!
+//! There is no thread for it: whoever finds no leader commits all that wait, its own batch among
+//! them. Each space has a queue of its own, because commits of two spaces lock different rows.
+//!
+//! **A refusal stays its batch's.** Where one batch is refused, e.g. by a conflict, the transaction
+//! is rolled back and the others are tried again without it. Where rows break a constraint, the
+//! server does not say whose they are, so each batch is committed by itself.
 
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
