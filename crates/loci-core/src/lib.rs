@@ -80,7 +80,7 @@ pub use identity::{
 };
 pub use job::{FailedJob, Job, JobCounts, JobOutcome, JobStore, check_lease, lease_end_max};
 pub use maintenance::{
-    CheckOutcome, Maintenance, OpenStore, Problem, ProblemKind, Reindexed, Repair, Repaired,
+    CheckOutcome, Maintenance, OpenStore, Problem, ProblemKind, ReindexCounts, Repair, RepairStep,
     ServerCheck, Snapshot,
 };
 pub use memory::{
@@ -109,10 +109,11 @@ pub use source_file::{
 };
 pub use store::{
     Batch, Change, Condition, Expect, FilingOrder, IndexLoads, LocationCount, Partition,
-    StatusCount, Store, StoreSize, Sweep, Touch, Wiped, Work, nearest_by_parts,
+    StatusCount, Store, StoreSize, Sweep, Touch, WipeCounts, Work, nearest_by_parts,
 };
 pub use store_files::{
-    FilesLock, Holder, Inspected, OpenError, OpenFault, Rebuilt, Salvaged, StoreFiles, VisitRecord,
+    FilesLock, Holder, InspectionReport, OpenError, OpenFault, RebuildReport, SalvageReport,
+    StoreFiles, VisitRecord,
 };
 pub use store_layer::StoreLayer;
 pub use sweep_clock::{ClockJump, SweepClock};

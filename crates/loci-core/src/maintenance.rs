@@ -27,20 +27,20 @@ pub enum ProblemKind {
 }
 
 /// An action of a repair, in words; as an error, an action that failed.
-pub type Repaired = std::result::Result<String, String>;
+pub type RepairStep = std::result::Result<String, String>;
 
 /// The outcome of a repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repair {
     /// The repairs that it made, and the ones that it could not make.
-    pub done: Vec<Repaired>,
+    pub done: Vec<RepairStep>,
     /// True if the store has faults that only a rebuild mends.
     pub needs_rebuild: bool,
 }
 
 /// The counts of what [`Maintenance::reindex`] rebuilt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reindexed {
+pub struct ReindexCounts {
     /// Indexes of the database.
     pub indexes: usize,
     /// Memories whose passages and words were made from their texts.
@@ -108,7 +108,7 @@ pub trait Maintenance: Send + Sync {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read or written; what was rebuilt stays so.
-    fn reindex(&self, embeddings: bool) -> Result<Reindexed>;
+    fn reindex(&self, embeddings: bool) -> Result<ReindexCounts>;
 
     /// Writes a row and removes it again, in a transaction that reaches the disk.
     ///

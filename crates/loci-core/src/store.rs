@@ -309,7 +309,7 @@ pub struct StatusCount {
 
 /// The number of records that a wipe removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Wiped {
+pub struct WipeCounts {
     /// Memories, including soft-deleted and expired ones.
     pub memories: u64,
     /// Cache entries, including expired ones.
@@ -773,7 +773,7 @@ pub trait Store:
         origin: Option<&str>,
         pseudonym: Option<&str>,
         now: Timestamp,
-    ) -> Result<Wiped>;
+    ) -> Result<WipeCounts>;
 
     /// Prepares the store for search and waits up to `wait`; loading continues in the background
     /// after that. A search that comes before the end waits for it.

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::{Archived, Problem, ProblemKind, Repaired, Result, Timestamp};
+use crate::{Archived, Problem, ProblemKind, RepairStep, Result, Timestamp};
 
 /// Receives the records of an archive, one after the other.
 pub type VisitRecord<'a> = dyn FnMut(Archived) -> Result<()> + 'a;
@@ -55,7 +55,7 @@ pub trait StoreFiles: Send + Sync {
     ///
     /// # Errors
     /// It is not a database of loci, or of a newer one, or cannot be read.
-    fn inspect(&self, copy: &Path) -> Result<Inspected, OpenError>;
+    fn inspect(&self, copy: &Path) -> Result<InspectionReport, OpenError>;
 
     /// Gives the records that are whole to `visit`, whatever else is corrupt, in the order of
     /// [`ArchiveStore::archive`](crate::ArchiveStore::archive), which also says what is left out at
@@ -63,14 +63,14 @@ pub trait StoreFiles: Send + Sync {
     ///
     /// # Errors
     /// `unavailable` if the files cannot be read; the first error of `visit`.
-    fn salvage(&self, now: Timestamp, visit: &mut VisitRecord<'_>) -> Result<Salvaged>;
+    fn salvage(&self, now: Timestamp, visit: &mut VisitRecord<'_>) -> Result<SalvageReport>;
 
     /// Makes a fresh database, the file `fresh`, from all rows that are whole. Changes no other
     /// file; no process may change them while it runs.
     ///
     /// # Errors
     /// `unavailable` if the files cannot be read, or the fresh one cannot be written.
-    fn rebuild(&self, fresh: &Path, now: Timestamp) -> Result<Rebuilt>;
+    fn rebuild(&self, fresh: &Path, now: Timestamp) -> Result<RebuildReport>;
 }
 
 /// Keeps every other process out of the files of a store while it lives.
@@ -100,7 +100,7 @@ impl fmt::Display for Holder {
 
 /// A database that no process uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Inspected {
+pub struct InspectionReport {
     /// The version of its schema.
     pub schema: i64,
     /// The memories in it that are not soft-deleted.
@@ -111,7 +111,7 @@ pub struct Inspected {
 
 /// The outcome of a salvage.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Salvaged {
+pub struct SalvageReport {
     /// Records that were handed out; rows, if a rebuild found them.
     pub records: u64,
     /// Rows that were found more than once and left out, the older ones if they differ.
@@ -126,7 +126,7 @@ pub struct Salvaged {
     pub damage_more: u64,
 }
 
-impl Salvaged {
+impl SalvageReport {
     /// Returns whether nothing is wrong, so that nothing can be lost.
     pub fn is_whole(&self) -> bool {
         self.lost.is_empty() && self.damage.is_empty()
@@ -135,18 +135,18 @@ impl Salvaged {
 
 /// The outcome of a rebuild.
 #[derive(Debug)]
-pub struct Rebuilt {
+pub struct RebuildReport {
     /// The rows that were found, of all tables, and the losses.
-    pub salvaged: Salvaged,
+    pub salvaged: SalvageReport,
     /// Repairs of derived data in the fresh database.
-    pub repaired: Vec<Repaired>,
+    pub repaired: Vec<RepairStep>,
     /// Problems that the fresh database still has.
     pub problems: Vec<Problem>,
     /// Memories in the fresh database that are not soft-deleted.
     pub memories: u64,
 }
 
-impl Rebuilt {
+impl RebuildReport {
     /// Returns whether the fresh database may take the place of the corrupt one: it is sound, and
     /// the corrupt one was a database of loci.
     pub fn is_usable(&self) -> bool {

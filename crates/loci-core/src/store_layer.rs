@@ -10,7 +10,7 @@ use crate::{
     KeyedHash, Location, LocationCount, Memory, MemoryId, ModelId, Nearest, NoteFile, NoteStore,
     Page, Partition, QueryVector, Result, Salt, SettingStore, SourceFile, SourceStore, Space,
     StatusCount, Store, StoreSize, Sweep, SweepClock, Timestamp, Tombstone, TombstoneStore, Touch,
-    Tunnel, TunnelStore, Vector, Version, VersionStore, Wiped, Work,
+    Tunnel, TunnelStore, Vector, Version, VersionStore, WipeCounts, Work,
 };
 
 /// A store that passes every operation on to another one and does something around each. Whatever
@@ -237,7 +237,7 @@ layered! {
         count_by_status(space: &Space, owner: &str, now: Timestamp) -> Vec<StatusCount>;
         wipe(
             space: &Space, owner: &str, origin: Option<&str>, pseudonym: Option<&str>, now: Timestamp,
-        ) -> Wiped;
+        ) -> WipeCounts;
         prepare_search(wait: Duration) -> ();
         lease_holder(name: &str, now: Timestamp) -> Option<String>;
         sweep_clock() -> Option<SweepClock>;

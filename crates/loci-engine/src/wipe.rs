@@ -1,7 +1,8 @@
 //! Removing all data of a user.
 
 use loci_core::{
-    Batch, Filter, MemoryId, OwnerFilter, Result, Tier, Visibility, Wiped, is_pseudonym, pseudonym,
+    Batch, Filter, MemoryId, OwnerFilter, Result, Tier, Visibility, WipeCounts, is_pseudonym,
+    pseudonym,
 };
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -24,7 +25,7 @@ impl Parts<'_> {
     /// # Errors
     /// `forbidden` without the scope `write` or for an anonymous caller; `unavailable` if the store
     /// cannot be written. Then nothing was removed.
-    pub fn wipe(&self) -> Result<Wiped> {
+    pub fn wipe(&self) -> Result<WipeCounts> {
         let engine = self.engine();
         let owner = self.actor().deleting_subject()?;
         // So that the entries of this process are counted as removed.

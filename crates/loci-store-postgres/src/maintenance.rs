@@ -1,6 +1,6 @@
 //! The care of the store: checks, repairs, indexes.
 
-use loci_core::{Maintenance, Problem, Reindexed, Repair, Result, ServerCheck, Timestamp};
+use loci_core::{Maintenance, Problem, ReindexCounts, Repair, Result, ServerCheck, Timestamp};
 
 use crate::check::check;
 use crate::repair;
@@ -26,7 +26,7 @@ impl Maintenance for PostgresStore {
         repair::repair(&self.server)
     }
 
-    fn reindex(&self, embeddings: bool) -> Result<Reindexed> {
+    fn reindex(&self, embeddings: bool) -> Result<ReindexCounts> {
         repair::reindex(&self.server, embeddings)
     }
 

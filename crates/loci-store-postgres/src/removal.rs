@@ -1,6 +1,6 @@
 //! Removal: soft deletes, wipes of a user's data, and sweeps of expired rows.
 
-use loci_core::{Filter, MemoryId, Sweep, Timestamp, Wiped, check_texts};
+use loci_core::{Filter, MemoryId, Sweep, Timestamp, WipeCounts, check_texts};
 
 use crate::failure::Result;
 use crate::filter::Conditions;
@@ -63,13 +63,13 @@ pub(crate) async fn wipe(
     origin: Option<&str>,
     pseudonym: Option<&str>,
     now: Timestamp,
-) -> Result<Wiped> {
+) -> Result<WipeCounts> {
     check_texts([
         ("owner", Some(owner)),
         ("origin", origin),
         ("pseudonym", pseudonym),
     ])?;
-    let mut wiped = Wiped::default();
+    let mut wiped = WipeCounts::default();
     let whose = values![transaction.name(), owner, origin];
     let of_owner = "m.space = $1 AND m.owner = $2 AND ($3::text IS NULL OR m.origin = $3)";
     let goes = "(m.visibility <> 'common' OR m.tier = 'short_term' OR m.enrichment IS NOT NULL)";

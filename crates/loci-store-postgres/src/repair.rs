@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use loci_core::{Error, ProblemKind, Reindexed, Repair, Repaired, Space};
+use loci_core::{Error, ProblemKind, ReindexCounts, Repair, RepairStep, Space};
 use loci_index::codec::encode_terms;
 use loci_index::records::ReadColumns;
 use loci_text::{analysis, indexed};
@@ -52,7 +52,7 @@ pub(crate) fn repair(server: &Server) -> Result<Repair, Error> {
     })
 }
 
-fn repair_space(server: &Server, space: &Space, done: &mut Vec<Repaired>) -> Result<(), Error> {
+fn repair_space(server: &Server, space: &Space, done: &mut Vec<RepairStep>) -> Result<(), Error> {
     for rule in RULES.iter().filter(|rule| !needs_passages(rule)) {
         let repaired = server.write(space, &Needs::default(), async |transaction| {
             apply(transaction, rule).await
@@ -175,11 +175,11 @@ async fn raise_numbers(transaction: &mut Transaction<'_>) -> Result<()> {
 
 /// Rebuilds all indexes of the database, all counts, passages and words; with `embeddings`, first
 /// drops all vectors.
-pub(crate) fn reindex(server: &Server, embeddings: bool) -> Result<Reindexed, Error> {
+pub(crate) fn reindex(server: &Server, embeddings: bool) -> Result<ReindexCounts, Error> {
     let indexes = server.read(Scope::Store, async |session| {
         definitions::reindex(session, server.options()).await
     })?;
-    let mut done = Reindexed {
+    let mut done = ReindexCounts {
         indexes,
         memories: 0,
         damaged: 0,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use loci_core::{
     Batch, CandidateQuery, Candidates, FilingOrder, Filter, Location, LocationCount, Memory,
     MemoryId, ModelId, Nearest, Page, Partition, Result, Space, StatusCount, Store, StoreSize,
-    Sweep, SweepClock, Timestamp, Touch, Vector, Wiped, Work, check_lease, nearest_by_parts,
+    Sweep, SweepClock, Timestamp, Touch, Vector, WipeCounts, Work, check_lease, nearest_by_parts,
 };
 use loci_index::codec::stored_space;
 
@@ -385,7 +385,7 @@ impl Store for PostgresStore {
         origin: Option<&str>,
         pseudonym: Option<&str>,
         now: Timestamp,
-    ) -> Result<Wiped> {
+    ) -> Result<WipeCounts> {
         let wiped = self
             .server
             .write(space, &Needs::default(), async |transaction| {

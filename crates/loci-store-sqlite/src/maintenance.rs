@@ -1,6 +1,6 @@
 //! The care of an open store: checks, repairs, snapshots.
 
-use loci_core::{Maintenance, Problem, Reindexed, Repair, Result};
+use loci_core::{Maintenance, Problem, ReindexCounts, Repair, Result};
 
 use crate::integrity::doctor;
 use crate::opening::backup::Snapshot;
@@ -31,7 +31,7 @@ impl Maintenance for SqliteStore {
         done
     }
 
-    fn reindex(&self, embeddings: bool) -> Result<Reindexed> {
+    fn reindex(&self, embeddings: bool) -> Result<ReindexCounts> {
         let opened = self.opened_to_write()?;
         let done = opened.work().reindex(embeddings);
         opened.cache.forget_segment();

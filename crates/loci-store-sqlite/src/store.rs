@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use loci_core::{
     Batch, CandidateQuery, Candidates, Error, FilingOrder, Filter, Location, LocationCount, Memory,
     MemoryId, ModelId, Page, Partition, Result, Space, StatusCount, Store, StoreFault, StoreSize,
-    Sweep, SweepClock, Timestamp, Touch, Vector, Wiped, Work, check_lease, check_texts,
+    Sweep, SweepClock, Timestamp, Touch, Vector, WipeCounts, Work, check_lease, check_texts,
 };
 use rusqlite::Connection;
 
@@ -463,7 +463,7 @@ impl Store for SqliteStore {
         origin: Option<&str>,
         pseudonym: Option<&str>,
         now: Timestamp,
-    ) -> Result<Wiped> {
+    ) -> Result<WipeCounts> {
         let (space, owner) = (space.clone(), owner.to_owned());
         let (origin, pseudonym) = (origin.map(str::to_owned), pseudonym.map(str::to_owned));
         let wipe = move |connection: &_| {

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use loci_core::{
-    FilesLock, Holder, Inspected, OpenFault, Rebuilt, Result, Salvaged, StoreFiles, Timestamp,
-    VisitRecord,
+    FilesLock, Holder, InspectionReport, OpenFault, RebuildReport, Result, SalvageReport,
+    StoreFiles, Timestamp, VisitRecord,
 };
 
 use crate::index::segment::INDEX_FOLDER;
@@ -91,15 +91,15 @@ impl StoreFiles for SqliteFiles {
             )
     }
 
-    fn inspect(&self, copy: &Path) -> Result<Inspected, loci_core::OpenError> {
+    fn inspect(&self, copy: &Path) -> Result<InspectionReport, loci_core::OpenError> {
         Ok(backup::inspect(copy)?)
     }
 
-    fn salvage(&self, now: Timestamp, visit: &mut VisitRecord<'_>) -> Result<Salvaged> {
+    fn salvage(&self, now: Timestamp, visit: &mut VisitRecord<'_>) -> Result<SalvageReport> {
         salvage(&self.database(), now, visit)
     }
 
-    fn rebuild(&self, fresh: &Path, now: Timestamp) -> Result<Rebuilt> {
+    fn rebuild(&self, fresh: &Path, now: Timestamp) -> Result<RebuildReport> {
         rebuild(&self.database(), fresh, now)
     }
 }

@@ -11,7 +11,7 @@ use loci_core::{
     Error, ErrorCode, Expect, FilingOrder, Filter, IdempotentReply, Location, LocationCount,
     Memory, MemoryId, ModelId, NoteFile, Page, Partition, Passage, Result, SourceFile, Space,
     StatusCount, Store, StoreSize, Superseded, Sweep, SweepClock, Tier, Timestamp, Token,
-    Tombstone, Touch, Vector, Version, VersionStore, Wiped, Work, check_lease, check_texts,
+    Tombstone, Touch, Vector, Version, VersionStore, WipeCounts, Work, check_lease, check_texts,
     is_pseudonym, lease_end_max,
 };
 
@@ -926,7 +926,7 @@ impl Store for NaiveStore {
         origin: Option<&str>,
         pseudonym: Option<&str>,
         now: Timestamp,
-    ) -> Result<Wiped> {
+    ) -> Result<WipeCounts> {
         check_texts([
             ("owner", Some(owner)),
             ("origin", origin),

@@ -8,7 +8,7 @@ use loci_core::limits::{KEYED_ANSWERS_BYTES_MAX, KEYED_ANSWERS_MAX};
 use loci_core::{
     AuditEntry, AuditQuery, AuditStore, CacheEntry, CacheStore, Decision, DecisionStore, Error,
     IdempotencyStore, IdempotentReply, Memory, MemoryId, QueryVector, Result, Space, StatusCount,
-    Tier, Timestamp, Token, TokenHash, TokenStore, Visibility, Wiped,
+    Tier, Timestamp, Token, TokenHash, TokenStore, Visibility, WipeCounts,
 };
 
 use crate::NaiveStore;
@@ -116,7 +116,7 @@ impl State {
         origin: Option<&str>,
         pseudonym: Option<&str>,
         now: Timestamp,
-    ) -> Wiped {
+    ) -> WipeCounts {
         let mut removed = Vec::new();
         for (key, record) in &mut self.records {
             let memory = &mut record.memory;
@@ -187,7 +187,7 @@ impl State {
                 version: self.version,
             },
         );
-        Wiped {
+        WipeCounts {
             memories: removed.len() as u64,
             cache_entries: (before.0 - self.cache.len()) as u64,
             audit_entries,

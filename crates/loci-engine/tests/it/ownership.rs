@@ -6,7 +6,7 @@ use std::thread;
 
 use loci_core::{
     Batch, Change, Citation, CitationKind, Delivery, Expect, FilingOrder, Link, Ownership,
-    Relation, Store, Wiped,
+    Relation, Store, WipeCounts,
 };
 use loci_engine::{Browse, Discard, PageRequest, check};
 use loci_testkit::GatedEmbedder;
@@ -1286,15 +1286,15 @@ fn who_claims_a_name_deletes_and_wipes_what_came_in_that_way() {
     // The soft-deleted ones are among them.
     assert_eq!(
         engine.system(&claimed).wipe(),
-        Ok(Wiped {
+        Ok(WipeCounts {
             memories: 4,
             decisions: 1,
-            ..Wiped::default()
+            ..WipeCounts::default()
         })
     );
     assert_eq!(
         engine.system(&claiming("local")).wipe(),
-        Ok(Wiped::default())
+        Ok(WipeCounts::default())
     );
     for memory in [&own, &shared, &apart, &common] {
         assert_eq!(

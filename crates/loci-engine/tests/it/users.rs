@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicUsize;
 use std::thread;
 
-use loci_core::{Batch, Change, EnrichmentStatus, Expect, StatusCount, Store, Wiped};
+use loci_core::{Batch, Change, EnrichmentStatus, Expect, StatusCount, Store, WipeCounts};
 use loci_engine::Discard;
 use loci_testkit::GatedEmbedder;
 
@@ -511,7 +511,7 @@ fn a_wipe_takes_everything_of_one_user() {
     }
     // An audit entry that was not written yet counts, too.
     engine.audit().record(audit_entry("ann", engine.now()));
-    let wiped = Wiped {
+    let wiped = WipeCounts {
         memories: 3,
         cache_entries: 1,
         audit_entries: 1,
@@ -553,7 +553,7 @@ fn a_wipe_takes_everything_of_one_user() {
         ]
     );
     assert_eq!(store.thread_end(&ann.space, "ann", "c1"), Ok(0));
-    assert_eq!(engine.system(&ann).wipe(), Ok(Wiped::default()));
+    assert_eq!(engine.system(&ann).wipe(), Ok(WipeCounts::default()));
 
     assert_eq!(all(&engine, &bob), 2);
     assert!(

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use loci_core::{Error, Maintenance, Rebuilt, Timestamp};
+use loci_core::{Error, Maintenance, RebuildReport, Timestamp};
 use rusqlite::Connection;
 
 use crate::failure::Failure;
@@ -22,7 +22,7 @@ use crate::store::SqliteStore;
 ///
 /// # Errors
 /// `unavailable` if the file cannot be read, or the fresh one not written.
-pub fn rebuild(database: &Path, fresh: &Path, now: Timestamp) -> Result<Rebuilt, Error> {
+pub fn rebuild(database: &Path, fresh: &Path, now: Timestamp) -> Result<RebuildReport, Error> {
     let (scratch, mut report) = collect(database, now, SalvageScope::All)?;
     report.salvaged.records = scratch.counts()?.into_values().sum::<i64>().cast_unsigned();
     let failed = |error: io::Error| Error::from(OpenError::from_io(&error, fresh));
@@ -43,7 +43,7 @@ pub fn rebuild(database: &Path, fresh: &Path, now: Timestamp) -> Result<Rebuilt,
         .and_then(|()| fs::rename(&made, fresh))
         .and_then(|()| folder::flush(parent))
         .map_err(failed)?;
-    Ok(Rebuilt {
+    Ok(RebuildReport {
         salvaged: report.salvaged,
         repaired,
         problems: inspected.problems,

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use loci_core::{Error, ProblemKind, Reindexed, Repair, Repaired, Result};
+use loci_core::{Error, ProblemKind, ReindexCounts, Repair, RepairStep, Result};
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, ErrorCode};
 
@@ -67,7 +67,7 @@ impl Work<'_> {
     }
 
     /// Repairs derived rows in a database whose structure is sound.
-    fn repair_rows(&self, done: &mut Vec<Repaired>) -> Result<()> {
+    fn repair_rows(&self, done: &mut Vec<RepairStep>) -> Result<()> {
         // First of all, because whatever else changes a row gives it a checksum that holds.
         let broken = self.readers.read(|connection| {
             let broken = is_broken(connection, "passage")?;
@@ -113,7 +113,7 @@ impl Work<'_> {
     }
 
     /// Rebuilds all indexes if SQLite finds a fault; returns whether a fault is left.
-    fn rebuild_indexes(&self, done: &mut Vec<Repaired>) -> Result<bool> {
+    fn rebuild_indexes(&self, done: &mut Vec<RepairStep>) -> Result<bool> {
         let is_faulty = || -> Result<bool> {
             self.readers
                 .read(|connection| Ok(!integrity::integrity_check(connection, 1)?.is_empty()))
@@ -135,7 +135,7 @@ impl Work<'_> {
     }
 
     /// Rebuilds everything, whether it is wrong or not.
-    pub(crate) fn reindex(&self, embeddings: bool) -> Result<Reindexed> {
+    pub(crate) fn reindex(&self, embeddings: bool) -> Result<ReindexCounts> {
         let indexes = self.indexes()?;
         for index in &indexes {
             paced(|| self.make_index(index))?;
@@ -145,7 +145,7 @@ impl Work<'_> {
         let sql = "SELECT row FROM memory WHERE deleted_at IS NULL ORDER BY row";
         let rows: Vec<i64> = self.readers.read(|connection| column(connection, sql))?;
         let (memories, damaged) = self.renew(&rows)?;
-        Ok(Reindexed {
+        Ok(ReindexCounts {
             indexes: indexes.len(),
             memories,
             damaged,

@@ -37,7 +37,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use loci_core::{Archived, Error, Salvaged, Timestamp};
+use loci_core::{Archived, Error, SalvageReport, Timestamp};
 
 use self::database_file::{DatabaseFile, PageKind};
 use self::dbdata::{PageReader, PageRecord};
@@ -68,7 +68,7 @@ pub(crate) struct DamagedPage {
 /// A report that is being written.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
-    pub(crate) salvaged: Salvaged,
+    pub(crate) salvaged: SalvageReport,
     /// Pages that the database had and that are not in the file, as far as that is known.
     missing_pages: u64,
 }
@@ -108,7 +108,7 @@ pub fn salvage(
     database: &Path,
     now: Timestamp,
     visit: &mut dyn FnMut(Archived) -> loci_core::Result<()>,
-) -> Result<Salvaged, Error> {
+) -> Result<SalvageReport, Error> {
     let (scratch, mut report) = collect(database, now, SalvageScope::Filed)?;
     report.salvaged.records = scratch.hand_out(now, visit)?;
     Ok(report.salvaged)

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use loci_core::{Error, Inspected};
+use loci_core::{Error, InspectionReport};
 use rusqlite::Connection;
 
 use crate::connection::Database;
@@ -51,7 +51,7 @@ impl loci_core::Snapshot for Snapshot {
 
 /// Looks through a database that lies somewhere on its own, after what its log may hold was moved
 /// into it.
-pub(crate) fn inspect(file: &Path) -> Result<Inspected, OpenError> {
+pub(crate) fn inspect(file: &Path) -> Result<InspectionReport, OpenError> {
     let failed = |error: rusqlite::Error| OpenError::from_database(&error, file);
     let database = Database::new(file.to_owned(), Options::default().busy_timeout);
     let connection = database.open().map_err(failed)?;
@@ -83,7 +83,7 @@ pub(crate) fn inspect(file: &Path) -> Result<Inspected, OpenError> {
     let count: i64 = connection
         .query_row(sql, [], |row| row.get(0))
         .map_err(failed)?;
-    Ok(Inspected {
+    Ok(InspectionReport {
         schema,
         memories: count.cast_unsigned(),
         problems,

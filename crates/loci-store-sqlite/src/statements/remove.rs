@@ -1,6 +1,6 @@
 //! Removal: soft deletes, wipes of a user's data, and sweeps of expired rows.
 
-use loci_core::{Filter, MemoryId, Space, Sweep, Timestamp, Wiped, check_texts};
+use loci_core::{Filter, MemoryId, Space, Sweep, Timestamp, WipeCounts, check_texts};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -209,7 +209,7 @@ pub(crate) fn wipe(
     origin: Option<&str>,
     pseudonym: Option<&str>,
     now: Timestamp,
-) -> Result<Wiped> {
+) -> Result<WipeCounts> {
     check_texts([
         ("owner", Some(owner)),
         ("origin", origin),
@@ -219,7 +219,7 @@ pub(crate) fn wipe(
     let memories = statement.query_map(params![space.as_str(), owner, origin], |row| {
         Ok((row.get(0)?, row.get(1)?))
     })?;
-    let mut wiped = Wiped::default();
+    let mut wiped = WipeCounts::default();
     for (row, goes) in memories.collect::<rusqlite::Result<Vec<(i64, bool)>>>()? {
         if goes || is_broken(connection, row)? {
             delete(connection, row)?;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
 
-use loci_core::Salvaged;
+use loci_core::SalvageReport;
 use loci_core::{Access, Archived, Record};
 use loci_store_sqlite::{OpenError, Options, SqliteStore};
 use loci_testkit::Random;
@@ -364,7 +364,7 @@ impl Tally {
         };
         self.lossy += usize::from(!missing.is_empty());
         let most = damage.records(pages, original);
-        let Salvaged {
+        let SalvageReport {
             lost, lost_more, ..
         } = &outcome.salvaged;
         assert_eq!(*lost_more, 0);
@@ -444,9 +444,9 @@ fn every_damage_of_the_database_is_noticed_and_the_rest_is_salvaged() {
     );
     assert_eq!(
         sound.salvaged,
-        Salvaged {
+        SalvageReport {
             records: sound.salvaged.records,
-            ..Salvaged::default()
+            ..SalvageReport::default()
         }
     );
     assert_eq!(sound.problems, Vec::<String>::new());

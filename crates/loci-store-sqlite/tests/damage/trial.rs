@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use loci_core::Archived;
-use loci_core::{Problem, ProblemKind, Rebuilt, Repaired, Salvaged};
+use loci_core::{Problem, ProblemKind, RebuildReport, RepairStep, SalvageReport};
 use loci_store_sqlite::{Options, SqliteStore, rebuild, salvage};
 
 use crate::content::{NOW, alone, archive, key};
@@ -41,7 +41,7 @@ pub struct Files<'a> {
 
 /// The outcome of a damage.
 pub struct Outcome {
-    pub salvaged: Salvaged,
+    pub salvaged: SalvageReport,
     pub handed_out: Vec<Archived>,
     /// The problems that the store names: why it does not open, or its check finds, or that it
     /// cannot be read.
@@ -57,9 +57,9 @@ pub struct Outcome {
 /// The outcome of a repair, or of a rebuild.
 #[derive(Debug)]
 pub struct Fixed {
-    pub done: Vec<Repaired>,
+    pub done: Vec<RepairStep>,
     /// None if the repair in place sufficed.
-    pub rebuilt: Option<Rebuilt>,
+    pub rebuilt: Option<RebuildReport>,
     pub problems: Vec<Problem>,
     /// None if the rebuilt database was not usable.
     pub archive: Option<Vec<Archived>>,
@@ -145,7 +145,7 @@ fn fix(folder: &Path) -> Fixed {
         }
         rebuilt = Some(made);
     }
-    let is_usable = rebuilt.as_ref().is_none_or(Rebuilt::is_usable);
+    let is_usable = rebuilt.as_ref().is_none_or(RebuildReport::is_usable);
     let store = is_usable.then(|| SqliteStore::open(folder, Options::default()).unwrap());
     Fixed {
         done,

@@ -5,7 +5,7 @@ use std::iter::repeat_with;
 use loci_core::limits::{KEYED_ANSWERS_BYTES_MAX, KEYED_ANSWERS_MAX};
 use loci_core::{
     AuditEntry, AuditQuery, AuditRecord, Batch, CacheEntry, Change, Decision, ErrorCode, Filter,
-    IdempotentReply, JobCounts, Memory, MemoryId, RecordVerb, Space, Sweep, Timestamp, Wiped,
+    IdempotentReply, JobCounts, Memory, MemoryId, RecordVerb, Space, Sweep, Timestamp, WipeCounts,
 };
 
 use super::calls::{
@@ -197,7 +197,7 @@ pub(super) fn answers_that_are_gone_take_no_room(make: MakeStore<'_>) {
     assert_eq!(sweep_all(store, &sweep_of_expired(NOW)), 2);
     keep_both("wiped");
     let wiped = store.wipe(&Space::default(), "ann", None, None, NOW);
-    assert_eq!(wiped, Ok(Wiped::default()));
+    assert_eq!(wiped, Ok(WipeCounts::default()));
     keep_both("replaced");
     keep(store, &of("replaced", 1));
     keep(store, &of("third", HALF - 1));
@@ -304,7 +304,7 @@ fn add_due(store: &dyn StoreAndTokens, seconds: i64) {
         Ok(())
     );
     let wiped = store.wipe(&Space::default(), &format!("user {key}"), None, None, at);
-    assert_eq!(wiped, Ok(Wiped::default()));
+    assert_eq!(wiped, Ok(WipeCounts::default()));
 }
 
 /// A sweep keeps to its limit over all kinds, and removes of each kind what is due first.

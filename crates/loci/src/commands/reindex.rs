@@ -1,6 +1,6 @@
 //! `loci reindex`: rebuilds what is derived from the texts.
 
-use loci_core::Reindexed;
+use loci_core::ReindexCounts;
 use loci_engine::ReconciliationReport;
 use serde_json::json;
 
@@ -29,7 +29,7 @@ pub fn run(settings: &Settings, embeddings: bool, output: Output) -> Result<(), 
     let progress = Progress::of_step("rebuilding indexes and words");
     let rebuilt = parts.store.reindex(embeddings);
     drop(progress);
-    let Reindexed {
+    let ReindexCounts {
         indexes,
         memories,
         damaged,

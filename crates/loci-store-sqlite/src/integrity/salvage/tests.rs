@@ -19,7 +19,7 @@ use crate::{Options, SqliteStore};
 const NOW: Timestamp = Timestamp::from_microseconds(0);
 
 /// All that is salvaged of a file with these bytes.
-fn salvaged(bytes: &[u8]) -> (Salvaged, Vec<Record>) {
+fn salvaged(bytes: &[u8]) -> (SalvageReport, Vec<Record>) {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(bytes).unwrap();
     let mut records = Vec::new();

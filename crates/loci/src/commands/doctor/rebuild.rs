@@ -2,7 +2,7 @@
 //! checked, and put in its place. The old one is kept.
 
 use loci_archive::backup::DATABASE;
-use loci_core::{Clock, Rebuilt, Salvaged};
+use loci_core::{Clock, RebuildReport, SalvageReport};
 
 use super::{Finding, Verdict, failed};
 use crate::commands::backup::check_space;
@@ -28,7 +28,7 @@ pub fn run(settings: &Settings) -> Vec<Finding> {
         Ok(rebuilt) => rebuilt,
         Err(failure) => return vec![failed(WHAT, failure)],
     };
-    let Salvaged {
+    let SalvageReport {
         lost, lost_more, ..
     } = rebuilt.salvaged;
     let done = format!(
@@ -52,7 +52,7 @@ pub fn run(settings: &Settings) -> Vec<Finding> {
 }
 
 /// Rebuilds the database; returns also where the old one is.
-fn rebuild(settings: &Settings) -> Result<(Rebuilt, String), Failure> {
+fn rebuild(settings: &Settings) -> Result<(RebuildReport, String), Failure> {
     let (files, _alone) = files_alone(settings).map_err(|Failure { exit, message }| {
         Failure::new(exit, format!("the database must be rebuilt, and {message}"))
     })?;

@@ -5,7 +5,7 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use loci_archive::{Export, JsonLines};
-use loci_core::{Clock, OpenFault, Salvaged};
+use loci_core::{Clock, OpenFault, SalvageReport};
 use serde_json::json;
 
 use crate::commands::backup::Target;
@@ -52,7 +52,7 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
     target.put(draft)?;
 
     let is_whole = salvaged.is_whole();
-    let Salvaged {
+    let SalvageReport {
         records,
         repeated,
         lost,
