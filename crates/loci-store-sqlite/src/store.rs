@@ -17,8 +17,8 @@ use crate::failure;
 use crate::opening::files::write_fault;
 use crate::opening::identity::StoreId;
 use crate::opening::open::Options;
+use crate::opening::open_database::OpenDatabase;
 use crate::opening::open_error::{DATABASE, OpenError};
-use crate::opening::opened::Opened;
 use crate::opening::{identity, read_only};
 use crate::statements::{batch, counts, jobs, read, remove, tombstones, write};
 
@@ -35,7 +35,7 @@ pub struct SqliteStore {
     /// None if it is damaged.
     store: Option<StoreId>,
     /// None while it could not be opened again.
-    opened: RwLock<Option<Arc<Opened>>>,
+    opened: RwLock<Option<Arc<OpenDatabase>>>,
     /// The last look of a read whether the disk has room again. None if the store was not opened on
     /// a full disk, or can be written by now.
     room_looked_at: Mutex<Option<Instant>>,
@@ -51,7 +51,7 @@ impl SqliteStore {
         Ok(SqliteStore::of(
             folder,
             options,
-            Opened::open(folder, options)?,
+            OpenDatabase::open(folder, options)?,
         ))
     }
 
@@ -80,7 +80,7 @@ impl SqliteStore {
         })
     }
 
-    fn of(folder: &Path, options: Options, opened: Opened) -> Self {
+    fn of(folder: &Path, options: Options, opened: OpenDatabase) -> Self {
         let store = opened
             .readers
             .read(|connection| Ok(StoreId::of(connection).ok()))
@@ -109,14 +109,14 @@ impl SqliteStore {
             .is_some_and(|opened| opened.as_it_is.is_some())
     }
 
-    fn current(&self) -> Option<Arc<Opened>> {
+    fn current(&self) -> Option<Arc<OpenDatabase>> {
         let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
         opened.clone()
     }
 
     /// The files and connections that are open. If the files are gone, and there is the same store
     /// again, that is opened in its place.
-    pub(crate) fn opened(&self) -> Result<Arc<Opened>> {
+    pub(crate) fn opened(&self) -> Result<Arc<OpenDatabase>> {
         self.look_for_room(ROOM_PAUSE);
         match self.current() {
             Some(opened) if !opened.database.files.are_gone() => Ok(opened),
@@ -128,7 +128,7 @@ impl SqliteStore {
     }
 
     /// The same, for what writes.
-    pub(crate) fn opened_to_write(&self) -> Result<Arc<Opened>> {
+    pub(crate) fn opened_to_write(&self) -> Result<Arc<OpenDatabase>> {
         self.look_for_room(Duration::ZERO);
         let opened = self.opened()?;
         let is_on_full_disk = opened.as_it_is.is_some() && self.room_looked_at().is_some();
@@ -157,7 +157,7 @@ impl SqliteStore {
         }
         *looked_at = Some(Instant::now());
         let mut place = self.opened.write().unwrap_or_else(PoisonError::into_inner);
-        match Opened::open(&self.folder, self.options) {
+        match OpenDatabase::open(&self.folder, self.options) {
             Ok(opened) => {
                 *place = Some(Arc::new(opened));
                 *looked_at = None;
@@ -186,7 +186,7 @@ impl SqliteStore {
 
     /// Opens what lies in the folder, if it is the store that was open, and if no call uses what is
     /// open.
-    fn open_again(&self) -> Result<Arc<Opened>> {
+    fn open_again(&self) -> Result<Arc<OpenDatabase>> {
         let mut place = self.opened.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(opened) = place.take_if(|opened| self.can_replace(opened)) {
             // It moves what its log holds into the database, and takes the log away.
@@ -201,7 +201,7 @@ impl SqliteStore {
 
     /// Returns whether what is open is of no use for writing, and the same store is there, and
     /// nothing would be cut off.
-    fn can_replace(&self, opened: &mut Arc<Opened>) -> bool {
+    fn can_replace(&self, opened: &mut Arc<OpenDatabase>) -> bool {
         opened.as_it_is.is_none()
             && opened.database.files.check().is_err()
             && self.is_there()
@@ -219,11 +219,11 @@ impl SqliteStore {
     }
 
     /// Opens the store in the folder, unless it is gone, or another one.
-    fn open_same(&self) -> Result<Opened> {
+    fn open_same(&self) -> Result<OpenDatabase> {
         if !self.is_there() {
             return Err(self.is_away());
         }
-        let opened = Opened::open(&self.folder, self.options)?;
+        let opened = OpenDatabase::open(&self.folder, self.options)?;
         let store = opened
             .readers
             .read(|connection| Ok(StoreId::of(connection)?))?;

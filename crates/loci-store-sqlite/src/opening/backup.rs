@@ -12,8 +12,8 @@ use crate::failure::Failure;
 use crate::integrity::doctor;
 use crate::opening::copies::copy;
 use crate::opening::open::{Options, analysis, version};
+use crate::opening::open_database::OpenDatabase;
 use crate::opening::open_error::OpenError;
-use crate::opening::opened::Opened;
 use crate::opening::schema;
 
 /// The database as of one moment. While it lives, the log keeps what it needs, and grows.
@@ -21,11 +21,11 @@ use crate::opening::schema;
 pub(crate) struct Snapshot {
     connection: Connection,
     /// Closed after the connection.
-    opened: Arc<Opened>,
+    opened: Arc<OpenDatabase>,
 }
 
 impl Snapshot {
-    pub(crate) fn of(opened: Arc<Opened>) -> Result<Self, Error> {
+    pub(crate) fn of(opened: Arc<OpenDatabase>) -> Result<Self, Error> {
         let begin = || -> Result<Connection, Failure> {
             let connection = opened.database.connect_reader()?;
             // The transaction starts with the first read.

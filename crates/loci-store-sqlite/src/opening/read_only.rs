@@ -17,19 +17,19 @@ use crate::opening::as_it_is::{AsItIs, FileState};
 use crate::opening::copies::is_restoring;
 use crate::opening::files::{copy_with_log, has_bytes, log_of};
 use crate::opening::open::{Options, analysis, version};
+use crate::opening::open_database::OpenDatabase;
 use crate::opening::open_error::{DATABASE, LOCK, OpenError};
-use crate::opening::opened::Opened;
 use crate::opening::{folder, identity, presence, reanalysis, schema};
 
 /// As [`SqliteStore::open_read_only`](crate::SqliteStore::open_read_only).
-pub(crate) fn open(folder: &Path, options: Options) -> Result<Opened, OpenError> {
+pub(crate) fn open(folder: &Path, options: Options) -> Result<OpenDatabase, OpenError> {
     // Before anything is read, so that a change from now on is seen.
     let state = FileState::of(folder);
     let (database, copy) = database(folder, options)?;
     let connection = database
         .open()
         .map_err(|error| OpenError::from_database(&error, &database.path))?;
-    let mut opened = Opened::start(database, connection, None, options)?;
+    let mut opened = OpenDatabase::start(database, connection, None, options)?;
     let is_unlocked = opened.database.access == Access::Immutable && copy.is_none();
     opened.as_it_is = Some(AsItIs {
         folder: folder.to_owned(),
@@ -76,7 +76,7 @@ fn database(folder: &Path, options: Options) -> Result<(Database, Option<TempDir
         })
         .map_err(|error| OpenError::from_io(&error, &std::env::temp_dir()))?;
     // Closed again, it has neither a log nor a lock.
-    drop(Opened::open(copy.path(), options)?);
+    drop(OpenDatabase::open(copy.path(), options)?);
     let path = copy.path().join(DATABASE);
     Ok((
         Database {

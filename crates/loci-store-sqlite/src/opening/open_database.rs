@@ -22,7 +22,7 @@ use crate::writer::Writer;
 
 /// All that holds the files of a store open. They are closed when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct OpenDatabase {
     pub(crate) cache: Arc<Cache>,
     pub(crate) readers: Readers,
     pub(crate) writer: Writer,
@@ -35,7 +35,7 @@ pub(crate) struct Opened {
     pub(crate) as_it_is: Option<AsItIs>,
 }
 
-impl Opened {
+impl OpenDatabase {
     /// As [`SqliteStore::open`](crate::SqliteStore::open).
     pub(crate) fn open(folder: &Path, options: Options) -> Result<Self, OpenError> {
         let real = folder::prepare(folder)?;
@@ -49,7 +49,7 @@ impl Opened {
             connection::checkpoint(&connection)
                 .map_err(|error| OpenError::from_database(&error, &database.path))?;
         }
-        Opened::start(database, connection, Some(presence), options)
+        OpenDatabase::start(database, connection, Some(presence), options)
     }
 
     /// With a connection to the database that is used to write.
@@ -60,7 +60,7 @@ impl Opened {
         options: Options,
     ) -> Result<Self, OpenError> {
         let writer = Writer::start(database.clone(), connection)?;
-        Ok(Opened {
+        Ok(OpenDatabase {
             cache: Arc::new(Cache::new(database.clone(), options.segment_min)),
             readers: Readers::new(database.clone()),
             writer,
@@ -124,7 +124,7 @@ fn has_left_log(folder: &Path) -> Result<bool, OpenError> {
     }
 }
 
-impl Drop for Opened {
+impl Drop for OpenDatabase {
     fn drop(&mut self) {
         self.cache.close();
     }
