@@ -7,7 +7,7 @@ use crate::languages;
 use crate::lines::{has_sign, is_end_of_line, is_title};
 use crate::sentence::{after_blank, is_after_user, next_sentence, uncertain};
 use crate::value_position::{
-    BLANKS_MAX, How, NEAR_MAX, SENTENCE_MAX, ValuePosition, after_emphasis, after_note,
+    Announcement, BLANKS_MAX, NEAR_MAX, SENTENCE_MAX, ValuePosition, after_emphasis, after_note,
     after_number, blanks, dash, elements, matching, next_line, operator,
 };
 
@@ -32,7 +32,7 @@ pub fn after(text: &str, name: &Range<usize>) -> Option<ValuePosition> {
     if gap == 0 && bytes.get(at).is_some_and(|byte| *byte >= 0x80) && operator(bytes, at) == 0 {
         let rest = &text[at..text.floor_char_boundary(text.len().min(at + SENTENCE_MAX))];
         let length = languages::verb(rest)?;
-        return Some(ValuePosition::new(at + length, How::Sentence));
+        return Some(ValuePosition::new(at + length, Announcement::Sentence));
     }
     if is_sentence
         && !has_sign(&bytes[at..bytes.len().min(at + 2 * SENTENCE_MAX)])
@@ -54,7 +54,7 @@ pub fn after(text: &str, name: &Range<usize>) -> Option<ValuePosition> {
         return next_line(text, at);
     }
     if let Some(value) = in_tag(text, name, closers_end) {
-        return Some(ValuePosition::new(value, How::Direct));
+        return Some(ValuePosition::new(value, Announcement::Direct));
     }
     if bytes.get(at) == Some(&b'<')
         && let Some(place) = after_bracket(text, at, gap > 0)
@@ -62,7 +62,7 @@ pub fn after(text: &str, name: &Range<usize>) -> Option<ValuePosition> {
         return Some(place);
     }
     if let Some(value) = in_list(text, at) {
-        return Some(ValuePosition::new(value, How::Direct));
+        return Some(ValuePosition::new(value, Announcement::Direct));
     }
     if let Some(place) = cell(text, name, at) {
         return Some(place);
@@ -73,7 +73,7 @@ pub fn after(text: &str, name: &Range<usize>) -> Option<ValuePosition> {
     if (!is_word || closers_end > name.end)
         && let Some(value) = other_field(text, name)
     {
-        return Some(ValuePosition::new(value, How::Direct));
+        return Some(ValuePosition::new(value, Announcement::Direct));
     }
     if gap == 0 && noted.is_none() {
         return None;
@@ -86,7 +86,7 @@ fn after_bracket(text: &str, at: usize, is_spaced: bool) -> Option<ValuePosition
     let bytes = text.as_bytes();
     if bytes[at..].starts_with(b"<<<") {
         let value = at + 3 + blanks(bytes, at + 3);
-        return Some(ValuePosition::new(value, How::Direct));
+        return Some(ValuePosition::new(value, Announcement::Direct));
     }
     let end = elements(text, at);
     if end == at {
@@ -97,7 +97,7 @@ fn after_bracket(text: &str, at: usize, is_spaced: bool) -> Option<ValuePosition
     let end = elements(text, end + operator(bytes, end));
     let end = end + blanks(bytes, end);
     let place = next_line(text, end);
-    Some(place.unwrap_or(ValuePosition::new(end, How::Direct)))
+    Some(place.unwrap_or(ValuePosition::new(end, Announcement::Direct)))
 }
 
 /// Returns the place of a value in quotes in a call or a list: `set("api_key", "value")`.
@@ -204,10 +204,10 @@ fn after_operator(
     if let Some(value) = nested_field(text, at) {
         return Some(ValuePosition {
             operator_end: end,
-            ..ValuePosition::new(value, How::Direct)
+            ..ValuePosition::new(value, Announcement::Direct)
         });
     }
-    let place = next_line(text, at).unwrap_or(ValuePosition::new(at, How::Direct));
+    let place = next_line(text, at).unwrap_or(ValuePosition::new(at, Announcement::Direct));
     Some(ValuePosition {
         operator_end: end,
         ..place
@@ -250,7 +250,7 @@ pub fn after_foreign(text: &str, name: &Range<usize>) -> Option<ValuePosition> {
         return after_operator(text, name, at, at > name.end && bytes[at - 1] == b' ');
     }
     if let Some(value) = in_tag(text, name, name.end + closers) {
-        return Some(ValuePosition::new(value, How::Direct));
+        return Some(ValuePosition::new(value, Announcement::Direct));
     }
     if bytes.get(at) == Some(&b'<') {
         return after_bracket(text, at, false);
@@ -261,17 +261,17 @@ pub fn after_foreign(text: &str, name: &Range<usize>) -> Option<ValuePosition> {
     if closers > 0
         && let Some(value) = other_field(text, name)
     {
-        return Some(ValuePosition::new(value, How::Direct));
+        return Some(ValuePosition::new(value, Announcement::Direct));
     }
     if at > name.end && is_after_user(text, name) {
-        return Some(ValuePosition::new(at, How::Direct));
+        return Some(ValuePosition::new(at, Announcement::Direct));
     }
     // "das Passwort für den Server ist …"
     let mut word = at;
     for _ in 0..6 {
         let rest = text.get(word..text.floor_char_boundary(text.len().min(word + SENTENCE_MAX)))?;
         if let Some(length) = languages::verb(rest) {
-            return Some(ValuePosition::new(word + length, How::Sentence));
+            return Some(ValuePosition::new(word + length, Announcement::Sentence));
         }
         let is_end =
             |letter: char| letter.is_whitespace() || ",;.\u{3002}\u{ff0c}".contains(letter);
@@ -280,7 +280,7 @@ pub fn after_foreign(text: &str, name: &Range<usize>) -> Option<ValuePosition> {
             let value = word + end;
             return Some(ValuePosition::new(
                 value + blanks(bytes, value),
-                How::Sentence,
+                Announcement::Sentence,
             ));
         }
         let gap = blanks(bytes, word + end);
@@ -290,5 +290,5 @@ pub fn after_foreign(text: &str, name: &Range<usize>) -> Option<ValuePosition> {
         word += end + gap;
     }
     let value = at + dash(bytes, at);
-    (at > name.end + closers).then(|| ValuePosition::new(value, How::Blank))
+    (at > name.end + closers).then(|| ValuePosition::new(value, Announcement::Blank))
 }

@@ -13,7 +13,7 @@ use crate::names::{Family, family_in};
 use crate::passwords::{is_name_of_method, is_password, is_reference, is_strong_password, is_term};
 use crate::random::{is_random, is_short_random, is_uuid};
 use crate::value::{self, Value, value};
-use crate::value_position::{self, How, ValuePosition};
+use crate::value_position::{self, Announcement, ValuePosition};
 use crate::{JUDGED_MAX, work};
 use crate::{announcement, positions, sentence};
 
@@ -258,7 +258,7 @@ impl Assignment<'_> {
     /// Returns the secret, and the end of the text that was read.
     fn secret(&self) -> (Option<SecretMatch>, usize) {
         if self.family == Family::Phrase
-            && self.place.how != How::Blank
+            && self.place.how != Announcement::Blank
             && let Some(range) = value::phrase(self.text, self.place.at, PHRASE_MIN)
         {
             let end = range.end;
@@ -372,21 +372,23 @@ impl Assignment<'_> {
             return None;
         }
         let how = self.place.how;
-        if how == How::Line && !value::is_alone(self.text.as_bytes(), end) {
+        if how == Announcement::Line && !value::is_alone(self.text.as_bytes(), end) {
             return None;
         }
-        if matches!(how, How::Line | How::Blank | How::Entry)
-            && (is_snake(value)
-                || (value.starts_with('-') && !is_random(value))
-                || is_computed(value))
+        if matches!(
+            how,
+            Announcement::Line | Announcement::Blank | Announcement::Entry
+        ) && (is_snake(value)
+            || (value.starts_with('-') && !is_random(value))
+            || is_computed(value))
         {
             return None;
         }
         let is_password = |value: &str| is_password_in(how, value, is_quoted);
         let is_key = |value: &str| {
             is_random(value)
-                || (how == How::Direct && is_short_random(value))
-                || ((how != How::Blank || is_quoted) && is_uuid(value.as_bytes()))
+                || (how == Announcement::Direct && is_short_random(value))
+                || ((how != Announcement::Blank || is_quoted) && is_uuid(value.as_bytes()))
         };
         match self.family {
             Family::Outcome if is_quoted && self.operator.contains([':', '=']) => {
@@ -395,8 +397,9 @@ impl Assignment<'_> {
             Family::Outcome => {
                 let is_result = self.operator.starts_with([' ', ')']) || self.operator.is_empty();
                 // A result has no symbols, and is no word in quotes that a command sets.
-                let is_entry = how == How::Entry && value.contains(['!', '@', '#', '$', '%', '^']);
-                let is_set = how == How::Direct && is_quoted && is_password(value);
+                let is_entry =
+                    how == Announcement::Entry && value.contains(['!', '@', '#', '$', '%', '^']);
+                let is_set = how == Announcement::Direct && is_quoted && is_password(value);
                 (is_set || ((!is_result || is_entry) && is_strong_password(value)))
                     .then_some("password")
             }
@@ -408,12 +411,12 @@ impl Assignment<'_> {
             Family::Pin => {
                 let is_pin = (4..=8).contains(&value.len())
                     && value.bytes().all(|byte| byte.is_ascii_digit());
-                (is_pin && how != How::Line).then_some("pin")
+                (is_pin && how != Announcement::Line).then_some("pin")
             }
             Family::Random("signature" | "cookie") => is_random(value).then_some("signature"),
             // A secret that people chose may be shorter than one of a program.
             Family::Random("secret")
-                if how == How::Direct
+                if how == Announcement::Direct
                     && matches!(self.operator.trim(), "=" | ":")
                     && value.is_ascii()
                     && !value.contains('%')
@@ -422,7 +425,9 @@ impl Assignment<'_> {
                 Some("secret")
             }
             Family::Random(kind) => is_key(value).then_some(kind),
-            Family::Scheme => (how == How::Direct && is_key(value)).then_some("credential"),
+            Family::Scheme => {
+                (how == Announcement::Direct && is_key(value)).then_some("credential")
+            }
         }
     }
 
@@ -451,24 +456,24 @@ fn is_compound(value: &str) -> bool {
 }
 
 /// Returns true if a value is a password in the place where a name announces it.
-fn is_password_in(how: How, value: &str, is_quoted: bool) -> bool {
+fn is_password_in(how: Announcement, value: &str, is_quoted: bool) -> bool {
     let is_free = |is_name: bool| !is_term(value) && !is_identifier(value, is_name);
     is_random(value)
         || match how {
-            How::Direct => {
+            Announcement::Direct => {
                 is_password(value, is_quoted) && !is_name_of_method(value) || is_word_chain(value)
             }
-            How::Sentence => is_password(value, false) && is_free(false),
-            How::Blank if is_quoted => is_password(value, true) && !is_term(value),
-            How::Line if is_quoted && !value.contains(' ') => {
+            Announcement::Sentence => is_password(value, false) && is_free(false),
+            Announcement::Blank if is_quoted => is_password(value, true) && !is_term(value),
+            Announcement::Line if is_quoted && !value.contains(' ') => {
                 is_password(value, false) && is_free(true)
             }
-            How::Entry => {
+            Announcement::Entry => {
                 value.len() >= ENTRY_MIN
                     && is_password(value, is_quoted)
                     && (is_free(true) || is_compound(value))
             }
-            How::Blank | How::Line => is_strong_password(value),
+            Announcement::Blank | Announcement::Line => is_strong_password(value),
         }
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::lines::{has_long_word, is_title};
 use crate::tables::{NAMING, VALUES};
-use crate::value_position::{How, NEAR_MAX, ValuePosition, blanks, elements, has_digit};
+use crate::value_position::{Announcement, NEAR_MAX, ValuePosition, blanks, elements, has_digit};
 use crate::work;
 
 /// Maximum bytes between a value and its name in the field after it.
@@ -29,8 +29,8 @@ pub fn cell(text: &str, name: &Range<usize>, at: usize) -> Option<ValuePosition>
     let value = at + rest + 1;
     let value = value + blanks(bytes, value);
     match (is_cell, is_first) {
-        (true, _) => Some(ValuePosition::new(value, How::Direct)),
-        (false, true) => Some(ValuePosition::new(value, How::Entry)),
+        (true, _) => Some(ValuePosition::new(value, Announcement::Direct)),
+        (false, true) => Some(ValuePosition::new(value, Announcement::Entry)),
         _ => None,
     }
 }

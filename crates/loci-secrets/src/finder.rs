@@ -22,7 +22,7 @@ const VIEWS_MAX: usize = 3;
 
 /// The way in which a rule finds secrets at a match.
 #[derive(Debug, Clone, Copy)]
-enum Find {
+enum FindFunction {
     One(fn(&str, Range<usize>) -> Option<SecretMatch>),
     Many(fn(&str, Range<usize>, &mut Vec<SecretMatch>)),
 }
@@ -45,14 +45,14 @@ enum Trigger {
     /// An escape, for which the text is read again.
     Escape,
     /// A rule of its own.
-    Special(Find),
+    Special(FindFunction),
 }
 
 macro_rules! specials {
     ($($case:ident $many:ident $find:expr, $($pattern:literal)+;)+) => {
         /// Patterns with a rule of their own, true if they must match with their case.
-        static SPECIALS: &[(&str, bool, Find)] = &[
-            $($(($pattern, specials!($case), Find::$many($find)),)+)+
+        static SPECIALS: &[(&str, bool, FindFunction)] = &[
+            $($(($pattern, specials!($case), FindFunction::$many($find)),)+)+
         ];
     };
     (exact) => { true };
@@ -156,7 +156,7 @@ fn patterns() -> Vec<Pattern<Trigger>> {
         let third = DISCORD_THIRD.chars();
         third.map(move |third| format!("{first}{third}"))
     });
-    let rule = Trigger::Special(Find::One(special::discord));
+    let rule = Trigger::Special(FindFunction::One(special::discord));
     rows.extend(discord.map(|text| row(text.into(), true, rule)));
     rows.extend(
         SPECIALS
@@ -302,8 +302,8 @@ impl<'a> Search<'a> {
             }
             Trigger::Option => options::secrets(text, hit, found),
             Trigger::Position(position) => found.extend(positions::secret(text, hit, position)),
-            Trigger::Special(Find::One(find)) => found.extend(find(text, hit)),
-            Trigger::Special(Find::Many(find)) => find(text, hit, found),
+            Trigger::Special(FindFunction::One(find)) => found.extend(find(text, hit)),
+            Trigger::Special(FindFunction::Many(find)) => find(text, hit, found),
             Trigger::Private | Trigger::Escape => {}
         }
         for (range, kind) in self.found.drain(..) {

@@ -7,7 +7,8 @@ use crate::lines::{is_last, is_title};
 use crate::random::is_uuid;
 use crate::tables::{ADVERBS, COMMANDS, FLAGS, SETTING_VERBS, VERBS};
 use crate::value_position::{
-    How, SENTENCE_MAX, ValuePosition, blanks, dash, has_digit, matching, next_line, operator,
+    Announcement, SENTENCE_MAX, ValuePosition, blanks, dash, has_digit, matching, next_line,
+    operator,
 };
 
 /// Returns the place of a value after a blank: of an option, in a file of logins, in a sentence.
@@ -20,7 +21,7 @@ pub fn after_blank(
 ) -> Option<ValuePosition> {
     let bytes = text.as_bytes();
     if let Some(value) = after_flag(text, at) {
-        return Some(ValuePosition::new(value, How::Direct));
+        return Some(ValuePosition::new(value, Announcement::Direct));
     }
     let word = &text[name.clone()];
     let before = name.start.checked_sub(1).map(|place| bytes[place]);
@@ -29,27 +30,27 @@ pub fn after_blank(
             && word.len() > 4
             && before.is_some_and(|before| b" \t\"'".contains(&before)));
     if is_option {
-        return Some(ValuePosition::new(at, How::Direct));
+        return Some(ValuePosition::new(at, Announcement::Direct));
     }
     // `machine host login name password value`, on one or several lines.
     if word.eq_ignore_ascii_case("password") {
         let before = &bytes[name.start.saturating_sub(200)..name.start];
         if before.windows(6).any(|window| window == b"login ") || is_after_user(text, name) {
-            return Some(ValuePosition::new(at, How::Direct));
+            return Some(ValuePosition::new(at, Announcement::Direct));
         }
     }
     if is_command(text, name) {
-        return Some(ValuePosition::new(at, How::Direct));
+        return Some(ValuePosition::new(at, Announcement::Direct));
     }
     if let Some(value) = set_to(text, name, at) {
-        return Some(ValuePosition::new(value, How::Sentence));
+        return Some(ValuePosition::new(value, Announcement::Sentence));
     }
     if is_entry(text, name, at) || (is_marked && is_title(text, name) && is_last(text, at)) {
-        return Some(ValuePosition::new(at, How::Entry));
+        return Some(ValuePosition::new(at, Announcement::Entry));
     }
     let adverb = adverb(text, at);
     if adverb > 0 {
-        return Some(ValuePosition::new(at + adverb, How::Sentence));
+        return Some(ValuePosition::new(at + adverb, Announcement::Sentence));
     }
     let dash = dash(bytes, at);
     let at = at + dash;
@@ -62,7 +63,7 @@ pub fn after_blank(
         let how = if dash > 0 {
             uncertain(bytes, at)
         } else {
-            How::Blank
+            Announcement::Blank
         };
         return Some(ValuePosition::new(at, how));
     }
@@ -70,13 +71,13 @@ pub fn after_blank(
         && let rest = &text[at..text.floor_char_boundary(text.len().min(at + SENTENCE_MAX))]
         && let Some(length) = languages::verb(rest)
     {
-        return Some(ValuePosition::new(at + length, How::Sentence));
+        return Some(ValuePosition::new(at + length, Announcement::Sentence));
     }
     if let Some(value) = modal(text, at) {
-        return Some(ValuePosition::new(value, How::Blank));
+        return Some(ValuePosition::new(value, Announcement::Blank));
     }
     let value = sentence(text, at)?;
-    Some(next_line(text, value).unwrap_or(ValuePosition::new(value, How::Sentence)))
+    Some(next_line(text, value).unwrap_or(ValuePosition::new(value, Announcement::Sentence)))
 }
 
 /// Returns the place of the value after a verb that also says what a secret must be like.
@@ -115,16 +116,19 @@ pub fn next_sentence(text: &str, at: usize) -> Option<ValuePosition> {
     let beginning = BEGINNINGS
         .iter()
         .find(|beginning| rest.starts_with(**beginning))?;
-    Some(ValuePosition::new(at + beginning.len(), How::Sentence))
+    Some(ValuePosition::new(
+        at + beginning.len(),
+        Announcement::Sentence,
+    ))
 }
 
 /// Returns how a name announces a value after a sign that could also be that of a sentence: a UUID is a
 /// value.
-pub fn uncertain(bytes: &[u8], at: usize) -> How {
+pub fn uncertain(bytes: &[u8], at: usize) -> Announcement {
     const UUID: usize = 36;
     match bytes.get(at..at + UUID) {
-        Some(word) if is_uuid(word) => How::Sentence,
-        _ => How::Blank,
+        Some(word) if is_uuid(word) => Announcement::Sentence,
+        _ => Announcement::Blank,
     }
 }
 

@@ -13,7 +13,7 @@ pub const SENTENCE_MAX: usize = 80;
 
 /// The way in which a name announces its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum Announcement {
     /// By an operator, a call, an option or another field.
     Direct,
     /// By a blank only.
@@ -30,13 +30,13 @@ pub enum How {
 #[derive(Debug, Clone, Copy)]
 pub struct ValuePosition {
     pub at: usize,
-    pub how: How,
+    pub how: Announcement,
     /// The end of the operator.
     pub operator_end: usize,
 }
 
 impl ValuePosition {
-    pub fn new(at: usize, how: How) -> Self {
+    pub fn new(at: usize, how: Announcement) -> Self {
         ValuePosition {
             at,
             how,
@@ -191,9 +191,9 @@ pub fn next_line(text: &str, at: usize) -> Option<ValuePosition> {
     }
     // In YAML, such a block has nothing but the value.
     let how = if opening.starts_with(['|', '>']) {
-        How::Direct
+        Announcement::Direct
     } else {
-        How::Line
+        Announcement::Line
     };
     Some(ValuePosition::new(elements(text, line), how))
 }
