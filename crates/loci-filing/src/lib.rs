@@ -33,7 +33,7 @@ use loci_engine::{Parts, SourceCounts, SourcePart};
 use loci_mine::plain_file::Refusal;
 use loci_mine::project::{Plan, Unread};
 use serde_json::{Value, json};
-use wings::Apart;
+use wings::WingConflict;
 
 /// A function that shows a one-line message to the user.
 pub type Notice = fn(&str);
@@ -71,7 +71,7 @@ pub struct Report {
     /// The wings of the drawers.
     pub wings: BTreeSet<String>,
     /// The projects that got another wing than that of their name.
-    pub apart: BTreeSet<Apart>,
+    pub apart: BTreeSet<WingConflict>,
     /// True if git's rules exclude the folder itself, so that no file was read.
     pub is_ignored: bool,
     /// The number of files found.
@@ -131,7 +131,7 @@ impl Report {
         } = self;
         let mut value = json!({
             "wings": wings,
-            "apart": apart.iter().map(|Apart { wing, name, place }| json!({"wing": wing, "name": name, "project": place})).collect::<Value>(),
+            "apart": apart.iter().map(|WingConflict { wing, name, place }| json!({"wing": wing, "name": name, "project": place})).collect::<Value>(),
             "dry_run": is_dry,
             "files": files,
             "read": read,

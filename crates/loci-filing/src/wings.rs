@@ -30,7 +30,7 @@ const TRANSCRIPTS_MAX: usize = 200;
 
 /// A wing that a project has because another project has the wing of its name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Apart {
+pub struct WingConflict {
     /// The wing of the project.
     pub wing: String,
     /// The name that both projects have, and wing of the other one.
@@ -39,10 +39,10 @@ pub struct Apart {
     pub place: String,
 }
 
-impl Apart {
+impl WingConflict {
     /// Returns a sentence about it for a person.
     pub fn sentence(&self) -> String {
-        let Apart { wing, name, place } = self;
+        let WingConflict { wing, name, place } = self;
         format!(
             "the wing \"{name}\" is that of another project of this name, so what concerns {place} is in the wing \
              \"{wing}\"; `loci palace init` and `loci palace trust` set another one"
@@ -54,14 +54,14 @@ impl Apart {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     wing: String,
-    spots: Vec<Spot>,
+    spots: Vec<ProjectFolder>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     worktrees: Vec<Worktree>,
 }
 
 /// A folder of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Spot {
+struct ProjectFolder {
     /// The machine that has the folder; empty for the one that the store lies on.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     machine: String,
@@ -112,7 +112,7 @@ impl Entry {
     /// Adds what is known of a project; returns true if that is new.
     fn note(&mut self, project: &Project, machine: &str) -> bool {
         let mut is_new = false;
-        let spot = Spot {
+        let spot = ProjectFolder {
             machine: machine.to_owned(),
             path: project.place.clone(),
             mark: project.mark.clone(),
@@ -131,7 +131,7 @@ impl Entry {
                 // The known facts stay known of a folder that cannot be looked at now, and a log of
                 // git forgets its first line.
                 let root_commit = spot.root_commit.clone().or(known.root_commit.clone());
-                let spot = Spot {
+                let spot = ProjectFolder {
                     root_commit,
                     ..spot
                 };
@@ -184,13 +184,13 @@ impl Entry {
 /// The remote decides first, because all clones of one are a project, then the folder itself,
 /// whatever it is called by now, then its path.
 fn position(entries: &[Entry], project: &Project, machine: &str) -> Option<usize> {
-    let by = |is_of: &dyn Fn(&Spot) -> bool| {
+    let by = |is_of: &dyn Fn(&ProjectFolder) -> bool| {
         let is_it = |entry: &Entry| entry.spots.iter().any(is_of);
         entries.iter().position(is_it)
     };
-    let here = |spot: &Spot| is_this(&spot.machine, machine);
+    let here = |spot: &ProjectFolder| is_this(&spot.machine, machine);
     let by_remote = project.remote.as_ref().and_then(|remote| {
-        let same = |spot: &Spot| {
+        let same = |spot: &ProjectFolder| {
             spot.remote.as_ref() == Some(remote) && (is_on_server(remote) || here(spot))
         };
         by(&same).or_else(|| by(&|spot| here(spot) && spot.path == *remote))
@@ -202,7 +202,7 @@ fn position(entries: &[Entry], project: &Project, machine: &str) -> Option<usize
             by(&|spot| here(spot) && spot.mark.as_ref() == Some(mark))
         })
         .or_else(|| {
-            let may_be = |spot: &Spot| {
+            let may_be = |spot: &ProjectFolder| {
                 let is_unseen = !project.is_here || !spot.is_here;
                 is_unseen || (spot.remote == project.remote && !differ(spot, project))
             };
@@ -213,7 +213,7 @@ fn position(entries: &[Entry], project: &Project, machine: &str) -> Option<usize
 }
 
 /// Returns true if two repositories do not start with the same commit.
-fn differ(spot: &Spot, project: &Project) -> bool {
+fn differ(spot: &ProjectFolder, project: &Project) -> bool {
     let both = spot.root_commit.as_ref().zip(project.root_commit.as_ref());
     both.is_some_and(|(one, other)| one != other)
 }
@@ -241,7 +241,7 @@ fn moved(entries: &[Entry], project: &Project, machine: &str) -> Option<usize> {
     if project.remote.is_some() {
         return None;
     }
-    let is_left = |spot: &Spot| {
+    let is_left = |spot: &ProjectFolder| {
         spot.remote.is_none()
             && spot.root_commit.as_ref() == Some(root)
             // The other one may be a copy that has become a project of its own.
@@ -261,7 +261,7 @@ pub struct Wings<'a> {
     known: RefCell<HashMap<PathBuf, String>>,
     /// The records that would be stored.
     drafts: RefCell<Option<Vec<Entry>>>,
-    apart: RefCell<BTreeSet<Apart>>,
+    apart: RefCell<BTreeSet<WingConflict>>,
 }
 
 impl<'a> Wings<'a> {
@@ -344,11 +344,11 @@ impl<'a> Wings<'a> {
     }
 
     /// Returns the projects that got another wing than that of their name from these wings.
-    pub fn apart(&self) -> BTreeSet<Apart> {
+    pub fn apart(&self) -> BTreeSet<WingConflict> {
         self.apart.borrow().clone()
     }
 
-    fn say_apart(&self, apart: Option<Apart>) {
+    fn say_apart(&self, apart: Option<WingConflict>) {
         if let Some(apart) = apart {
             self.trust.say(format!("note: {}", apart.sentence()));
             self.apart.borrow_mut().insert(apart);
@@ -392,7 +392,7 @@ fn kept(
     parts: &Parts<'_>,
     entries: &mut Vec<Entry>,
     project: &Project,
-) -> Result<(String, Option<Apart>)> {
+) -> Result<(String, Option<WingConflict>)> {
     let machine = parts.sources().machine();
     let known = position(entries, project, machine);
     for (at, entry) in entries.iter_mut().enumerate() {
@@ -406,7 +406,7 @@ fn kept(
     }
     let wing = free(parts, entries, project)?;
     let is_own = wing.replace(' ', "_") == project.name.replace(' ', "_");
-    let apart = (!is_own).then(|| Apart {
+    let apart = (!is_own).then(|| WingConflict {
         wing: wing.clone(),
         name: project.name.clone(),
         place: project.place.clone(),

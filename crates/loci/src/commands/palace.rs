@@ -23,7 +23,7 @@ use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::wiring::{CommandInfo, Parts};
 use loci_filing::trust::{Trust, plan_in};
-use loci_filing::wings::{Apart, Wings};
+use loci_filing::wings::{WingConflict, Wings};
 use loci_filing::{Report, absolute, conversation, project};
 
 pub fn run(settings: &Settings, command: &Palace, output: Output) -> Result<(), Failure> {
@@ -394,8 +394,8 @@ fn by_ending(endings: &BTreeMap<String, u64>) -> String {
     named.collect::<Vec<_>>().join(", ")
 }
 
-fn apart_line(apart: &Apart) -> String {
-    let Apart { wing, name, .. } = apart;
+fn apart_line(apart: &WingConflict) -> String {
+    let WingConflict { wing, name, .. } = apart;
     format!("apart     {wing}, since the wing {name} is that of another project\n")
 }
 
