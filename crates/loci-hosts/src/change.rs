@@ -34,9 +34,9 @@ pub trait Addition {
 }
 
 /// Two parts of one file, of which a text may have only one.
-pub struct Both<First, Second>(pub First, pub Second);
+pub struct PartPair<First, Second>(pub First, pub Second);
 
-impl<First: Addition, Second: Addition> Addition for Both<First, Second> {
+impl<First: Addition, Second: Addition> Addition for PartPair<First, Second> {
     fn is_in(&self, text: &str) -> Result<bool, String> {
         Ok(self.0.is_in(text)? || self.1.is_in(text)?)
     }
@@ -65,7 +65,7 @@ impl<First: Addition, Second: Addition> Addition for Both<First, Second> {
 }
 
 /// The function that makes a plan for the text of a file.
-type Planning<'a> = Box<dyn Fn(&Place, Option<&str>) -> Result<Plan, String> + 'a>;
+type PlanFunction<'a> = Box<dyn Fn(&Place, Option<&str>) -> Result<Plan, String> + 'a>;
 
 /// A change of a file that is planned and not yet made. If another program changes the file before
 /// it is made, it is planned again for the new text.
@@ -76,7 +76,7 @@ pub struct Change<'a> {
     within: Option<PathBuf>,
     before: Option<String>,
     plan: Plan,
-    planning: Planning<'a>,
+    planning: PlanFunction<'a>,
 }
 
 /// A plan for one text of a file.
@@ -182,7 +182,11 @@ impl<'a> Change<'a> {
         Self::planned(file, reach, Box::new(planning))
     }
 
-    fn planned(file: &Path, reach: Reach<'_>, planning: Planning<'a>) -> Result<Self, EditError> {
+    fn planned(
+        file: &Path,
+        reach: Reach<'_>,
+        planning: PlanFunction<'a>,
+    ) -> Result<Self, EditError> {
         let Inspection { text, plan, .. } = settled(file, reach, &planning)?;
         Ok(Change {
             file: file.to_owned(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::change::{Addition, Both, Change};
+use crate::change::{Addition, Change, PartPair};
 use crate::edit::{EditError, refused};
 use crate::entry::{OwnEntry, Target, merged};
 use crate::form::Slot;
@@ -122,7 +122,7 @@ impl<'a> Connection<'a> {
     where
         'a: 'b,
     {
-        self.undo(&self.file()?, Both(OwnServer(*self), *hooks))
+        self.undo(&self.file()?, PartPair(OwnServer(*self), *hooks))
     }
 
     fn undo<'b>(
