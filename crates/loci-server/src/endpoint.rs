@@ -32,7 +32,7 @@ use crate::mutex::lock;
 use crate::rate_limit::charge_batch;
 use crate::request_context::{product, session_of};
 use crate::subject::subject_of;
-use crate::subscription::{Since, is_listen};
+use crate::subscription::{RequestVersion, is_listen};
 
 const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 
@@ -105,7 +105,8 @@ impl Endpoint {
                     && let Some(caller) = parts.extensions.get::<Caller>()
                 {
                     let subject = subject_of(&parts.extensions);
-                    let since = Since::now(&self.host, &subject, caller.space.clone()).await;
+                    let since =
+                        RequestVersion::now(&self.host, &subject, caller.space.clone()).await;
                     parts.extensions.insert(since);
                 }
                 drop(message);

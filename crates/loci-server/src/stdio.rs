@@ -33,7 +33,7 @@ use crate::host::{self, Host, ReplyShare};
 use crate::message::{self, ClientInput, Refusal, Text};
 use crate::mutex::lock;
 use crate::request_share::RequestShare;
-use crate::subscription::{Since, is_listen};
+use crate::subscription::{RequestVersion, is_listen};
 use crate::tool_form::ServedDialect;
 
 /// The maximum number of requests that are read before earlier ones are answered: those at work, as
@@ -411,10 +411,9 @@ async fn forward(
     if is_listen(&message)
         && let ClientJsonRpcMessage::Request(request) = &mut message
     {
-        request
-            .request
-            .extensions_mut()
-            .insert(Since::now(&session.host, &session.subject, session.space.clone()).await);
+        request.request.extensions_mut().insert(
+            RequestVersion::now(&session.host, &session.subject, session.space.clone()).await,
+        );
         subscription = Some(request.id.clone());
     }
     let cancelled = match &message {

@@ -31,12 +31,12 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 /// SDK acknowledges a subscription before its handler can read anything, so a change may happen in
 /// between.
 #[derive(Clone, Copy)]
-pub(crate) struct Since(Option<u64>);
+pub(crate) struct RequestVersion(Option<u64>);
 
-impl Since {
+impl RequestVersion {
     pub(crate) async fn now(host: &Host, subject: &Subject, space: Space) -> Self {
         let read = move |engine: &Engine| engine.version(&space);
-        Since(host.watch(subject, read).await.ok())
+        RequestVersion(host.watch(subject, read).await.ok())
     }
 
     /// True if the store may have changed before a read that saw it at `version`.
@@ -82,7 +82,7 @@ pub(crate) async fn listen(
     let slot = slot.ok_or_else(too_many)?;
     let extensions = &context.request_context().extensions;
     let (since, credential) = (
-        found::<Since>(extensions).unwrap_or(Since(None)),
+        found::<RequestVersion>(extensions).unwrap_or(RequestVersion(None)),
         found::<Credential>(extensions),
     );
     let uris = context
@@ -246,7 +246,7 @@ impl Watch {
 
     /// Returns all resources if the store may have changed between `since` and the first read,
     /// which in that case cannot show what changed.
-    fn changed_since(&self, since: Since) -> Vec<String> {
+    fn changed_since(&self, since: RequestVersion) -> Vec<String> {
         let told = if since.may_have_changed_by(self.version) {
             self.seen.as_slice()
         } else {
@@ -328,7 +328,7 @@ mod tests {
         ];
         for (since, version, expected) in rows {
             assert_eq!(
-                Since(since).may_have_changed_by(version),
+                RequestVersion(since).may_have_changed_by(version),
                 expected,
                 "{since:?} {version:?}"
             );
