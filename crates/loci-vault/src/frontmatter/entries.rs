@@ -49,9 +49,9 @@ pub(super) fn entries(yaml: &str, lines: &[&str]) -> Result<Option<Vec<Entry>>, 
     let mut entries: Vec<Entry> = Vec::new();
     let mut names = HashSet::new();
     let indent = match reader.begin()? {
-        Begin::Keys(indent) => indent,
-        Begin::Nothing => return Ok(Some(entries)),
-        Begin::Text => return Ok(None),
+        YamlStart::Keys(indent) => indent,
+        YamlStart::Nothing => return Ok(Some(entries)),
+        YamlStart::Text => return Ok(None),
     };
     if yaml.len() > FRONTMATTER_BYTES_MAX {
         return Err(FrontmatterError::new(
@@ -134,7 +134,7 @@ pub(super) fn is_said(line: &str) -> bool {
 }
 
 /// The beginning of a YAML text.
-enum Begin {
+enum YamlStart {
     /// Starts with keys in that column.
     Keys(usize),
     /// Contains only comments.
@@ -175,20 +175,20 @@ impl<'a> Reader<'a> {
     }
 
     /// Advances to the first key.
-    fn begin(&mut self) -> Result<Begin, FrontmatterError> {
+    fn begin(&mut self) -> Result<YamlStart, FrontmatterError> {
         loop {
             let (event, span) = self.next()?;
             let problem = match event {
                 Event::StreamStart | Event::DocumentStart(false) => continue,
-                Event::StreamEnd => return Ok(Begin::Nothing),
+                Event::StreamEnd => return Ok(YamlStart::Nothing),
                 Event::MappingStart(0, None) if !self.rest(span.start).starts_with('{') => {
-                    return Ok(Begin::Keys(span.start.col()));
+                    return Ok(YamlStart::Keys(span.start.col()));
                 }
                 Event::MappingStart(..) => "it should have one key on each line, without braces",
                 Event::DocumentStart(true) => {
                     "it should have neither directives nor several documents"
                 }
-                _ => return Ok(Begin::Text),
+                _ => return Ok(YamlStart::Text),
             };
             return Err(FrontmatterError::new(span.start.line(), problem));
         }
