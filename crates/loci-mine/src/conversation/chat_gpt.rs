@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::citations::without_citations;
 use super::value::{Tally, kind_of_block, kinds, moment, title};
-use super::{Conversation, Gather};
+use super::{Conversation, ConversationReader};
 
 /// The start of the names of tools that write documents for a person.
 const CANVAS: &str = "canmore.";
@@ -32,7 +32,7 @@ pub(super) struct ChatGpt {
     taken: usize,
 }
 
-impl Gather for ChatGpt {
+impl ConversationReader for ChatGpt {
     fn take(&mut self, value: &Value) {
         self.taken += 1;
         let Some(nodes) = value["mapping"].as_object() else {

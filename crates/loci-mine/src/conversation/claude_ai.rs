@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::value::{Tally, blocks, kinds, moment, text_of, texts, title};
-use super::{Conversation, Gather};
+use super::{Conversation, ConversationReader};
 
 /// The tools that write a document for a person, and where its text stands in their input.
 const WRITERS: [(&str, &[&str]); 3] = [
@@ -28,7 +28,7 @@ pub(super) struct ClaudeAi {
     taken: usize,
 }
 
-impl Gather for ClaudeAi {
+impl ConversationReader for ClaudeAi {
     fn take(&mut self, value: &Value) {
         self.taken += 1;
         let Some(messages) = value["chat_messages"].as_array() else {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::marks::{self, CLAUDE_CODE};
 use super::value::{Tally, answers, blocks, kinds, moment, text_of, texts, title};
-use super::{Conversation, Gather};
+use super::{Conversation, ConversationReader};
 
 /// The marks of events that neither says to the other, and as what they are counted.
 const UNSAID: [(&str, &str); 5] = [
@@ -275,7 +275,7 @@ impl ClaudeCode {
     }
 }
 
-impl Gather for ClaudeCode {
+impl ConversationReader for ClaudeCode {
     fn take(&mut self, value: &Value) {
         let taken = self.event(value);
         self.tally.check(taken);

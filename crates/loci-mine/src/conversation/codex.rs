@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::marks::CODEX;
 use super::value::{Tally, answers, kind_of_block, kinds, moment, texts, title};
-use super::{Conversation, Gather};
+use super::{Conversation, ConversationReader};
 
 /// The types of envelopes.
 const ENVELOPES: [&str; 5] = [
@@ -204,7 +204,7 @@ fn json_in(value: &Value) -> Option<Value> {
     }
 }
 
-impl Gather for Codex {
+impl ConversationReader for Codex {
     fn take(&mut self, value: &Value) {
         let taken = self.line(value);
         self.tally.check(taken);

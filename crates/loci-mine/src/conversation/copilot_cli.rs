@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::value::{Tally, kinds, moment, title};
-use super::{Conversation, Gather};
+use super::{Conversation, ConversationReader};
 
 /// Sources of messages that no person wrote, each also as the beginning of a longer name.
 const SYSTEM_SOURCES: [&str; 4] = ["autopilot", "schedule", "skill", "system"];
@@ -80,7 +80,7 @@ impl CopilotCli {
     }
 }
 
-impl Gather for CopilotCli {
+impl ConversationReader for CopilotCli {
     fn take(&mut self, value: &Value) {
         let taken = self.event(value);
         self.tally.check(taken);

@@ -14,7 +14,9 @@ use super::codex::{self, Codex};
 use super::gemini_cli::{self, GeminiCli, Log};
 use super::opencode::{self, OpenCode};
 use super::slack::{self, Slack};
-use super::{BYTE_ORDER_MARK, Format, Gather, Source, VALUE_BYTES_MAX, WHOLE_BYTES_MAX, Whole};
+use super::{
+    BYTE_ORDER_MARK, ConversationReader, Format, Source, VALUE_BYTES_MAX, WHOLE_BYTES_MAX, Whole,
+};
 
 /// Elements at the beginning of which one must tell the form.
 const HEAD_ELEMENTS_MAX: u64 = 16;
@@ -29,7 +31,7 @@ pub(super) fn read(source: &mut Source<'_>) -> io::Result<Option<Whole>> {
         return Ok(None);
     };
     size?;
-    let mut form: Option<(Format, Box<dyn Gather>)> = None;
+    let mut form: Option<(Format, Box<dyn ConversationReader>)> = None;
     let (mut broken, mut repairs) = (0, 0);
     while let Some(element) = elements.next()? {
         broken += u64::from(element.is_broken);
@@ -63,7 +65,7 @@ pub(super) fn read(source: &mut Source<'_>) -> io::Result<Option<Whole>> {
 }
 
 /// The form that has such an element, and what gathers it.
-fn form_of(value: &Value, path: &Path) -> Option<(Format, Box<dyn Gather>)> {
+fn form_of(value: &Value, path: &Path) -> Option<(Format, Box<dyn ConversationReader>)> {
     if chat_gpt::tells(value) {
         Some((Format::ChatGpt, Box::new(ChatGpt::default())))
     } else if claude_ai::tells(value) {

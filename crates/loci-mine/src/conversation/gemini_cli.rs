@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::marks::GEMINI_CLI;
 use super::value::{Tally, Threads, answers, kinds, moment, title};
-use super::{Conversation, Gather, Utterance};
+use super::{Conversation, ConversationReader, Utterance};
 use crate::plain_file;
 
 /// Bytes of a file that names the folder of a project.
@@ -192,7 +192,7 @@ fn small_file(path: &Path) -> Option<String> {
     String::from_utf8(plain_file::read_own(path, PROJECT_FILE_BYTES_MAX).ok()?).ok()
 }
 
-impl Gather for GeminiCli {
+impl ConversationReader for GeminiCli {
     fn take(&mut self, value: &Value) {
         let taken = self.record(value);
         self.tally.check(taken);
@@ -222,7 +222,7 @@ impl Gather for GeminiCli {
 #[derive(Default)]
 pub(super) struct Log(Threads, Tally);
 
-impl Gather for Log {
+impl ConversationReader for Log {
     fn take(&mut self, value: &Value) {
         let (Some(session), Some(text)) = (value["sessionId"].as_str(), value["message"].as_str())
         else {

@@ -12,8 +12,8 @@ use super::codex_fork::Fork;
 use super::copilot_cli::{self, CopilotCli};
 use super::gemini_cli::{self, GeminiCli};
 use super::{
-    BYTE_ORDER_MARK, Conversation, Format, GROWING_BYTES_MAX, Gather, Mark, Source, Transcript,
-    TranscriptReading, Utterance, VALUE_BYTES_MAX, WHOLE_BYTES_MAX,
+    BYTE_ORDER_MARK, Conversation, ConversationReader, Format, GROWING_BYTES_MAX, Mark, Source,
+    Transcript, TranscriptReading, Utterance, VALUE_BYTES_MAX, WHOLE_BYTES_MAX,
 };
 
 /// Lines at the beginning of a file of which one must tell the form.
@@ -120,7 +120,7 @@ fn take_lines(
     source: &mut Source<'_>,
     start: u64,
     bytes_max: u64,
-    gather: &mut dyn Gather,
+    gather: &mut dyn ConversationReader,
 ) -> io::Result<LineExtent> {
     let mut taken = LineExtent {
         end: start,
@@ -179,7 +179,7 @@ pub(super) fn last_said(source: &mut Source<'_>, from: u64) -> io::Result<Option
     Ok(tail.rsplit(|byte| *byte == b'\n').find_map(|line| {
         // The first line may start before this part, and the last may not be whole yet.
         let (value, _) = loci_json::from_slice(trimmed(line)).ok()?;
-        let mut gather: Box<dyn Gather> = if is_of_gemini_cli {
+        let mut gather: Box<dyn ConversationReader> = if is_of_gemini_cli {
             Box::new(GeminiCli::default())
         } else {
             form_of(&value)?.1
@@ -192,7 +192,7 @@ pub(super) fn last_said(source: &mut Source<'_>, from: u64) -> io::Result<Option
 /// The beginning of a file.
 struct Head {
     format: Format,
-    gather: Box<dyn Gather>,
+    gather: Box<dyn ConversationReader>,
     /// The value that tells the form.
     value: Value,
 }
@@ -237,7 +237,7 @@ fn head(source: &mut Source<'_>) -> io::Result<Option<Head>> {
 }
 
 /// The form that has such a line, and what gathers it.
-fn form_of(line: &Value) -> Option<(Format, Box<dyn Gather>)> {
+fn form_of(line: &Value) -> Option<(Format, Box<dyn ConversationReader>)> {
     if claude_code::tells(line) {
         Some((Format::ClaudeCode, Box::new(ClaudeCode::default())))
     } else if codex::tells(line) {

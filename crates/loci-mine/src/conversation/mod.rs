@@ -384,7 +384,7 @@ struct Whole {
 
 /// Takes the JSON values of a file, which are its lines or the elements of its array, one after
 /// another.
-trait Gather {
+trait ConversationReader {
     /// Takes one.
     fn take(&mut self, value: &Value);
 

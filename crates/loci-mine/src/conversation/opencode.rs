@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::value::{Tally, kinds, moment, title};
-use super::{Conversation, Gather, VALUE_BYTES_MAX, WHOLE_BYTES_MAX};
+use super::{Conversation, ConversationReader, VALUE_BYTES_MAX, WHOLE_BYTES_MAX};
 use crate::plain_file::{self, Links};
 
 /// The most files of the messages and parts of one session.
@@ -156,7 +156,7 @@ fn said(message: &Value, conversation: &mut Conversation, tally: &mut Tally) -> 
     Some(())
 }
 
-impl Gather for OpenCode {
+impl ConversationReader for OpenCode {
     fn take(&mut self, value: &Value) {
         let taken = self.session(value);
         self.tally.check(taken);

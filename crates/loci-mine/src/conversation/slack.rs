@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::slack_text::{SlackNames, of_block, of_markup};
 use super::value::{Tally, Threads, kinds, moment, title};
-use super::{Conversation, Gather, VALUE_BYTES_MAX};
+use super::{Conversation, ConversationReader, VALUE_BYTES_MAX};
 use crate::plain_file::{self, Links};
 
 /// Kinds of messages that a person or a program said. The others tell what became of the channel.
@@ -223,7 +223,7 @@ impl Slack {
     }
 }
 
-impl Gather for Slack {
+impl ConversationReader for Slack {
     fn take(&mut self, value: &Value) {
         let taken = self.message(value);
         self.tally.check(taken);
