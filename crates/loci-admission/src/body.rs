@@ -31,7 +31,7 @@ pub struct BodyLimit<'a> {
 
 /// A body that was read, and its share of the pool, which is held while the body is in memory; `None`
 /// for a small body.
-pub type Collected = (Vec<u8>, Option<Permit>);
+pub type CollectedBody = (Vec<u8>, Option<Permit>);
 
 /// Why a body was not read.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl BodyError {
 ///
 /// # Errors
 /// As the variants of [`BodyError`] say. The rest of the body is then still unread.
-pub async fn collect<B>(body: &mut B, limit: &BodyLimit<'_>) -> Result<Collected, BodyError>
+pub async fn collect<B>(body: &mut B, limit: &BodyLimit<'_>) -> Result<CollectedBody, BodyError>
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -78,7 +78,7 @@ where
         .unwrap_or(Err(BodyError::Late))
 }
 
-async fn collect_all<B>(body: &mut B, limit: &BodyLimit<'_>) -> Result<Collected, BodyError>
+async fn collect_all<B>(body: &mut B, limit: &BodyLimit<'_>) -> Result<CollectedBody, BodyError>
 where
     B: Body<Data = Bytes> + Unpin,
 {

@@ -25,7 +25,7 @@ mod pool;
 mod subject;
 
 pub use blocking::run_blocking;
-pub use body::{BodyError, BodyLimit, Collected, collect};
+pub use body::{BodyError, BodyLimit, CollectedBody, collect};
 pub use eviction::subject_to_evict;
 pub use pool::{Permit, Pool, usual_share};
 pub use subject::Subject;

@@ -307,7 +307,7 @@ impl Tool {
 
     /// Resolves aliases and validates the arguments against the schema and the tool's further
     /// rules.
-    fn prepare(&self, mut arguments: Value) -> Result<Prepared> {
+    fn prepare(&self, mut arguments: Value) -> Result<PreparedArguments> {
         let checker = self.checker()?;
         let mut faults = Vec::new();
         let mut renames = Vec::new();
@@ -342,12 +342,12 @@ impl Tool {
             .map(|fault| as_sent(fault, &renames))
             .collect();
         schema::refuse(&faults)?;
-        Ok(Prepared { arguments, renames })
+        Ok(PreparedArguments { arguments, renames })
     }
 }
 
 /// The arguments of a call under the names of the schema.
-struct Prepared {
+struct PreparedArguments {
     arguments: Value,
     /// The arguments that came under another name.
     renames: Vec<Rename>,
@@ -450,7 +450,7 @@ impl Dialect {
             &scopes,
             arguments,
             |call, arguments| {
-                let Prepared { arguments, renames } = tool.prepare(arguments)?;
+                let PreparedArguments { arguments, renames } = tool.prepare(arguments)?;
                 may_act?;
                 let names = names_given(tool, &arguments);
                 let reply = (tool.run)(call, arguments).map_err(|error| {

@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::response::Response;
 use http::header::{CONTENT_LENGTH, RETRY_AFTER};
 use http::{Extensions, HeaderMap, HeaderValue};
-use loci_admission::{BodyError, BodyLimit, Collected, Subject, collect};
+use loci_admission::{BodyError, BodyLimit, CollectedBody, Subject, collect};
 use loci_core::limits::REQUEST_BYTES_MAX;
 use loci_core::{Error, ErrorCode, Result};
 
@@ -48,7 +48,7 @@ pub(crate) async fn read_body(
     subject: &Subject,
     headers: &HeaderMap,
     mut body: Body,
-) -> Result<Collected> {
+) -> Result<CollectedBody> {
     let limit = BodyLimit {
         bytes_max: REQUEST_BYTES_MAX,
         announced: headers
