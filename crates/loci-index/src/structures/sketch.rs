@@ -44,16 +44,16 @@ impl SketchQuery {
 
 /// Collects the `wanted` slots with the smallest distances; ties at the last distance are resolved
 /// deterministically by the slots and their distances.
-pub(super) struct Closest {
+pub(super) struct ClosestSlots {
     wanted: usize,
     found: Vec<(u32, u32)>,
     /// Only distances below this still matter.
     limit: u64,
 }
 
-impl Closest {
+impl ClosestSlots {
     pub(super) fn new(wanted: usize) -> Self {
-        Closest {
+        ClosestSlots {
             wanted,
             found: Vec::new(),
             limit: u64::MAX,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::bits::Bits;
 use super::kernel::{self, BLOCK, Instructions, LINE, Line, Rows, Words};
 use super::segment::CHUNK;
-use super::sketch::{Closest, SketchQuery, sketch};
+use super::sketch::{ClosestSlots, SketchQuery, sketch};
 use super::top;
 
 mod base;
@@ -57,7 +57,7 @@ struct ChunkRef<'a> {
 
 /// A slot that may be among the nearest: its group and approximate cosine.
 #[derive(Debug, Clone, Copy)]
-struct Possible {
+struct SlotCandidate {
     slot: u32,
     group: u32,
     cosine: f32,
@@ -236,7 +236,7 @@ impl Vectors {
     /// Returns the `wanted` slots whose sketches are closest to the query.
     fn closest(&self, query: &[f32], admitted: &Bits, wanted: usize) -> Bits {
         let query = SketchQuery::new(query);
-        let mut closest = Closest::new(wanted);
+        let mut closest = ClosestSlots::new(wanted);
         let mut both = [0_u64; CHUNK_WORDS];
         for index in 0..self.chunk_count() {
             if let Some(base) = self.base.as_ref().filter(|_| index < self.base_chunks) {
@@ -300,12 +300,12 @@ impl Vectors {
         slots: &Bits,
         limit: usize,
         group: impl Fn(u32) -> u32,
-    ) -> Vec<Possible> {
+    ) -> Vec<SlotCandidate> {
         let rounded = RoundedQuery::new(query);
         let margin = 2.0 * rounded.error(query, self.norm_max);
         let mut enough = limit.saturating_mul(2).max(64);
         let mut floor = f32::NEG_INFINITY;
-        let mut possible: Vec<Possible> = Vec::new();
+        let mut possible: Vec<SlotCandidate> = Vec::new();
         let mut places = Vec::with_capacity(CHUNK);
         let mut products = vec![0.0; CHUNK];
         for index in 0..self.chunk_count() {
@@ -334,7 +334,7 @@ impl Vectors {
                     continue;
                 }
                 let slot = (index * CHUNK) as u32 + place;
-                possible.push(Possible {
+                possible.push(SlotCandidate {
                     slot,
                     group: group(slot),
                     cosine,
@@ -493,7 +493,7 @@ impl RoundedQuery {
 }
 
 /// Returns the cosine of the last of the best `limit` groups; negative infinity if there are fewer.
-fn last_of_best(possible: &[Possible], limit: usize) -> f32 {
+fn last_of_best(possible: &[SlotCandidate], limit: usize) -> f32 {
     let mut groups = best_of_groups(possible);
     if groups.len() < limit {
         return f32::NEG_INFINITY;
@@ -505,7 +505,7 @@ fn last_of_best(possible: &[Possible], limit: usize) -> f32 {
 }
 
 /// Returns each group with the cosine of its nearest slot.
-fn best_of_groups(possible: &[Possible]) -> Vec<(u32, f32)> {
+fn best_of_groups(possible: &[SlotCandidate]) -> Vec<(u32, f32)> {
     let mut groups: Vec<(u32, f32)> = possible
         .iter()
         .map(|possible| (possible.group, possible.cosine))
