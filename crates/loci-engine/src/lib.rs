@@ -133,7 +133,7 @@ pub use policy::{FusionWeights, Policy, RankingWeights};
 pub use redaction::Redaction;
 pub use redaction::RedactionScope;
 pub use search::Search;
-pub use search::compare::Similar;
+pub use search::compare::SimilarMemory;
 pub use search::explain::{Cause, ExplainRequest, Explanation, Placement};
 pub use search::find_duplicates::{Duplicates, passage_count};
 pub use search::fusion::Weights;

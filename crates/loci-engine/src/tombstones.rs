@@ -24,7 +24,7 @@ const NUMBERED_LINE_BYTES_MIN: usize = 4;
 
 /// Whose text was forgotten, which decides whose later texts the tombstone holds against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Whose<'a> {
+enum TombstoneScope<'a> {
     /// All of the space had it in common.
     Common,
     /// The owner who had it, if there was one.
@@ -439,32 +439,38 @@ fn hash_of_line(salt: &Salt, file: &KeyedHash, line: &str) -> KeyedHash {
 /// Returns the hashes of a text that this subject forgets with a memory.
 fn texts_forgotten(salt: &Salt, subject: Option<&str>, memory: &Memory) -> Vec<KeyedHash> {
     let of_memory = if memory.visibility == Visibility::Common {
-        Whose::Common
+        TombstoneScope::Common
     } else {
-        Whose::Owner(memory.owner.as_deref())
+        TombstoneScope::Owner(memory.owner.as_deref())
     };
-    hashes_of_text(salt, &memory.content, [of_memory, Whose::Owner(subject)])
+    hashes_of_text(
+        salt,
+        &memory.content,
+        [of_memory, TombstoneScope::Owner(subject)],
+    )
 }
 
 /// Returns the hashes that the text of a memory to be filed may have been forgotten under.
 fn texts_filed(salt: &Salt, memory: &Memory) -> Vec<KeyedHash> {
-    let of_owner = Whose::Owner(memory.owner.as_deref());
-    let common = (memory.visibility == Visibility::Common).then_some(Whose::Common);
+    let of_owner = TombstoneScope::Owner(memory.owner.as_deref());
+    let common = (memory.visibility == Visibility::Common).then_some(TombstoneScope::Common);
     hashes_of_text(salt, &memory.content, common.into_iter().chain([of_owner]))
 }
 
 fn hashes_of_text<'a>(
     salt: &Salt,
     text: &str,
-    whose: impl IntoIterator<Item = Whose<'a>>,
+    whose: impl IntoIterator<Item = TombstoneScope<'a>>,
 ) -> Vec<KeyedHash> {
     let text = normalised(text);
     let hash = |whose| match whose {
-        Whose::Common => keyed(salt, "common text", &[text.as_bytes()]),
-        Whose::Owner(None) => keyed(salt, "text of nobody", &[text.as_bytes()]),
-        Whose::Owner(Some(owner)) => keyed(salt, "text", &[owner.as_bytes(), text.as_bytes()]),
+        TombstoneScope::Common => keyed(salt, "common text", &[text.as_bytes()]),
+        TombstoneScope::Owner(None) => keyed(salt, "text of nobody", &[text.as_bytes()]),
+        TombstoneScope::Owner(Some(owner)) => {
+            keyed(salt, "text", &[owner.as_bytes(), text.as_bytes()])
+        }
     };
-    let whose: BTreeSet<Whose<'_>> = whose.into_iter().collect();
+    let whose: BTreeSet<TombstoneScope<'_>> = whose.into_iter().collect();
     whose.into_iter().map(hash).collect()
 }
 
@@ -542,15 +548,19 @@ mod tests {
     #[test]
     fn a_text_is_the_same_however_it_is_spaced() {
         let salt = [3; 16];
-        let hash = |text: &str| hashes_of_text(&salt, text, [Whose::Common]);
+        let hash = |text: &str| hashes_of_text(&salt, text, [TombstoneScope::Common]);
         let one = hash("The caf\u{e9} opens\nat nine.");
         assert_eq!(one, hash("  The cafe\u{301} opens\r\n at nine.\n"));
         assert_ne!(one, hash("The caf\u{e9} opens at ten."));
         assert_ne!(
             one,
-            hashes_of_text(&[4; 16], "The caf\u{e9} opens at nine.", [Whose::Common])
+            hashes_of_text(
+                &[4; 16],
+                "The caf\u{e9} opens at nine.",
+                [TombstoneScope::Common]
+            )
         );
-        let of = |owner| hashes_of_text(&salt, "text", [Whose::Owner(owner)]);
+        let of = |owner| hashes_of_text(&salt, "text", [TombstoneScope::Owner(owner)]);
         let different = [of(None), of(Some("")), of(Some("ann")), of(Some("annt"))];
         let different: HashSet<_> = different.into_iter().collect();
         assert_eq!(different.len(), 4);

@@ -1,7 +1,7 @@
 //! The tool `remember`: stores a memory.
 
 use loci_core::{CollectionFilter, Delivery, Error, Result, Visibility, limits};
-use loci_engine::{Bootstrap, Call, Embedding, PINNED, Similar, StartOverflow, short_id};
+use loci_engine::{Bootstrap, Call, Embedding, PINNED, SimilarMemory, StartOverflow, short_id};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -280,7 +280,7 @@ fn session_start(overflow: StartOverflow) -> Warning {
     }
 }
 
-fn contradiction(call: &Call<'_>, contradicted: Vec<Similar>) -> Option<Warning> {
+fn contradiction(call: &Call<'_>, contradicted: Vec<SimilarMemory>) -> Option<Warning> {
     let matches: Vec<Match> = contradicted
         .into_iter()
         .map(|similar| Match {

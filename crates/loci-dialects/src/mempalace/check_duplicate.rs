@@ -1,7 +1,7 @@
 //! The tool `mempalace_check_duplicate`: checks if a text is filed already.
 
 use loci_core::{Caller, CollectionFilter, Error, Result, Scope};
-use loci_engine::{Call, FittedMemory, Similar, SimilarQuery, check};
+use loci_engine::{Call, FittedMemory, SimilarMemory, SimilarQuery, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -112,7 +112,7 @@ impl TypedTool for CheckDuplicate {
         };
         let resembling = call.search().find_duplicates(&arguments.content, &query)?;
         let similarity =
-            |similar: &Similar| rounded(f64::from(similar.cosine).clamp(0.0, 1.0), DIGITS);
+            |similar: &SimilarMemory| rounded(f64::from(similar.cosine).clamp(0.0, 1.0), DIGITS);
         let mut similar = resembling.similar;
         similar.retain(|similar| similarity(similar) >= threshold);
         let similarities: Vec<f64> = similar.iter().map(similarity).collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use loci_core::{CollectionFilter, Error, ErrorCode, Result, Scope};
-use loci_engine::{Call, Similar, SimilarQuery, check};
+use loci_engine::{Call, SimilarMemory, SimilarQuery, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -239,8 +239,8 @@ impl SavedSession {
     }
 }
 
-impl From<Similar> for NearDrawer {
-    fn from(Similar { memory, cosine, .. }: Similar) -> Self {
+impl From<SimilarMemory> for NearDrawer {
+    fn from(SimilarMemory { memory, cosine, .. }: SimilarMemory) -> Self {
         NearDrawer {
             id: memory.id.to_string(),
             wing: wing(memory.location.collection),

@@ -7,7 +7,7 @@ use loci_core::{
     CollectionFilter, Delivery, Error, Filter, LocationCount, Memory, MemoryId, Result,
 };
 
-use super::draft::{Belonging, Bundle, Draft};
+use super::draft::{Bundle, Draft, MemberCounts};
 use crate::check;
 use crate::context::Context;
 use crate::phases::Phase;
@@ -145,7 +145,13 @@ impl Context<'_> {
         let (always, strange): (Vec<Memory>, Vec<Memory>) = always
             .into_iter()
             .partition(|memory| trust.includes(memory));
-        let mut draft = Draft::new(self, budget, &names, trust, Belonging { sure, belonging });
+        let mut draft = Draft::new(
+            self,
+            budget,
+            &names,
+            trust,
+            MemberCounts { sure, belonging },
+        );
         for memory in &always {
             draft.add(memory, 1.0, 0, None)?;
         }

@@ -105,7 +105,7 @@ struct Item {
 }
 
 /// The number of memories that may be in a bundle.
-pub(super) struct Belonging {
+pub(super) struct MemberCounts {
     /// The ones that matter.
     pub(super) sure: usize,
     /// All, the less sure ones included.
@@ -119,7 +119,7 @@ pub(super) struct Draft<'a> {
     budget: usize,
     sections: Vec<Section<'a>>,
     /// The number of memories that belong into it, added or not.
-    belonging: Belonging,
+    belonging: MemberCounts,
     /// The number of memories that no phase looked at.
     not_ranked: u64,
     items: Vec<Item>,
@@ -133,7 +133,7 @@ impl<'a> Draft<'a> {
         budget: usize,
         phases: &[&'a str],
         trust: Trust<'a>,
-        belonging: Belonging,
+        belonging: MemberCounts,
     ) -> Self {
         let terms = |name: &&str| query_terms(&context.phases.named(name).query);
         let of_all: Vec<String> = phases.iter().flat_map(terms).collect();
@@ -277,8 +277,8 @@ impl<'a> Draft<'a> {
             part_text(memory, title, &content, &self.trust)
         };
         let budget = match self.belonging {
-            Belonging { sure: 2.., .. } => self.budget / EXCERPT_PART,
-            Belonging { belonging: 2.., .. } => self.budget - self.budget / LESS_SURE_PART,
+            MemberCounts { sure: 2.., .. } => self.budget / EXCERPT_PART,
+            MemberCounts { belonging: 2.., .. } => self.budget - self.budget / LESS_SURE_PART,
             _ => self.budget,
         };
         let room = budget.saturating_sub(self.tokens_alone(section, &marked("")));

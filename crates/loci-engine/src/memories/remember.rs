@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::check;
 use crate::context::session_start::StartOverflow;
 use crate::memories::Memories;
-use crate::search::compare::{MemoryComparison, Similar};
+use crate::search::compare::{MemoryComparison, SimilarMemory};
 use crate::sources::machine::note_machine;
 
 /// The name that stands for no collection; no collection has it.
@@ -123,7 +123,7 @@ pub struct RememberResult {
     /// collection before.
     pub duplicate_of: Option<MemoryId>,
     /// Older memories that it seems to contradict, the clearest contradiction first.
-    pub contradicted: Vec<Similar>,
+    pub contradicted: Vec<SimilarMemory>,
     /// Reports whether search by meaning finds it already.
     pub embedding: Embedding,
     /// Present if sessions that start with it have more to start with than a host shows.

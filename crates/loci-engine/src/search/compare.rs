@@ -14,7 +14,7 @@ use crate::search::Search;
 
 /// A memory that is similar to a new text.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Similar {
+pub struct SimilarMemory {
     /// The existing memory.
     pub memory: Memory,
     /// The cosine similarity of the two; 0 if unknown.
@@ -36,7 +36,7 @@ pub(crate) struct MemoryComparison {
     /// The oldest one with the same text in the same collection.
     pub(crate) duplicate: Option<Memory>,
     /// The clearest contradiction first, ties by id.
-    pub(crate) contradicted: Vec<Similar>,
+    pub(crate) contradicted: Vec<SimilarMemory>,
     /// The version of the space before the comparison.
     pub(crate) version: u64,
 }
@@ -88,7 +88,7 @@ impl Search<'_> {
             let cosine = near.cosines.get(&older.id).copied().flatten();
             let sum = judge.contradiction(&older.content, model.zip(cosine));
             if sum > 0.0 {
-                let similar = Similar {
+                let similar = SimilarMemory {
                     cosine: cosine.unwrap_or(0.0),
                     memory: older,
                 };

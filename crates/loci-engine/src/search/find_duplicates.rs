@@ -13,7 +13,7 @@ use crate::engine::SearchMode;
 use crate::memories::remember::SimilarQuery;
 use crate::models::PASSAGES_EMBEDDED_AT_ONCE_MAX;
 use crate::search::Search;
-use crate::search::compare::Similar;
+use crate::search::compare::SimilarMemory;
 
 /// The number of nearest memories of each passage that are examined.
 const CANDIDATES_PER_PASSAGE: usize = 64;
@@ -28,7 +28,7 @@ const READ_AT_ONCE: usize = 8;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Duplicates {
     /// The memories, nearest first, ties by id.
-    pub similar: Vec<Similar>,
+    pub similar: Vec<SimilarMemory>,
     /// The reasons why the comparison was incomplete, in a sentence; `None` if it was complete.
     pub degraded: Option<String>,
 }
@@ -70,7 +70,7 @@ impl Search<'_> {
                 let (near, without_vector) = self.near(&filter, content, &vectors, query)?;
                 let is_found =
                     |memory: &Memory| similar.iter().any(|same| same.memory.id == memory.id);
-                let near: Vec<Similar> = near
+                let near: Vec<SimilarMemory> = near
                     .into_iter()
                     .filter(|near| !is_found(&near.memory))
                     .collect();
@@ -114,7 +114,7 @@ impl Search<'_> {
         content: &str,
         vectors: &[QueryVector],
         query: &SimilarQuery,
-    ) -> Result<(Vec<Similar>, usize)> {
+    ) -> Result<(Vec<SimilarMemory>, usize)> {
         let mut near: HashMap<MemoryId, f32> = HashMap::new();
         let mut without_vector = 0;
         for vector in vectors {
@@ -151,14 +151,14 @@ impl Search<'_> {
                 } else {
                     *cosine
                 };
-                Some(Similar { memory, cosine })
+                Some(SimilarMemory { memory, cosine })
             });
         Ok((similar.collect(), without_vector))
     }
 
     /// Returns the memories with an identical text among the ones that its first words find, and
     /// true if it has any words.
-    fn same_by_words(&self, filter: &Filter, content: &str) -> Result<(Vec<Similar>, bool)> {
+    fn same_by_words(&self, filter: &Filter, content: &str) -> Result<(Vec<SimilarMemory>, bool)> {
         let words = content.trim_start();
         let words = &words[..words.floor_char_boundary(WORDS_BYTES_MAX)];
         let terms = Query::parse(words, dates::day(filter.live_at.microseconds())).terms;
@@ -183,7 +183,7 @@ impl Search<'_> {
                 .get_all(filter, ids)?
                 .into_iter()
                 .filter(|memory| memory.content == content);
-            same.extend(memories.map(|memory| Similar {
+            same.extend(memories.map(|memory| SimilarMemory {
                 memory,
                 cosine: 1.0,
             }));
@@ -193,7 +193,7 @@ impl Search<'_> {
 }
 
 /// Keeps as many as the query asks for, nearest first.
-fn keep_nearest(similar: &mut Vec<Similar>, query: &SimilarQuery) {
+fn keep_nearest(similar: &mut Vec<SimilarMemory>, query: &SimilarQuery) {
     similar.retain(|similar| similar.cosine >= query.cosine_min);
     similar.sort_by(|a, b| {
         b.cosine

@@ -10,7 +10,7 @@ use loci_core::{
 };
 use loci_text::indexed;
 
-use super::plan::{Before, Plan, Step, begins, fits, matched, removals};
+use super::plan::{FiledMemory, Plan, Step, begins, fits, matched, removals};
 use super::{ReadSource, SOURCE_FILE, SourceCounts, SourceId, SourcePart};
 use crate::actor::Actor;
 use crate::engine::SearchMode;
@@ -205,7 +205,7 @@ impl<'a> SourceFiler<'a> {
     pub(super) fn plan(&self, read: &ReadSource, attempt: u64) -> Result<Plan> {
         let begins = begins(read);
         let mut filed = self.filed(read, &begins, attempt > 0)?;
-        filed.sort_by_key(Before::position);
+        filed.sort_by_key(FiledMemory::position);
         let mut same = matched(read, &begins, &filed);
         let mut plan = Plan::default();
         let shortened = self.without_forgotten_lines(read, &same, &mut plan)?;
@@ -246,7 +246,7 @@ impl<'a> SourceFiler<'a> {
                 .filter(|before| !same.contains(&before.memory.id))
         };
         if read.file.is_whole {
-            plan.edits.splice(0..0, rest().map(Before::removal));
+            plan.edits.splice(0..0, rest().map(FiledMemory::removal));
         } else {
             for before in rest() {
                 plan.edits
@@ -300,7 +300,7 @@ impl<'a> SourceFiler<'a> {
     fn without_forgotten_lines(
         &self,
         read: &ReadSource,
-        same: &[Option<&Before>],
+        same: &[Option<&FiledMemory>],
         plan: &mut Plan,
     ) -> Result<Option<ReadSource>> {
         let new: Vec<&str> = read
@@ -362,7 +362,7 @@ impl<'a> SourceFiler<'a> {
         read: &ReadSource,
         begins: &BTreeMap<String, u64>,
         is_thorough: bool,
-    ) -> Result<Vec<Before>> {
+    ) -> Result<Vec<FiledMemory>> {
         let SourceFile {
             collection, path, ..
         } = &read.file;
@@ -408,7 +408,7 @@ impl<'a> SourceFiler<'a> {
                     let is_of_file = is_here && source == path;
                     let is_meant = (is_moved || is_of_file || !read.file.is_whole)
                         && self.caller.may_write(&memory);
-                    is_meant.then(|| Before {
+                    is_meant.then(|| FiledMemory {
                         memory,
                         thread: thread.clone(),
                         is_moved,

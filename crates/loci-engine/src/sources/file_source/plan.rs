@@ -39,7 +39,7 @@ pub(super) struct Step<'a> {
 }
 
 /// A memory that was filed before.
-pub(super) struct Before {
+pub(super) struct FiledMemory {
     pub(super) memory: Memory,
     /// The current name of its thread.
     pub(super) thread: String,
@@ -106,7 +106,7 @@ impl Plan {
     }
 }
 
-impl Before {
+impl FiledMemory {
     pub(super) fn position(&self) -> u64 {
         self.memory
             .thread
@@ -171,9 +171,9 @@ impl Before {
 pub(super) fn matched<'b>(
     read: &ReadSource,
     begins: &BTreeMap<String, u64>,
-    filed: &'b [Before],
-) -> Vec<Option<&'b Before>> {
-    let mut unmatched: HashMap<(&str, &str), VecDeque<&Before>> = HashMap::new();
+    filed: &'b [FiledMemory],
+) -> Vec<Option<&'b FiledMemory>> {
+    let mut unmatched: HashMap<(&str, &str), VecDeque<&FiledMemory>> = HashMap::new();
     for before in filed {
         let begin = begins
             .get(before.thread.as_str())
@@ -196,7 +196,7 @@ pub(super) fn matched<'b>(
         {
             let same = unmatched.get_mut(&(part.thread.as_str(), part.content.as_str()));
             *matched = same.and_then(|same| {
-                let fits = |before: &&Before| {
+                let fits = |before: &&FiledMemory| {
                     any_section || before.memory.location.section == part.section
                 };
                 let index = same.iter().position(fits)?;
