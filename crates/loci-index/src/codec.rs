@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use loci_core::{Citation, CitationKind, Error, Link, MemoryId, Relation, Space, Term};
+use loci_core::{
+    Citation, CitationKind, ClockJump, Error, Link, MemoryId, Relation, Space, Term, Timestamp,
+};
 
 /// The end of every message about a corrupt database.
 pub const DAMAGED: &str =
@@ -20,6 +22,33 @@ pub fn damaged() -> Error {
 /// `corrupt` if no space has such a name.
 pub fn stored_space(name: &str) -> Result<Space, Error> {
     Space::parse("space", name).map_err(|error| damaged().caused_by(error))
+}
+
+/// The name of a lease that no process takes: its end is the newest time that the clock is trusted
+/// to have shown, and its holder the [jump](encode_clock_jump) of the clock since.
+pub const CLOCK_LEASE: &str = "clock";
+
+/// Encodes the jump of a clock: the time that it showed last, in microseconds, and the seconds for
+/// which it has gone on; empty for none.
+pub fn encode_clock_jump(jump: Option<ClockJump>) -> String {
+    let Some(ClockJump {
+        seen,
+        stood_seconds,
+    }) = jump
+    else {
+        return String::new();
+    };
+    let stood = stood_seconds.map_or_else(|| "watched".to_owned(), |seconds| seconds.to_string());
+    format!("{} {stood}", seen.microseconds())
+}
+
+/// Decodes the jump in such a text; `None` also for any other text.
+pub fn decode_clock_jump(text: &str) -> Option<ClockJump> {
+    let (seen, stood) = text.split_once(' ')?;
+    Some(ClockJump {
+        seen: Timestamp::from_microseconds(seen.parse().ok()?),
+        stood_seconds: stood.parse().ok(),
+    })
 }
 
 /// Encodes terms: of each its count, the length of its text (both LEB128), then the text.
@@ -281,6 +310,19 @@ mod tests {
         fn attributes_come_back(attributes in btree_map(TEXT, TEXT, 0..5)) {
             prop_assert_eq!(decode_attributes(&encode_attributes(&attributes)).unwrap(), attributes);
         }
+    }
+
+    #[test]
+    fn jumps_of_a_clock_come_back() {
+        let seen = Timestamp::from_microseconds(-7);
+        for stood_seconds in [None, Some(90)] {
+            let jump = Some(ClockJump {
+                seen,
+                stood_seconds,
+            });
+            assert_eq!(decode_clock_jump(&encode_clock_jump(jump)), jump);
+        }
+        assert_eq!(decode_clock_jump(&encode_clock_jump(None)), None);
     }
 
     #[test]

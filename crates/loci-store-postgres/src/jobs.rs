@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use loci_core::{
-    ClockJump, Error, FailedJob, Job, JobCounts, Space, SweepClock, Timestamp, check_texts,
-    lease_end_max,
+    Error, FailedJob, Job, JobCounts, Space, SweepClock, Timestamp, check_texts, lease_end_max,
 };
-use loci_index::codec::stored_space;
+use loci_index::codec::{CLOCK_LEASE, decode_clock_jump, encode_clock_jump, stored_space};
 use loci_index::records::ReadColumns;
 
 use crate::failure::Result;
@@ -194,40 +193,24 @@ pub(crate) async fn lease_holder(
     Ok(row.map(|row| row.try_get(0)).transpose()?)
 }
 
-/// The name of a lease that no process takes: its end is the newest time that is trusted, and its
-/// holder the jump of the clock since, as the time it showed last, in microseconds, and the seconds
-/// for which it has gone on.
-const CLOCK: &str = "clock";
-
 pub(crate) async fn sweep_clock(session: &Session) -> Result<Option<SweepClock>> {
     let sql = "SELECT until, holder FROM @lease WHERE space = '' AND name = $1";
-    let Some(row) = session.query_one(sql, &values![CLOCK]).await? else {
+    let Some(row) = session.query_one(sql, &values![CLOCK_LEASE]).await? else {
         return Ok(None);
     };
     let mut columns = Columns::of(&row);
-    let (trusted, jump) = (columns.time()?, columns.text()?);
-    let jump = jump.split_once(' ').and_then(|(seen, stood)| {
-        let seen = Timestamp::from_microseconds(seen.parse().ok()?);
-        Some(ClockJump {
-            seen,
-            stood_seconds: stood.parse().ok(),
-        })
-    });
-    Ok(Some(SweepClock { trusted, jump }))
+    Ok(Some(SweepClock {
+        trusted: columns.time()?,
+        jump: decode_clock_jump(columns.text()?),
+    }))
 }
 
 pub(crate) async fn put_sweep_clock(session: &Session, clock: &SweepClock) -> Result<()> {
-    let jump = |jump: ClockJump| {
-        let stood = jump
-            .stood_seconds
-            .map_or_else(|| "watched".to_owned(), |seconds| seconds.to_string());
-        format!("{} {stood}", jump.seen.microseconds())
-    };
     let sql = "INSERT INTO @lease (space, name, holder, until) VALUES ('', $1, $2, $3) \
         ON CONFLICT (space, name) DO UPDATE SET holder = excluded.holder, until = excluded.until";
-    let jump = clock.jump.map(jump).unwrap_or_default();
+    let jump = encode_clock_jump(clock.jump);
     session
-        .write(sql, &values![CLOCK, jump, clock.trusted])
+        .write(sql, &values![CLOCK_LEASE, jump, clock.trusted])
         .await?;
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! Work that processes share: the queue of jobs, and leases on what only one process may do.
 
 use loci_core::{
-    ClockJump, FailedJob, Job, JobCounts, JobOutcome, MemoryId, SweepClock, Timestamp,
-    lease_end_max,
+    FailedJob, Job, JobCounts, JobOutcome, MemoryId, SweepClock, Timestamp, lease_end_max,
 };
+use loci_index::codec::{CLOCK_LEASE, decode_clock_jump, encode_clock_jump};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::failure::{Result, conflict, map_unique_violation};
@@ -225,45 +225,26 @@ pub(crate) fn check_write(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// The name of a lease that no process takes: its end is the newest moment that is trusted, and its
-/// holder the jump of the clock since, as what it showed last, in microseconds, and the seconds for
-/// which it has gone on.
-const CLOCK: &str = "clock";
-
 pub(crate) fn sweep_clock(connection: &Connection) -> Result<Option<SweepClock>> {
     let sql = "SELECT until, holder FROM lease WHERE name = ?1";
     let mut statement = connection.prepare_cached(sql)?;
     let found = statement
-        .query_row([CLOCK], |row| {
+        .query_row([CLOCK_LEASE], |row| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
         })
         .optional()?;
-    Ok(found.map(|(trusted, jump)| {
-        let jump = jump.split_once(' ').and_then(|(seen, stood)| {
-            let seen = Timestamp::from_microseconds(seen.parse().ok()?);
-            Some(ClockJump {
-                seen,
-                stood_seconds: stood.parse().ok(),
-            })
-        });
-        SweepClock {
-            trusted: Timestamp::from_microseconds(trusted),
-            jump,
-        }
+    Ok(found.map(|(trusted, jump)| SweepClock {
+        trusted: Timestamp::from_microseconds(trusted),
+        jump: decode_clock_jump(&jump),
     }))
 }
 
 pub(crate) fn put_sweep_clock(connection: &Connection, clock: &SweepClock) -> Result<()> {
-    let jump = |jump: ClockJump| {
-        let stood = jump
-            .stood_seconds
-            .map_or_else(|| "watched".to_owned(), |seconds| seconds.to_string());
-        format!("{} {stood}", jump.seen.microseconds())
-    };
     let sql = "INSERT OR REPLACE INTO lease (name, holder, until) VALUES (?1, ?2, ?3)";
-    let jump = clock.jump.map(jump).unwrap_or_default();
-    connection
-        .prepare_cached(sql)?
-        .execute(params![CLOCK, jump, clock.trusted.microseconds()])?;
+    connection.prepare_cached(sql)?.execute(params![
+        CLOCK_LEASE,
+        encode_clock_jump(clock.jump),
+        clock.trusted.microseconds()
+    ])?;
     Ok(())
 }
