@@ -16,11 +16,15 @@ use super::{Fault, Tree};
 const RATCHET: &str = "xtask/names-ratchet.txt";
 
 /// Words that say what happened to a thing, or that are no term of the field.
-const VAGUE: [&str; 40] = [
+const VAGUE: [&str; 49] = [
     "accident",
+    "apart",
     "asked",
     "asking",
     "away",
+    "before",
+    "both",
+    "collected",
     "deed",
     "displaced",
     "entered",
@@ -33,6 +37,7 @@ const VAGUE: [&str; 40] = [
     "gone",
     "heard",
     "held",
+    "how",
     "keep",
     "keeper",
     "kept",
@@ -46,17 +51,21 @@ const VAGUE: [&str; 40] = [
     "moment",
     "moments",
     "now",
+    "opened",
+    "prepared",
     "said",
     "seen",
     "shown",
+    "since",
     "taken",
     "thing",
     "tied",
     "told",
     "turned",
-    "way",
-    "wish",
     "wanted",
+    "way",
+    "whose",
+    "wish",
 ];
 
 /// Names each type and file with a vague name that is not in the ratchet file, and each line there
