@@ -2,7 +2,7 @@
 
 use loci_core::limits::{CITATIONS_MAX, RECALL_RESULTS_MAX};
 use loci_core::{CollectionFilter, Error, ErrorCode, MemoryId, Result};
-use loci_engine::{Call, LocationNouns, check};
+use loci_engine::{Call, Facets, LocationNouns, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -46,6 +46,16 @@ pub fn scope(collection: Option<String>) -> String {
 /// Returns the filter only for this scope.
 pub fn only(scope: String) -> CollectionFilter {
     collection(scope).map_or(CollectionFilter::Global, CollectionFilter::Only)
+}
+
+/// Returns the conditions with another one on the source file, by the path of a file of this machine,
+/// unless that is blank.
+pub fn of_file(call: &Call<'_>, path: Option<String>, facets: Facets) -> Facets {
+    let path = path.filter(|path| !path.trim().is_empty());
+    Facets {
+        thread: path.map(|path| call.sources().thread_of(path.trim())),
+        ..facets
+    }
 }
 
 /// Resolves an id that a caller sent: a UUID, in any case, to the stored one; any other text as

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::arguments::{CREATED, NOUNS, count, memory_scope, only};
+use super::arguments::{CREATED, NOUNS, count, memory_scope, of_file, only};
 use super::record::Record;
 use crate::faults::Faults;
 use crate::wire::{Count, both, left_out};
@@ -40,6 +40,8 @@ pub struct Arguments {
     created_after: Option<String>,
     /// Only what was first stored before this day or moment.
     created_before: Option<String>,
+    /// Only what was read from this file: its absolute path.
+    source_file: Option<String>,
     /// The `next_cursor` of the page before, with the same scope and conditions.
     cursor: Option<String>,
     /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
@@ -67,6 +69,7 @@ impl Cursor {
             Some(&arguments.scope),
             arguments.created_after.as_ref(),
             arguments.created_before.as_ref(),
+            arguments.source_file.as_ref(),
         ];
         let binding = serde_json::json!([asked, arguments.tags]).to_string();
         let bytes = Sha256::digest(binding).into_iter().take(BINDING_BYTES);
@@ -116,6 +119,7 @@ impl TypedTool for ListMemory {
             .check("scope", memory_scope("search_discovery"))
             .items("tags", TAGS_MAX, check::tag)
             .and(CREATED.faults(arguments))
+            .optional("source_file", check::reference)
             .found()
     }
 
@@ -127,15 +131,16 @@ impl TypedTool for ListMemory {
         let named = call
             .listings()
             .named(NOUNS, &[Tier::LongTerm], scope, Vec::new())?;
+        let facets = CREATED.facets(
+            arguments.created_after.as_deref(),
+            arguments.created_before.as_deref(),
+        )?;
         let request = List {
             collections: named.collections,
             sections: Vec::new(),
             tags: arguments.tags,
             delivery: None,
-            facets: CREATED.facets(
-                arguments.created_after.as_deref(),
-                arguments.created_before.as_deref(),
-            )?,
+            facets: of_file(call, arguments.source_file, facets),
             offset,
             limit: count(arguments.limit, LIMIT_DEFAULT),
         };

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{CREATED, count, memory_scope, only};
+use super::arguments::{CREATED, count, memory_scope, of_file, only};
 use super::record::{Hit, found};
 use crate::faults::Faults;
 use crate::wire::Count;
@@ -41,6 +41,8 @@ pub struct Arguments {
     created_after: Option<String>,
     /// Only what was first stored before this day or moment.
     created_before: Option<String>,
+    /// Only what was read from this file: its absolute path.
+    source_file: Option<String>,
     /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
     budget_tokens: Option<Count>,
 }
@@ -75,15 +77,17 @@ impl TypedTool for SearchMemory {
             .check("scope", memory_scope("search_discovery"))
             .items("tags", TAGS_MAX, check::tag)
             .and(CREATED.faults(arguments))
+            .optional("source_file", check::reference)
             .found()
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let (after, before) = (&arguments.created_after, &arguments.created_before);
+        let facets = CREATED.facets(after.as_deref(), before.as_deref())?;
         let request = Recall {
             collections: only(arguments.scope),
             tags: arguments.tags,
-            facets: CREATED.facets(after.as_deref(), before.as_deref())?,
+            facets: of_file(call, arguments.source_file, facets),
             ..Recall::new(
                 &arguments.query,
                 count(arguments.k, K_DEFAULT),

@@ -4,7 +4,7 @@ use jiff::civil::{Time, time};
 use jiff::fmt::temporal::Pieces;
 use jiff::tz;
 use loci_core::{CollectionFilter, Error, Forgotten, Result, Tier, Timestamp};
-use loci_engine::{Call, LocationNouns, Recall, RecallResults, Signals, TextPage, check};
+use loci_engine::{Call, Facets, LocationNouns, Recall, RecallResults, Signals, TextPage, check};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -132,9 +132,12 @@ impl Search {
         let request = Recall {
             tiers: tiers(self.tier.as_deref()),
             collections: named.collections,
-            thread: self.conversation,
             sections: [own, named.sections].concat(),
             tags: self.tags.unwrap_or_default(),
+            facets: Facets {
+                thread: self.conversation,
+                ..Facets::default()
+            },
             counts_access,
             ..Recall::new(&query, limit, ranking)
         };

@@ -1,13 +1,13 @@
 //! The tool `mempalace_list_drawers`: lists drawers in the order of filing.
 
 use loci_core::{Caller, Error, FilingOrder, Memory, Result, Scope, Tier};
-use loci_engine::{Browse, Call, check};
+use loci_engine::{Browse, Call, Facets, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{FILED, ResolvedPlace, collections, resolve_place, wing};
-use super::record::{PREVIEW_CHARACTERS, preview};
+use super::arguments::{FILED, ResolvedPlace, collections, given, resolve_place, wing};
+use super::record::{PREVIEW_CHARACTERS, is_of_file, preview};
 use crate::faults::Faults;
 use crate::wire::{Authorship, Count, FromFile, Offset};
 use crate::{Hints, Reply, TypedTool};
@@ -28,6 +28,8 @@ pub struct Arguments {
     wing: Option<String>,
     /// Only this room.
     room: Option<String>,
+    /// Only drawers of this file: its absolute path, or the path that drawers show.
+    source_file: Option<String>,
     /// Only what was filed on this day (YYYY-MM-DD, UTC) or at this moment (RFC 3339), or later.
     since: Option<String>,
     /// Only what was filed before this day or moment.
@@ -106,6 +108,7 @@ impl TypedTool for ListDrawers {
         Faults::of(arguments)
             .optional("wing", check::name)
             .optional("room", check::name)
+            .optional("source_file", check::reference)
             .and(FILED.faults(arguments))
             .found()
     }
@@ -118,20 +121,28 @@ impl TypedTool for ListDrawers {
             .map_or(LIMIT_DEFAULT, |count| count.0)
             .min(LIMIT_MAX);
         let offset = arguments.offset.map_or(0, |offset| offset.0);
+        let file = given(arguments.source_file);
+        let thread = file.as_ref().map(|file| call.sources().thread_of(file));
+        let filed = FILED.facets(arguments.since.as_deref(), arguments.before.as_deref())?;
         let request = Browse {
             collections: collections(wing.as_deref()),
             // The tiers that the counts include.
             tiers: vec![Tier::LongTerm, Tier::Unlisted],
             sections: room.into_iter().collect(),
             kinds: Vec::new(),
-            facets: FILED.facets(arguments.since.as_deref(), arguments.before.as_deref())?,
+            facets: Facets { thread, ..filed },
             order: FilingOrder::FirstFirst,
             offset,
             limit,
             characters_max: Some(PREVIEW_CHARACTERS),
             ..Browse::default()
         };
-        let browsed = call.listings().browse(request)?;
+        let browsed = match file {
+            Some(file) => call
+                .listings()
+                .browse_source(request, |memory| is_of_file(memory, &file))?,
+            None => call.listings().browse(request)?,
+        };
         let listed = |memory| DrawerRow::of(call.caller(), memory);
         let drawers: Vec<DrawerRow> = browsed.memories.into_iter().map(listed).collect();
         let output = Output {

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use loci_core::{Error, ErrorCode, Forgotten, LocationCount, Memory, MemoryId, Result, Tier};
+use loci_core::{
+    Error, ErrorCode, Forgotten, LocationCount, Memory, MemoryId, Result, SOURCE_FILE, Tier,
+};
 
 use super::arguments::wing;
-use crate::wire::reading_call;
+use crate::wire::{reading_call, source_file};
 use loci_engine::Call;
 
 /// The attribute with the user or agent who filed a drawer.
@@ -40,6 +42,12 @@ pub fn drawer_among(call: &Call<'_>, id: &MemoryId, forgotten: Forgotten) -> Res
         return Err(not_found(id));
     }
     Ok(memory)
+}
+
+/// Returns true if a drawer comes from this file, by its path as it was given or as drawers show it.
+pub fn is_of_file(memory: &Memory, file: &str) -> bool {
+    let path = memory.attributes.get(SOURCE_FILE);
+    path.is_some_and(|path| path == file) || source_file(memory).as_deref() == Some(file)
 }
 
 /// Converts an error of an operation on the drawer with this id to the words of this dialect.

@@ -1,8 +1,8 @@
 //! The tool `mempalace_search`: searches drawers.
 
 use loci_core::limits::{CONTENT_BYTES_MAX, RECALL_RESULTS_MAX};
-use loci_core::{Caller, Error, LINES, Result, SOURCE_FILE, Scope, Tier};
-use loci_engine::{Call, Hit, Recall, RecallResults, Signals, check};
+use loci_core::{Caller, Error, LINES, Result, Scope, Tier};
+use loci_engine::{Call, Facets, Hit, Recall, RecallResults, Signals, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::arguments::{FILED, ResolvedPlace, asked, collections, resolve_place, wing};
 use super::diary_write::DIARY;
 use super::question::{Sanitizer, question};
-use super::record::reading;
+use super::record::{is_of_file, reading};
 use crate::faults::Faults;
 use crate::wire::{
     Authorship, Count, Truncation, both, explained, left_out, offset8601, rounded, source_file,
@@ -171,9 +171,13 @@ fn of_file(
     tokens: Option<usize>,
     file: &str,
 ) -> Result<RecallResults> {
-    let limit = request.limit;
+    let (limit, facets) = (request.limit, request.facets.clone());
+    let thread = Some(call.sources().thread_of(file));
     let mined = Recall {
-        thread: Some(call.sources().thread_of(file)),
+        facets: Facets {
+            thread,
+            ..facets.clone()
+        },
         ..request
     };
     let recalled = call.search().recall_within(&mined, tokens)?;
@@ -181,15 +185,12 @@ fn of_file(
         return Ok(recalled);
     }
     let any = Recall {
-        thread: None,
+        facets,
         limit: RECALL_RESULTS_MAX,
         ..mined
     };
     let mut recalled = call.search().recall_within(&any, tokens)?;
-    recalled.hits.retain(|hit| {
-        let path = hit.memory.attributes.get(SOURCE_FILE);
-        path.is_some_and(|path| path == file) || source_file(&hit.memory).as_deref() == Some(file)
-    });
+    recalled.hits.retain(|hit| is_of_file(&hit.memory, file));
     recalled.hits.truncate(limit);
     Ok(RecallResults {
         left_out: 0,

@@ -10,6 +10,9 @@ use crate::listings::facets::Facets;
 
 /// The number of memories that are read at a time if only their beginnings are shown.
 const READ_AT_ONCE: usize = 25;
+/// The number of memories that are read at a time if most are left out: a store counts the memories
+/// that a page skips.
+const LOOKED_AT_ONCE: usize = 256;
 
 /// A selection of memories to browse.
 #[derive(Debug, Clone)]
@@ -89,6 +92,52 @@ impl Listings<'_> {
         })
     }
 
+    /// Returns the same page of the memories of one source: of the thread of the request's facets, or,
+    /// if no memory of it matches, the memories of any thread that `is_of_source` accepts. The cost
+    /// of the second grows with all memories that match the other conditions.
+    ///
+    /// # Errors
+    /// As for [`browse`](crate::Listings::browse).
+    pub fn browse_source(
+        &self,
+        request: Browse,
+        is_of_source: impl Fn(&Memory) -> bool,
+    ) -> Result<BrowsePage> {
+        let of_thread = self.browse(request.clone())?;
+        if of_thread.total > 0 {
+            return Ok(of_thread);
+        }
+        let filter = Filter {
+            thread: None,
+            ..self.browsed(&request)
+        };
+        let limit = request.limit.clamp(1, limits::LIST_RESULTS_MAX);
+        let mut page = Page {
+            offset: 0,
+            limit: LOOKED_AT_ONCE,
+        };
+        let (mut memories, mut total) = (Vec::new(), 0);
+        loop {
+            let read = self.store.list_by_insertion(&filter, request.order, page)?;
+            let is_last = read.len() < page.limit;
+            for memory in read.into_iter().filter(&is_of_source) {
+                total += 1;
+                if total > request.offset && memories.len() < limit {
+                    memories.push(shortened(memory, request.characters_max));
+                }
+            }
+            if is_last {
+                break;
+            }
+            page.offset += page.limit;
+        }
+        self.access.hide_references(&mut memories)?;
+        Ok(BrowsePage {
+            memories,
+            total: total as u64,
+        })
+    }
+
     /// Returns the same memories without the total.
     ///
     /// # Errors
@@ -155,13 +204,8 @@ impl Listings<'_> {
             };
             let read = self.store.list_by_insertion(filter, order, page)?;
             let is_last = read.len() < page.limit;
-            memories.extend(read.into_iter().map(|memory| match characters_max {
-                Some(characters) => Memory {
-                    content: beginning(&memory.content, characters),
-                    ..memory
-                },
-                None => memory,
-            }));
+            let shortened = |memory| shortened(memory, characters_max);
+            memories.extend(read.into_iter().map(shortened));
             if is_last {
                 break;
             }
@@ -188,6 +232,17 @@ fn from_end(request: &Browse, total: u64) -> Option<Browse> {
         limit,
         ..request.clone()
     })
+}
+
+/// Returns the memory with the first `characters_max` characters of its text; with all if `None`.
+fn shortened(memory: Memory, characters_max: Option<usize>) -> Memory {
+    match characters_max {
+        Some(characters) => Memory {
+            content: beginning(&memory.content, characters),
+            ..memory
+        },
+        None => memory,
+    }
 }
 
 /// Returns the first `characters` characters of a text.

@@ -2,13 +2,17 @@
 
 use loci_core::{Filter, OwnerFilter, Timestamp};
 
-/// Conditions on who filed a memory, through which tool set, and when. A memory must match all.
+/// Conditions on who filed a memory, through which tool set, in which thread, and when. A memory must
+/// match all.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facets {
     /// The owner of the memories.
     pub owner: OwnerFilter,
     /// Only memories that came in through this tool set.
     pub origin: Option<String>,
+    /// Only memories of this [thread](loci_core::Thread), e.g. of a
+    /// [file](crate::Sources::thread_of).
+    pub thread: Option<String>,
     /// Only memories first stored at or after this time.
     pub created_from: Option<Timestamp>,
     /// Only memories first stored at or before this time.
@@ -21,6 +25,7 @@ impl Default for Facets {
         Facets {
             owner: OwnerFilter::Any,
             origin: None,
+            thread: None,
             created_from: None,
             created_until: None,
         }
@@ -33,11 +38,13 @@ impl Facets {
         let Facets {
             owner,
             origin,
+            thread,
             created_from,
             created_until,
         } = self;
         filter.owner = owner;
         filter.origin = origin;
+        filter.thread = thread;
         filter.created_from = created_from;
         filter.created_until = created_until;
     }

@@ -69,8 +69,6 @@ pub struct Recall<'a> {
     pub tiers: Vec<Tier>,
     /// The collections to search.
     pub collections: CollectionFilter,
-    /// Only memories of this thread; of any if `None`.
-    pub thread: Option<String>,
     /// Only these sections; all, if empty.
     pub sections: Vec<String>,
     /// Only these kinds; all if empty.
@@ -96,7 +94,6 @@ impl<'a> Recall<'a> {
             query,
             tiers: vec![Tier::LongTerm],
             collections: CollectionFilter::Any,
-            thread: None,
             sections: Vec::new(),
             kinds: Vec::new(),
             tags: Vec::new(),
@@ -434,7 +431,7 @@ impl Search<'_> {
     /// Returns the filter for memories that may answer the question.
     pub(super) fn recall_filter(&self, request: &Recall<'_>) -> Result<Filter> {
         let mut filter = self.access.filter(request.collections.clone());
-        (filter.tiers, filter.thread) = (request.tiers.clone(), request.thread.clone());
+        filter.tiers.clone_from(&request.tiers);
         filter.sections.clone_from(&request.sections);
         filter.kinds.clone_from(&request.kinds);
         request.facets.clone().narrow(&mut filter);

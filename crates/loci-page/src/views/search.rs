@@ -168,6 +168,7 @@ pub(crate) fn view(context: &RequestContext<'_>, query: SearchQuery) -> Result<S
         origin: query.via.clone(),
         created_from: parse_time("from", query.from.as_deref(), false)?,
         created_until: parse_time("until", query.until.as_deref(), true)?,
+        ..Facets::default()
     };
     let (collections, sections, kinds, tags) = (
         collections_of(wing.as_deref()),
