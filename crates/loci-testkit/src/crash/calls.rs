@@ -247,9 +247,19 @@ impl Ledger {
         let place = format!("w{}/r{}", random.below(4), random.below(5));
         let (wing, room) = place.split_once('/')?;
         match random.below(100) {
-            0..30 => {
-                let (number, state) = self.make(ThingKind::Drawer, "", &format!(" {place}"));
-                let arguments = json!({"wing": wing, "room": room, "content": text(number, 1)});
+            0..24 => {
+                let source = random
+                    .chance(40)
+                    .then(|| format!("source {}", random.below(3)));
+                if source
+                    .as_deref()
+                    .is_some_and(|name| self.is_being_cleared(name))
+                {
+                    return None;
+                }
+                let group = source.as_deref().unwrap_or_default();
+                let (number, state) = self.make(ThingKind::Drawer, group, &format!(" {place}"));
+                let arguments = json!({"wing": wing, "room": room, "content": text(number, 1), "source_file": source});
                 Some(self.one(
                     "mempalace",
                     "mempalace_add_drawer",
@@ -258,6 +268,7 @@ impl Ledger {
                     state,
                 ))
             }
+            24..30 => Some(self.checkpoint(wing, room, random)),
             30..42 => {
                 let thing = self.live(&KINDS, random)?;
                 Some(self.changing("mempalace", "mempalace_update_drawer", "drawer_id", thing))
@@ -279,34 +290,16 @@ impl Ledger {
                 let thing = self.live(&KINDS, random)?;
                 Some(self.forgetting("mempalace", "mempalace_delete_drawer", "drawer_id", thing))
             }
-            62..74 => {
-                let (number, _) = self.make(ThingKind::Fact, "", "");
-                let arguments = fact(number);
-                Some(self.one(
-                    "mempalace",
-                    "mempalace_kg_add",
-                    arguments,
-                    number,
-                    Some("open".to_owned()),
-                ))
-            }
-            74..80 => {
-                let number = self.pick(random, |thing| {
-                    thing.is_live()
-                        && thing.kind == ThingKind::Fact
-                        && thing.states[0].as_deref() == Some("open")
-                })?;
-                let arguments = fact(number);
-                Some(self.one(
-                    "mempalace",
-                    "mempalace_kg_invalidate",
-                    arguments,
-                    number,
-                    Some("ended".to_owned()),
-                ))
-            }
+            62..80 => self.fact(random),
             80..92 => self.tunnel(random),
-            92..97 => {
+            92..94 => {
+                let source = format!("source {}", random.below(3));
+                let of_source = |thing: &Thing| thing.group == source;
+                let arguments = json!({"source_file": source, "dry_run": false});
+                let tool = "mempalace_delete_by_source";
+                self.clearing("mempalace", tool, arguments, &source, of_source)
+            }
+            94..97 => {
                 let (number, state) = self.make(ThingKind::Diary, "", "");
                 let arguments = json!({"agent_name": "ann", "entry": text(number, 1)});
                 Some(self.one(
@@ -336,6 +329,66 @@ impl Ledger {
                 ))
             }
         }
+    }
+
+    /// Files some texts, and mostly writes an entry of a diary: each by itself.
+    fn checkpoint(&mut self, wing: &str, room: &str, random: &mut Random) -> Call {
+        let (mut effects, mut items) = (Vec::new(), Vec::new());
+        for _ in 0..=random.below(3) {
+            let (number, state) = self.make(ThingKind::Drawer, "", &format!(" {wing}/{room}"));
+            items.push(json!({"wing": wing, "room": room, "content": text(number, 1)}));
+            effects.push((number, state));
+        }
+        let mut arguments = json!({"items": items, "dedup_threshold": 1});
+        if random.chance(70) {
+            let (number, state) = self.make(ThingKind::Diary, "", "");
+            arguments["diary"] = json!({"agent_name": "ann", "entry": text(number, 1)});
+            effects.push((number, state));
+        }
+        Call {
+            effects,
+            ..self.bare("mempalace", "mempalace_checkpoint", arguments)
+        }
+    }
+
+    /// Notes a fact, or ends one, by itself or for another one of the same subject.
+    fn fact(&mut self, random: &mut Random) -> Option<Call> {
+        let end = random.below(18);
+        if end < 10 {
+            let (number, _) = self.make(ThingKind::Fact, "", "");
+            let subject = format!("thing {number:05}");
+            self.things.get_mut(&number)?.group.clone_from(&subject);
+            let arguments =
+                json!({"subject": subject, "predicate": "is", "object": object(number)});
+            let state = Some("open".to_owned());
+            return Some(self.one("mempalace", "mempalace_kg_add", arguments, number, state));
+        }
+        let number = self.pick(random, |thing| {
+            thing.is_live()
+                && thing.kind == ThingKind::Fact
+                && thing.states[0].as_deref() == Some("open")
+        })?;
+        let subject = self.things.get(&number)?.group.clone();
+        let ended = Some("ended".to_owned());
+        if end < 14 {
+            let arguments =
+                json!({"subject": subject, "predicate": "is", "object": object(number)});
+            return Some(self.one(
+                "mempalace",
+                "mempalace_kg_invalidate",
+                arguments,
+                number,
+                ended,
+            ));
+        }
+        let (next, _) = self.make(ThingKind::Fact, &subject, "");
+        let arguments = json!({
+            "subject": subject, "predicate": "is", "old_object": object(number), "new_object": object(next),
+        });
+        Some(Call {
+            effects: vec![(number, ended), (next, Some("open".to_owned()))],
+            ..self.bare("mempalace", "mempalace_kg_supersede", arguments)
+        })
     }
 
     fn tunnel(&mut self, random: &mut Random) -> Option<Call> {
@@ -556,6 +609,7 @@ fn new_thing(kind: ThingKind, group: &str) -> Thing {
     }
 }
 
-fn fact(number: u32) -> Value {
-    json!({"subject": format!("thing {number:05}"), "predicate": "is", "object": format!("object {number:05}")})
+/// Returns the object of a fact, which shows the number of the fact.
+fn object(number: u32) -> String {
+    format!("object {number:05}")
 }

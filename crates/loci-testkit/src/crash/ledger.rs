@@ -189,15 +189,31 @@ impl Ledger {
             return;
         };
         self.acknowledged += 1;
+        let duplicates = reply["duplicates"].as_array();
+        let is_duplicate = |place: &usize| {
+            let mut named = duplicates.into_iter().flatten();
+            named.any(|text| text["item"].as_u64() == Some(*place as u64))
+        };
         for (place, (number, state)) in call.effects.iter().enumerate() {
             if let Some(thing) = self.things.get_mut(number) {
                 thing.is_busy = false;
+                if is_duplicate(&place) {
+                    thing.states = vec![None];
+                    continue;
+                }
                 thing.states = vec![state.clone()];
                 let names = ["id", "drawer_id", "entry_id", "memory_id", "tunnel_id"];
+                // Of a session, the texts that were filed come in their order, without the others.
+                let filed = place - (0..place).filter(is_duplicate).count();
+                let of_many = match thing.kind {
+                    ThingKind::Diary => &reply["diary"]["entry_id"],
+                    ThingKind::Drawer => &reply["added"][filed]["drawer_id"],
+                    _ => &reply["stm_ids"][place],
+                };
                 let id = names
                     .iter()
                     .find_map(|name| reply[name].as_str())
-                    .or(reply["stm_ids"][place].as_str());
+                    .or(of_many.as_str());
                 if thing.kind != ThingKind::Kept && thing.id.is_none() {
                     thing.id = id.map(str::to_owned);
                 }

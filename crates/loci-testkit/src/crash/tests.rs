@@ -273,7 +273,7 @@ fn every_dialect_has_calls() {
         let id = ids.first().cloned().unwrap_or_default();
         ledger.acknowledge(call.id, &json!({"id": id, "stm_ids": ids}));
     }
-    assert_eq!(tools.len(), 24, "{tools:?}");
+    assert_eq!(tools.len(), 27, "{tools:?}");
 }
 
 #[cfg(target_os = "linux")]

@@ -69,10 +69,8 @@ fn seen(record: Record) -> Option<(u32, Seen)> {
             } else {
                 "open"
             };
-            Some((
-                number(&fact.subject.spelling)?,
-                bare(fact.id, state.to_owned()),
-            ))
+            let number = fact.object.spelling.strip_prefix("object ")?.parse();
+            Some((number.ok()?, bare(fact.id, state.to_owned())))
         }
         Record::Tunnel(tunnel) => {
             let version = tunnel.label.rsplit(' ').next()?.to_owned();
