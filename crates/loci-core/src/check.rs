@@ -102,6 +102,7 @@ impl Change {
                 passages.iter().try_for_each(Passage::check)
             }
             Change::PutVersion(version) => version.check(),
+            Change::Undelete { passages, .. } => passages.iter().try_for_each(Passage::check),
             Change::PutTombstones(_)
             | Change::DeleteTombstones { .. }
             | Change::Delete { .. }

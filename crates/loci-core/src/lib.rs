@@ -109,7 +109,7 @@ pub use source_file::{
 };
 pub use store::{
     Batch, Change, Condition, Expect, FilingOrder, IndexLoads, LocationCount, Partition,
-    StatusCount, Store, StoreSize, Sweep, Touch, WipeCounts, Work, nearest_by_parts,
+    SoftDeleted, StatusCount, Store, StoreSize, Sweep, Touch, WipeCounts, Work, nearest_by_parts,
 };
 pub use store_files::{
     FilesLock, Holder, InspectionReport, OpenError, OpenFault, RebuildReport, SalvageReport,

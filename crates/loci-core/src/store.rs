@@ -124,6 +124,17 @@ pub enum Change {
     /// [`VERSIONS_MAX`](crate::limits::VERSIONS_MAX) versions of the memory, the ones with the
     /// lowest revisions are evicted. Does nothing if the memory does not exist.
     PutVersion(Box<Version>),
+    /// Takes a [soft deletion](Store::soft_delete) back, so that every read returns the memory as it
+    /// was, with its revision, its kept versions and its access count. Its job stays removed.
+    Undelete {
+        /// The memory.
+        id: MemoryId,
+        /// The required time of its deletion, as
+        /// [`soft_deleted`](Store::soft_deleted) returns it.
+        deleted_at: Timestamp,
+        /// Its index data, in the place of what is left of the former.
+        passages: Vec<Passage>,
+    },
     /// Removes the kept versions of a memory, if there are any.
     DeleteVersions {
         /// The memory.
@@ -262,6 +273,15 @@ pub enum Change {
         /// The current time.
         now: Timestamp,
     },
+}
+
+/// A soft-deleted memory, which [`Change::Undelete`] can bring back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SoftDeleted {
+    /// The memory as it was.
+    pub memory: Memory,
+    /// The time of its deletion.
+    pub deleted_at: Timestamp,
 }
 
 /// The required state of a memory before a write.
@@ -692,8 +712,9 @@ pub trait Store:
     /// Short-term memories come last, so that a matching memory made from messages is counted
     /// before it would be deleted with them. No read returns a soft-deleted memory; its job is
     /// removed at once, a later sweep removes the memory itself, and its id stays taken until then,
-    /// except for [`Change::Import`]. Returns how many matched, fewer than `limit` only if no
-    /// more did; the change is durable when the method returns.
+    /// except for [`Change::Import`]. [`Change::Undelete`] brings it back before that. Returns how
+    /// many matched, fewer than `limit` only if no more did; the change is durable when the method
+    /// returns.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
@@ -704,6 +725,21 @@ pub trait Store:
         now: Timestamp,
         limit: usize,
     ) -> Result<usize>;
+
+    /// Returns a page of the memories that were soft-deleted at `deleted_from` or later, match the
+    /// filter otherwise, and have an id that begins or ends with `part`, if one is given: last
+    /// deleted first, ties in the order of ids. The cost grows with the soft-deleted memories, not
+    /// with all.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn soft_deleted(
+        &self,
+        filter: &Filter,
+        part: Option<&str>,
+        deleted_from: Timestamp,
+        page: Page,
+    ) -> Result<Vec<SoftDeleted>>;
 
     /// Returns the ids of this owner's memories that were made from one of these, in order, except
     /// soft-deleted ones.

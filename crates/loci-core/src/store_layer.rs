@@ -8,9 +8,9 @@ use crate::{
     CandidateQuery, Candidates, Decision, DecisionStore, Fact, FactCounts, FactQuery, FactStore,
     FailedJob, FilingOrder, Filter, IdempotencyStore, IdempotentReply, Job, JobCounts, JobStore,
     KeyedHash, Location, LocationCount, Memory, MemoryId, ModelId, Nearest, NoteFile, NoteStore,
-    Page, Partition, QueryVector, Result, Salt, SettingStore, SourceFile, SourceStore, Space,
-    StatusCount, Store, StoreSize, Sweep, SweepClock, Timestamp, Tombstone, TombstoneStore, Touch,
-    Tunnel, TunnelStore, Vector, Version, VersionStore, WipeCounts, Work,
+    Page, Partition, QueryVector, Result, Salt, SettingStore, SoftDeleted, SourceFile, SourceStore,
+    Space, StatusCount, Store, StoreSize, Sweep, SweepClock, Timestamp, Tombstone, TombstoneStore,
+    Touch, Tunnel, TunnelStore, Vector, Version, VersionStore, WipeCounts, Work,
 };
 
 /// A store that passes every operation on to another one and does something around each. Whatever
@@ -230,6 +230,9 @@ layered! {
         retire_model(partition: &Partition, model: &ModelId, limit: usize) -> usize;
         has_other_dimensions(partition: &Partition, model: &ModelId, dimensions: usize) -> bool;
         soft_delete(filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> usize;
+        soft_deleted(
+            filter: &Filter, part: Option<&str>, deleted_from: Timestamp, page: Page,
+        ) -> Vec<SoftDeleted>;
         made_from(space: &Space, owner: &str, sources: &[MemoryId]) -> Vec<MemoryId>;
         thread_end(space: &Space, owner: &str, thread: &str) -> u64;
         accesses(space: &Space, ids: &[MemoryId]) -> Vec<u64>;

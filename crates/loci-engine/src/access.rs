@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use loci_core::{
     Batch, Caller, Change, Clock, CollectionFilter, Condition, Error, ErrorCode, Expect, Filter,
-    Forgotten, Memory, MemoryId, OwnerFilter, RecordVerb, Result, Scope, Store, Tier, Timestamp,
+    Forgotten, Memory, MemoryId, OwnerFilter, Page, RecordVerb, Result, Scope, SoftDeleted, Store,
+    Tier, Timestamp,
 };
 
 use crate::actor::Actor;
@@ -12,6 +13,11 @@ use crate::engine::Engine;
 
 /// The tiers whose memories are read by their ids.
 pub(crate) const TIERS_BY_ID: [Tier; 2] = [Tier::LongTerm, Tier::Unlisted];
+
+/// The least characters of a part of an id, which must belong to a single id.
+pub(crate) const ID_PART_CHARACTERS_MIN: usize = 8;
+/// The soft-deleted memories that are looked at to find one by a part of its id.
+const NAMESAKES_MAX: usize = 256;
 
 /// The access rules: what a caller may read and write.
 #[derive(Clone, Copy)]
@@ -127,6 +133,48 @@ impl Access<'_> {
             }
         }
         Err(unknown(id))
+    }
+
+    /// Returns the soft-deleted memory with this id, or with the only id that begins or ends with it,
+    /// if the caller could read it.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a part of several ids; `unavailable` if the store cannot be read.
+    pub(crate) fn soft_deleted(&self, id: &MemoryId) -> Result<Option<SoftDeleted>> {
+        let (filter, part) = (self.deleted_filter(), id.as_str());
+        let page = Page {
+            offset: 0,
+            limit: NAMESAKES_MAX,
+        };
+        let mut found = self
+            .store
+            .soft_deleted(&filter, Some(part), Timestamp::MIN, page)?;
+        if let Some(place) = found.iter().position(|found| found.memory.id == *id) {
+            return Ok(Some(found.swap_remove(place)));
+        }
+        if part.chars().count() < ID_PART_CHARACTERS_MIN {
+            return Ok(None);
+        }
+        if found.len() > 1 {
+            let problem = "is a part of the ids of several deleted memories; give more of it";
+            return Err(Error::invalid("id", problem));
+        }
+        Ok(found.pop())
+    }
+
+    /// Returns the filter for what is soft-deleted and the caller could read.
+    pub(crate) fn deleted_filter(&self) -> Filter {
+        let owner = if self.caller.principal.scopes.allow(Scope::Read) {
+            OwnerFilter::Any
+        } else {
+            OwnerFilter::of(self.caller.principal.subject.as_deref())
+        };
+        Filter {
+            owner,
+            tiers: Tier::OF_CONVERSATIONS.to_vec(),
+            forgotten: Forgotten::Show,
+            ..self.filter(CollectionFilter::Any)
+        }
     }
 
     /// Returns the memories with these ids, as far as the caller may read them, in the order of the
@@ -262,6 +310,7 @@ fn touched<'a>(caller: &Caller, change: &'a Change) -> Option<(RecordVerb, &'a s
             Some((verb, memory.id.as_str(), Some(caller.owns(memory))))
         }
         Change::Delete { id, .. } => Some((RecordVerb::Deleted, id.as_str(), None)),
+        Change::Undelete { id, .. } => Some((RecordVerb::Changed, id.as_str(), None)),
         Change::PutFact(fact) => Some((RecordVerb::Stored, &fact.id, Some(false))),
         Change::EndFact { id, .. } => Some((RecordVerb::Changed, id, Some(false))),
         Change::PutTunnel { tunnel, expect } => {

@@ -14,6 +14,7 @@ pub mod remember;
 pub mod remember_as;
 pub mod show;
 pub mod store_once;
+mod undelete;
 pub mod update;
 pub mod versions;
 

@@ -73,6 +73,16 @@ pub struct Conditions<D: Dialect> {
 impl<D: Dialect> Conditions<D> {
     /// Returns the conditions of a filter.
     pub fn of(filter: &Filter) -> Self {
+        Self::among(filter, "IS NULL")
+    }
+
+    /// Returns the same conditions for soft-deleted memories, which no filter matches otherwise.
+    pub fn of_deleted(filter: &Filter) -> Self {
+        Self::among(filter, "IS NOT NULL")
+    }
+
+    /// Returns the conditions for memories whose time of deletion is as given.
+    fn among(filter: &Filter, deleted_at: &str) -> Self {
         let mut clauses = Clauses::<D>::new();
         let space = clauses.bind(":space", filter.space.as_str().to_owned());
         let now = clauses.bind(":now", filter.live_at.microseconds());
@@ -88,18 +98,18 @@ impl<D: Dialect> Conditions<D> {
         narrow_place(filter, &mut clauses);
         let place = clauses.sql.clone();
         let readable = readable(&filter.reader, &mut clauses);
-        let live = |name: &str| {
+        let live = |name: &str, deleted_at: &str| {
             format!(
-                "{name}.deleted_at IS NULL AND ({name}.expires_at IS NULL OR {name}.expires_at > {now}){}",
+                "{name}.deleted_at {deleted_at} AND ({name}.expires_at IS NULL OR {name}.expires_at > {now}){}",
                 readable.replace("m.", &format!("{name}."))
             )
         };
-        clauses.and(&live("m"));
+        clauses.and(&live("m", deleted_at));
         narrow(filter, &mut clauses);
         let successors = format!(
             "FROM {}memory AS s WHERE s.space = {space} AND s.supersedes = m.id AND s.forgotten_at IS NULL AND {}",
             D::PREFIX,
-            live("s")
+            live("s", "IS NULL")
         );
         let successor = match filter.superseded {
             Superseded::Show => {

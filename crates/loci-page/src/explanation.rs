@@ -56,8 +56,8 @@ pub struct MemoryExplanation {
     /// memories are searched.
     pub scope: String,
     /// The cause: `shown`, `equal_text`, `counterpart`, `budget`, `limit`, `no_vector`,
-    /// `no_word`, `depth`, `quotation`, `filters`, `scope`, `tier`, `replaced`, `forgotten` or
-    /// `expired`.
+    /// `no_word`, `depth`, `quotation`, `filters`, `scope`, `tier`, `replaced`, `forgotten`,
+    /// `deleted` or `expired`.
     pub cause: &'static str,
     /// All that keeps it out, the cause first.
     pub causes: Vec<&'static str>,
@@ -219,6 +219,7 @@ fn explained(
 fn name(cause: &Cause) -> &'static str {
     match cause {
         Cause::Expiry(_) => "expired",
+        Cause::Deletion(_) => "deleted",
         Cause::Forgetting(_) => "forgotten",
         Cause::Successor(_) => "replaced",
         Cause::Tier(_) => "tier",
@@ -260,10 +261,16 @@ fn advice(request: &ExplainRequest<'_>, explanation: &Explanation) -> (String, S
             format!("It expired on {}.", UtcTimestamp(*at).short()),
             "Store it again, with a longer time to live or none.".to_owned(),
         ),
-        Cause::Forgetting(at) => (
-            format!("It was forgotten on {}.", UtcTimestamp(*at).short()),
-            format!("Bring it back: `loci unforget {}`.", memory.id),
-        ),
+        Cause::Forgetting(at) | Cause::Deletion(at) => {
+            let done = match explanation.cause() {
+                Cause::Deletion(_) => "deleted",
+                _ => "forgotten",
+            };
+            (
+                format!("It was {done} on {}.", UtcTimestamp(*at).short()),
+                format!("Bring it back: `loci unforget {}`.", memory.id),
+            )
+        }
         Cause::Successor(id) => (
             format!("The memory {id} replaces it."),
             format!("Read that one: `loci show {id}`."),

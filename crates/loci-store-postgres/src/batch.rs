@@ -34,7 +34,9 @@ pub(crate) fn needs(batch: &Batch, needs: &mut Needs) {
                 let mut passages = passages.iter().flatten();
                 needs.models |= passages.any(|passage| passage.vector.is_some());
             }
-            Change::Delete { id, .. } | Change::DeleteVersions { id } => {
+            Change::Delete { id, .. }
+            | Change::Undelete { id, .. }
+            | Change::DeleteVersions { id } => {
                 needs.memories.push(id.clone());
             }
             Change::PutVersion(version) => needs.memories.push(version.memory.clone()),
@@ -96,6 +98,11 @@ pub(crate) async fn apply(transaction: &mut Transaction<'_>, batch: &Batch) -> R
                 memories::expected(found.as_ref(), Expect::Revision(*revision), id)?;
                 memories::delete(transaction, found.as_slice());
             }
+            Change::Undelete {
+                id,
+                deleted_at,
+                passages,
+            } => memories::undelete(transaction, id, *deleted_at, passages).await?,
             Change::PutVersion(version) => versions::put(transaction, version).await?,
             Change::DeleteVersions { id } => versions::delete(transaction, id).await?,
             Change::Embed {

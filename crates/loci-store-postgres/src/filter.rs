@@ -53,7 +53,15 @@ pub(crate) struct Conditions {
 
 impl Conditions {
     pub(crate) fn of(filter: &Filter) -> Self {
-        let conditions = sql::Conditions::<Postgres>::of(filter);
+        Self::from_sql(sql::Conditions::of(filter))
+    }
+
+    /// Returns the same conditions for soft-deleted memories.
+    pub(crate) fn of_deleted(filter: &Filter) -> Self {
+        Self::from_sql(sql::Conditions::of_deleted(filter))
+    }
+
+    fn from_sql(conditions: sql::Conditions<Postgres>) -> Self {
         Conditions {
             sql: conditions.sql,
             successor: conditions.successor,

@@ -324,6 +324,35 @@ pub(crate) fn hide(transaction: &mut Transaction<'_>, memories: &[ExistingMemory
     }
 }
 
+/// Takes a soft deletion of that time back.
+pub(crate) async fn undelete(
+    transaction: &mut Transaction<'_>,
+    id: &MemoryId,
+    deleted_at: Timestamp,
+    passages: &[Passage],
+) -> Result<()> {
+    let found = transaction.find(id).await?;
+    let Some(found) = found.filter(|found| found.deleted_at == Some(deleted_at)) else {
+        return Err(memory_conflict(
+            id,
+            "is not deleted any more, or gone for good",
+        ));
+    };
+    transaction.queue(
+        "UPDATE @memory SET deleted_at = NULL WHERE space = $1 AND row = $2",
+        values![transaction.name(), found.row],
+    );
+    delete_passages(transaction, &[found.row]);
+    insert_passages(transaction, found.row, passages).await?;
+    let after = ExistingMemory {
+        deleted_at: None,
+        ..found.clone()
+    };
+    transaction.replace(id, Some(&found), Some(after));
+    transaction.record_change(found.row);
+    Ok(())
+}
+
 /// Returns the memories that a condition on `@memory AS m` selects.
 pub(crate) async fn select(
     transaction: &mut Transaction<'_>,

@@ -5,8 +5,8 @@ use std::hash::Hash;
 use std::ops::Range;
 
 use loci_core::{
-    EnrichmentStatus, FilingOrder, Filter, Location, LocationCount, Memory, MemoryId, Page, Space,
-    StatusCount, StoreSize, Tier, Timestamp,
+    EnrichmentStatus, FilingOrder, Filter, Location, LocationCount, Memory, MemoryId, Page,
+    SoftDeleted, Space, StatusCount, StoreSize, Tier, Timestamp,
 };
 use loci_index::codec::{damaged, decode_attributes};
 use loci_index::records::ReadColumns;
@@ -110,14 +110,19 @@ pub(crate) async fn ids_with(
 ) -> Result<Vec<MemoryId>> {
     let mut conditions = Conditions::of(filter);
     let (part, limit) = (conditions.bind(part), conditions.bind(limit));
-    // Compared as bytes, not by LIKE: an id may hold its wildcards.
     let sql = format!(
-        "SELECT m.id FROM @memory AS m WHERE {} \
-         AND (starts_with(m.id, {part}) OR right(m.id, length({part})) = {part}) ORDER BY m.id LIMIT {limit}",
-        conditions.sql
+        "SELECT m.id FROM @memory AS m WHERE {} AND {} ORDER BY m.id LIMIT {limit}",
+        conditions.sql,
+        has_part(&part)
     );
     let rows = session.query(&sql, &conditions.values).await?;
     ids(&rows)
+}
+
+/// Returns the condition that an id begins or ends with the part in this parameter. Compared as
+/// bytes, not by LIKE: an id may hold its wildcards.
+fn has_part(part: &str) -> String {
+    format!("(starts_with(m.id, {part}) OR right(m.id, length({part})) = {part})")
 }
 
 fn ids(rows: &[Row]) -> Result<Vec<MemoryId>> {
@@ -183,6 +188,37 @@ async fn read_page(
         ),
     );
     read_all(session, &sql, &conditions).await
+}
+
+/// Returns the memories that were soft-deleted at that time or later, the last ones first.
+pub(crate) async fn soft_deleted(
+    session: &Session,
+    filter: &Filter,
+    part: Option<&str>,
+    deleted_from: Timestamp,
+    page: Page,
+) -> Result<Vec<SoftDeleted>> {
+    let mut conditions = Conditions::of_deleted(filter);
+    let deleted_from = conditions.bind(deleted_from);
+    let (limit, offset) = (conditions.bind(page.limit), conditions.bind(page.offset));
+    let of_part = part.map(|part| format!(" AND {}", has_part(&conditions.bind(part))));
+    let sql = format!(
+        "SELECT {WHOLE_COLUMNS}, ({}), m.deleted_at FROM {WHOLE_TABLES} \
+         WHERE {} AND m.deleted_at >= {deleted_from}{} \
+         ORDER BY m.deleted_at DESC, m.id LIMIT {limit} OFFSET {offset}",
+        conditions.successor,
+        conditions.sql,
+        of_part.unwrap_or_default()
+    );
+    let rows = session.query(&sql, &conditions.values).await?;
+    rows.iter()
+        .map(|row| {
+            Ok(SoftDeleted {
+                memory: read_whole(row)?,
+                deleted_at: Timestamp::from_microseconds(row.try_get("deleted_at")?),
+            })
+        })
+        .collect()
 }
 
 pub(crate) async fn ids_of_texts(

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use loci_core::{
     Batch, CandidateQuery, Candidates, FilingOrder, Filter, Location, LocationCount, Memory,
-    MemoryId, ModelId, Nearest, Page, Partition, Result, Space, StatusCount, Store, StoreSize,
-    Sweep, SweepClock, Timestamp, Touch, Vector, WipeCounts, Work, check_lease, nearest_by_parts,
+    MemoryId, ModelId, Nearest, Page, Partition, Result, SoftDeleted, Space, StatusCount, Store,
+    StoreSize, Sweep, SweepClock, Timestamp, Touch, Vector, WipeCounts, Work, check_lease,
+    nearest_by_parts,
 };
 use loci_index::codec::stored_space;
 
@@ -343,6 +344,18 @@ impl Store for PostgresStore {
                 removal::soft_delete(transaction, filter, id, now, limit).await
             })?;
         Ok(deleted)
+    }
+
+    fn soft_deleted(
+        &self,
+        filter: &Filter,
+        part: Option<&str>,
+        deleted_from: Timestamp,
+        page: Page,
+    ) -> Result<Vec<SoftDeleted>> {
+        self.server.read(&filter.space, async |session| {
+            read::soft_deleted(session, filter, part, deleted_from, page).await
+        })
     }
 
     fn made_from(&self, space: &Space, owner: &str, sources: &[MemoryId]) -> Result<Vec<MemoryId>> {

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use loci_core::{
     Batch, CandidateQuery, Candidates, Error, FilingOrder, Filter, Location, LocationCount, Memory,
-    MemoryId, ModelId, Page, Partition, Result, Space, StatusCount, Store, StoreFault, StoreSize,
-    Sweep, SweepClock, Timestamp, Touch, Vector, WipeCounts, Work, check_lease, check_texts,
+    MemoryId, ModelId, Page, Partition, Result, SoftDeleted, Space, StatusCount, Store, StoreFault,
+    StoreSize, Sweep, SweepClock, Timestamp, Touch, Vector, WipeCounts, Work, check_lease,
+    check_texts,
 };
 use rusqlite::Connection;
 
@@ -428,6 +429,16 @@ impl Store for SqliteStore {
             let more = remove::deletable(connection, &chosen, limit - deleted)?;
             Ok(deleted + remove::soft_delete(connection, &chosen, &more, now)?)
         })
+    }
+
+    fn soft_deleted(
+        &self,
+        filter: &Filter,
+        part: Option<&str>,
+        deleted_from: Timestamp,
+        page: Page,
+    ) -> Result<Vec<SoftDeleted>> {
+        self.read(|connection| read::soft_deleted(connection, filter, part, deleted_from, page))
     }
 
     fn made_from(&self, space: &Space, owner: &str, sources: &[MemoryId]) -> Result<Vec<MemoryId>> {

@@ -9,8 +9,8 @@ use loci_core::limits::VERSIONS_MAX;
 use loci_core::{
     Access, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, Change, Condition, Decision,
     Error, ErrorCode, Expect, FilingOrder, Filter, IdempotentReply, Location, LocationCount,
-    Memory, MemoryId, ModelId, NoteFile, Page, Partition, Passage, Result, SourceFile, Space,
-    StatusCount, Store, StoreSize, Superseded, Sweep, SweepClock, Tier, Timestamp, Token,
+    Memory, MemoryId, ModelId, NoteFile, Page, Partition, Passage, Result, SoftDeleted, SourceFile,
+    Space, StatusCount, Store, StoreSize, Superseded, Sweep, SweepClock, Tier, Timestamp, Token,
     Tombstone, Touch, Vector, Version, VersionStore, WipeCounts, Work, check_lease, check_texts,
     is_pseudonym, lease_end_max,
 };
@@ -78,13 +78,22 @@ impl State {
     /// Returns the memories that match the filter, including the rule on superseded memories, in
     /// the order of ids.
     pub(crate) fn admitted(&self, filter: &Filter) -> Vec<&Record> {
+        self.admitted_among(filter, self.shown())
+    }
+
+    /// Returns the same among these memories.
+    fn admitted_among<'a>(
+        &'a self,
+        filter: &Filter,
+        records: impl Iterator<Item = &'a Record>,
+    ) -> Vec<&'a Record> {
         let hidden = |memory: &Memory| {
             filter.superseded == Superseded::Hide
                 && self
                     .successors(memory)
                     .any(|successor| filter.is_live_successor(successor))
         };
-        self.shown()
+        records
             .filter(|record| filter.admits(&record.memory) && !hidden(&record.memory))
             .collect()
     }
@@ -176,6 +185,11 @@ impl State {
                 self.remove(&key);
                 Ok(())
             }
+            Change::Undelete {
+                id,
+                deleted_at,
+                passages,
+            } => self.undelete(&(space.clone(), id.clone()), *deleted_at, passages),
             Change::PutVersion(version) => {
                 self.put_version((space.clone(), version.memory.clone()), version);
                 Ok(())
@@ -273,9 +287,7 @@ impl State {
             access: Access::default(),
             ..memory.clone()
         };
-        let mut stored = passages.cloned().unwrap_or_default();
-        let read = |passage: &mut Passage| passage.vector.take().into_iter().map(named).collect();
-        let mut vectors = stored.iter_mut().map(read).collect();
+        let (mut stored, mut vectors) = without_vectors(passages.map_or(&[], Vec::as_slice));
         let mut filing = self.filings;
         if let Some(before) = self.records.remove(&key) {
             if memory.forgotten_at.is_some() {
@@ -301,6 +313,16 @@ impl State {
                 filing,
             },
         );
+        Ok(())
+    }
+
+    fn undelete(&mut self, key: &Key, deleted_at: Timestamp, passages: &[Passage]) -> Result<()> {
+        let found = self.records.get_mut(key);
+        let Some(record) = found.filter(|record| record.deleted_at == Some(deleted_at)) else {
+            return Err(memory_conflict(&key.1, "is not deleted any more"));
+        };
+        record.deleted_at = None;
+        (record.passages, record.vectors) = without_vectors(passages);
         Ok(())
     }
 
@@ -557,6 +579,14 @@ impl NaiveStore {
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns passages without their vectors, and for each its vectors by model.
+fn without_vectors(passages: &[Passage]) -> (Vec<Passage>, Vec<BTreeMap<ModelId, Vector>>) {
+    let mut passages = passages.to_vec();
+    let read = |passage: &mut Passage| passage.vector.take().into_iter().map(named).collect();
+    let vectors = passages.iter_mut().map(read).collect();
+    (passages, vectors)
 }
 
 impl VersionStore for NaiveStore {
@@ -867,6 +897,32 @@ impl Store for NaiveStore {
         limit: usize,
     ) -> Result<usize> {
         Ok(self.state().soft_delete(filter, id, now, limit))
+    }
+
+    fn soft_deleted(
+        &self,
+        filter: &Filter,
+        part: Option<&str>,
+        deleted_from: Timestamp,
+        page: Page,
+    ) -> Result<Vec<SoftDeleted>> {
+        let state = self.state();
+        let deleted = state.records.values().filter(|record| {
+            let id = record.memory.id.as_str();
+            record.deleted_at.is_some_and(|at| at >= deleted_from)
+                && part.is_none_or(|part| id.starts_with(part) || id.ends_with(part))
+        });
+        let mut admitted = state.admitted_among(filter, deleted);
+        admitted.sort_by_key(|record| (Reverse(record.deleted_at), record.memory.id.clone()));
+        let page = admitted.into_iter().skip(page.offset).take(page.limit);
+        let successor = |memory: &Memory| filter.is_live_successor(memory);
+        let deleted = page.filter_map(|record| {
+            Some(SoftDeleted {
+                memory: state.with_successor(&record.memory, successor),
+                deleted_at: record.deleted_at?,
+            })
+        });
+        Ok(deleted.collect())
     }
 
     fn made_from(&self, space: &Space, owner: &str, sources: &[MemoryId]) -> Result<Vec<MemoryId>> {

@@ -6,13 +6,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::{CONVERSATION_ALIASES, TimeRange};
+use crate::wire::rfc3339;
 use crate::{Hints, Reply, TypedTool};
+
+const DAY_SECONDS: u64 = 86_400;
 
 pub struct DeleteMemory;
 
 /// Forget memories of a user: one by its id, or all of a conversation, with certain tags, of a
 /// certain time, or all three. A message goes with the memory made from it, and the other way
-/// round. They are found no more at once, and removed for good after some weeks.
+/// round. They are found no more at once, and removed for good after some weeks; until
+/// then, people can bring them back.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -72,6 +76,7 @@ impl TypedTool for DeleteMemory {
                            counts the memories beforehand";
             return Err(Error::new(ErrorCode::InvalidArgument, message).of_argument("confirm"));
         }
+        let way_back = way_back(call, &which);
         let conversations = call.memories().count_conversations(&which)?;
         let deleted_count = if dry_run {
             call.memories().count_discarded(&which)?
@@ -83,14 +88,14 @@ impl TypedTool for DeleteMemory {
             dry_run,
             conversations,
         };
-        let notice = notice(&output);
+        let notice = notice(&output, &way_back);
         Ok(Reply::json(&output, Some(deleted_count as u64))?.with_notice(notice))
     }
 }
 
 /// Returns what a caller should know of a deletion, or of one that would be made: how much it is,
 /// and what takes it back. `None` if it is nothing.
-fn notice(output: &Output) -> Option<String> {
+fn notice(output: &Output, way_back: &str) -> Option<String> {
     let counted = |count: usize, one: &str, more: &str| match count {
         1 => format!("1 {one}"),
         count => format!("{count} {more}"),
@@ -101,11 +106,34 @@ fn notice(output: &Output) -> Option<String> {
         count => format!(" of {}", counted(count, "conversation", "conversations")),
     };
     let done = match (output.dry_run, output.deleted_count) {
-        (true, _) => "would be deleted",
-        (false, 1) => "is deleted; it comes back only from a backup, a note with `loci unforget`",
-        (false, _) => "are deleted; they come back only from a backup, notes with `loci unforget`",
+        (true, _) => "would be deleted".to_owned(),
+        (false, 1) => format!("is deleted; {way_back}"),
+        (false, _) => format!("are deleted; {way_back}"),
     };
     (output.deleted_count > 0).then(|| format!("{memories}{whose} {done}"))
+}
+
+/// Returns what takes the deletion back, and for how long.
+fn way_back(call: &Call<'_>, which: &Discard) -> String {
+    let days = call.engine().policy().purge_after_seconds / DAY_SECONDS;
+    if days == 0 {
+        return "only a backup brings it back, as `conversation.purge_days` is 0".to_owned();
+    }
+    let is_plain = |character: char| character.is_alphanumeric() || "-_.".contains(character);
+    let command = match (&which.id, &which.thread) {
+        (Some(id), _) => format!("loci unforget {id}"),
+        (None, Some(name))
+            if name.starts_with(char::is_alphanumeric) && name.chars().all(is_plain) =>
+        {
+            format!("loci unforget --where --conversation {name} --yes")
+        }
+        (None, _) => {
+            let now = rfc3339(call.engine().now());
+            format!("loci unforget --where --since {now} --yes")
+        }
+    };
+    let noun = if days == 1 { "day" } else { "days" };
+    format!("for {days} {noun} `{command}` or the page brings back what has not expired by then")
 }
 
 fn conditions(call: &Call<'_>, arguments: Arguments) -> Result<Discard> {
@@ -123,10 +151,7 @@ fn conditions(call: &Call<'_>, arguments: Arguments) -> Result<Discard> {
         )),
         Some(id) => {
             let id = call.memories().memory_id("memory_id", &id)?;
-            Ok(Discard {
-                id: Some(id),
-                ..Discard::default()
-            })
+            Ok(Discard::of(id))
         }
         None if is_bulk => {
             conversation

@@ -1,4 +1,4 @@
-//! Soft deletion of the caller's own memories, which can be restored by hand for a while.
+//! Soft deletion of the caller's own memories, which can be taken back for a while.
 
 use std::collections::HashSet;
 use std::slice;
@@ -32,13 +32,25 @@ pub struct Discard {
     pub created_until: Option<Timestamp>,
 }
 
+impl Discard {
+    /// Selects the memory with this id.
+    pub fn of(id: MemoryId) -> Self {
+        Discard {
+            id: Some(id),
+            ..Discard::default()
+        }
+    }
+}
+
 impl Memories<'_> {
     /// Soft-deletes memories that belong to the caller: messages, long-term memories and forgotten
     /// ones, but not unlisted ones; returns their number. Notes are
     /// [forgotten](crate::Memories::forget_softly), and their files stay; if a note cannot be
     /// changed, an error reports it after all others are deleted. For a caller that merely claims
-    /// its name, only memories of the same tool set are deleted. No later import brings their texts back. A message and the long-term memory
-    /// made from it are deleted together, by the id of either, and count as one.
+    /// its name, only memories of the same tool set are deleted. No later import brings their texts
+    /// back; [`unforget`](crate::Memories::unforget) does, until a sweep removes them for good. A
+    /// message and the long-term memory made from it are deleted together, by the id of either, and
+    /// count as one.
     ///
     /// # Errors
     /// `invalid_argument` without any condition, or for the tags; `forbidden` without the scope

@@ -17,6 +17,8 @@ pub struct Unforgotten {
     pub memory: Memory,
     /// False if it was not forgotten before either.
     pub is_changed: bool,
+    /// True if it was soft-deleted before.
+    pub was_deleted: bool,
 }
 
 impl Memories<'_> {
@@ -38,25 +40,36 @@ impl Memories<'_> {
     }
 
     /// Takes a [`forget_softly`](crate::Memories::forget_softly) back, of a memory of any tool set,
-    /// with the message that it was made from; of a note in its file. A memory that is not
-    /// forgotten stays unchanged. Durable when it returns.
+    /// with the message that it was made from; of a note in its file. Also takes a
+    /// [`discard`](crate::Memories::discard) back until a sweep removes the memory, which may be
+    /// named by the only id of deleted memories that begins or ends with 8 or more characters. A
+    /// memory that is neither forgotten nor deleted stays unchanged. Durable when it returns.
     ///
     /// # Errors
-    /// As for `forget_softly`; `not_found` also for a memory that was deleted for good.
+    /// As for `forget_softly`; `not_found` also for a memory that was deleted for good;
+    /// `invalid_argument` for a part of the ids of several deleted memories.
     pub fn unforget(&self, id: &MemoryId) -> Result<Unforgotten> {
-        let marked = self.mark(id, None);
-        let (memory, is_changed) = marked.map_err(|error| match error.code {
-            ErrorCode::NotFound => Error::not_found(format!(
-                "there is no forgotten memory with the id {id}; what was deleted for good or has expired cannot be \
-                 taken back, and only a backup or an export may still have it"
-            )),
-            _ => error,
-        })?;
-        if is_changed {
+        let (memory, is_changed, was_deleted) = match self.mark(id, None) {
+            Ok((memory, is_changed)) => (memory, is_changed, false),
+            Err(error) if error.code == ErrorCode::NotFound => {
+                let undeleted = self.undelete(id)?.ok_or_else(|| {
+                    Error::not_found(format!(
+                        "there is no forgotten memory with the id {id}; what was deleted for good or has expired \
+                         cannot be taken back, and only a backup or an export may still have it"
+                    ))
+                })?;
+                (undeleted, true, true)
+            }
+            Err(error) => return Err(error),
+        };
+        if is_changed && !was_deleted {
             self.mark_copies(&memory, None)?;
         }
-        let memory = self.access.without_hidden(memory)?;
-        Ok(Unforgotten { memory, is_changed })
+        Ok(Unforgotten {
+            memory: self.access.without_hidden(memory)?,
+            is_changed,
+            was_deleted,
+        })
     }
 
     /// Marks the memories with the text of this one that were made from files, and that the caller

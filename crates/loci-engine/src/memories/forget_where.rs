@@ -24,7 +24,8 @@ const PART: usize = 256;
 const COMPARED_TEXTS: usize = 4_096;
 const COMPARED_BYTES: usize = 8 << 20;
 
-/// A selection of long-term memories. All conditions must hold.
+/// A selection of long-term memories, and of soft-deleted ones, which include messages. All
+/// conditions must hold.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ForgetConditions {
     /// The collections; `None` for all.
@@ -36,9 +37,11 @@ pub struct ForgetConditions {
     /// Only memories of this source file of this machine, or of files in this folder: an absolute
     /// path.
     pub source: Option<String>,
+    /// Only memories of this conversation.
+    pub conversation: Option<String>,
     /// Only memories first stored before this time.
     pub created_before: Option<Timestamp>,
-    /// Only memories forgotten at this time or later; not to be set for forgetting.
+    /// Only memories forgotten or soft-deleted at this time or later; not to be set for forgetting.
     pub forgotten_from: Option<Timestamp>,
 }
 
@@ -118,7 +121,12 @@ impl Memories<'_> {
         which: &ForgetConditions,
         limit: usize,
     ) -> Result<MatchSummary> {
-        self.count_matching(which, Forgotten::Only, limit)
+        let mut matching = self.count_matching(which, Forgotten::Only, limit)?;
+        let forgotten = matching.first.len();
+        self.add_deleted(which, &mut matching, limit)?;
+        self.access
+            .hide_references(matching.first.iter_mut().skip(forgotten))?;
+        Ok(matching)
     }
 
     /// [Forgets](crate::Memories::forget_softly) all memories that match. Memories of others that
@@ -133,12 +141,17 @@ impl Memories<'_> {
     }
 
     /// [Brings back](crate::Memories::unforget) all forgotten memories that match, as
-    /// [`forget_where`](crate::Memories::forget_where) forgets them.
+    /// [`forget_where`](crate::Memories::forget_where) forgets them, and all soft-deleted ones that
+    /// are not removed yet.
     ///
     /// # Errors
     /// As for `forget_where`.
     pub fn unforget_where(&self, which: &ForgetConditions) -> Result<MarkCounts> {
-        self.mark_where(which, false)
+        let mut marked = self.mark_where(which, false)?;
+        let (memories, of_others) = self.undelete_where(which)?;
+        marked.memories += memories;
+        marked.of_others += of_others;
+        Ok(marked)
     }
 
     fn count_matching(
@@ -302,10 +315,7 @@ impl Memories<'_> {
         for part in ids.chunks(PART) {
             let mut memories = self.store.get_all(filter, part)?;
             memories.retain(|memory| {
-                which
-                    .source
-                    .as_deref()
-                    .is_none_or(|source| self.is_made_from(memory, source))
+                self.has_source(memory, which)
                     && which
                         .forgotten_from
                         .is_none_or(|from| memory.forgotten_at.is_some_and(|at| at >= from))
@@ -313,6 +323,12 @@ impl Memories<'_> {
             visit(memories)?;
         }
         Ok(())
+    }
+
+    /// Returns true if a memory meets the condition on its source file.
+    pub(super) fn has_source(&self, memory: &Memory, which: &ForgetConditions) -> bool {
+        let source = which.source.as_deref();
+        source.is_none_or(|source| self.is_made_from(memory, source))
     }
 
     /// Returns true if a memory was made from a file of this machine that has this path or lies in
@@ -335,7 +351,7 @@ impl Memories<'_> {
         if *which == ForgetConditions::default() {
             return Err(Error::new(
                 ErrorCode::InvalidArgument,
-                "say which memories: by a project, a type, tags, a source or a time",
+                "say which memories: by a project, a type, tags, a source, a conversation or a time",
             ));
         }
         check::tags("tags", &which.tags)?;
@@ -352,6 +368,7 @@ impl Memories<'_> {
             owner,
             sections: which.sections.clone(),
             tags: which.tags.clone(),
+            thread: which.conversation.clone(),
             created_until: which.created_before.map(until),
             forgotten,
             ..self.access.filter(collections)

@@ -49,8 +49,8 @@ impl Memories<'_> {
     }
 
     /// Lifts what holds against the texts of all memories that were removed for good and match.
-    /// Tombstones know only files and times: a condition on sections, tags or the time of storing
-    /// matches none, and one on collections matches the tombstones of files that were read into
+    /// Tombstones know only files and times: a condition on sections, tags, a conversation or the time
+    /// of storing matches none, and one on collections matches the tombstones of files that were read into
     /// them.
     ///
     /// # Errors
@@ -61,10 +61,12 @@ impl Memories<'_> {
             sections,
             tags,
             source,
+            conversation,
             created_before,
             forgotten_from,
         } = which;
-        if !sections.is_empty() || !tags.is_empty() || created_before.is_some() {
+        let is_unknown = !sections.is_empty() || !tags.is_empty() || conversation.is_some();
+        if is_unknown || created_before.is_some() {
             return Ok(LiftReport::default());
         }
         let salts = self.tombstones.salts(&self.caller.space)?;

@@ -4,11 +4,9 @@ use loci_core::{
     CollectionFilter, Error, Filter, Forgotten, Memory, MemoryId, Result, Scope, Tier,
 };
 
-use crate::access::TIERS_BY_ID;
+use crate::access::{ID_PART_CHARACTERS_MIN, TIERS_BY_ID};
 use crate::memories::Memories;
 
-/// The least characters of a part of an id, which must belong to a single id.
-const ID_PART_CHARACTERS_MIN: usize = 8;
 /// The most ids that are named if several have the same part.
 const CANDIDATES_MAX: usize = 5;
 

@@ -6,8 +6,10 @@
 //! filter of the search, one condition at a time; then a second search with a filter that admits the
 //! memory says where it would rank.
 
-use loci_core::{CollectionFilter, Filter, Forgotten, Memory, MemoryId, Result, Tier, Timestamp};
-use loci_core::{Superseded, limits};
+use loci_core::{
+    CollectionFilter, ErrorCode, Filter, Forgotten, Memory, MemoryId, Result, SoftDeleted,
+    Superseded, Tier, Timestamp, limits,
+};
 
 use crate::check;
 use crate::search::Search;
@@ -36,6 +38,8 @@ pub struct ExplainRequest<'a> {
 pub enum Cause {
     /// It expired at this time.
     Expiry(Timestamp),
+    /// It was soft-deleted at this time.
+    Deletion(Timestamp),
     /// It was forgotten at this time.
     Forgetting(Timestamp),
     /// This memory replaces it.
@@ -111,7 +115,7 @@ impl Explanation {
 
 impl Search<'_> {
     /// Returns why a search shows a memory, or does not. The memory may be forgotten, replaced, of
-    /// any tier, or expired and not yet removed.
+    /// any tier, or expired or soft-deleted and not yet removed.
     ///
     /// # Errors
     /// `not_found`, with the same message, if there is no such memory or the caller may not read
@@ -120,20 +124,32 @@ impl Search<'_> {
         let recall = &request.recall;
         check::query("query", recall.query)?;
         let filter = self.recall_filter(recall)?;
-        let memory = self.access.readable_ever(request.id)?;
         let limit = recall
             .limit
             .clamp(1, limits::RECALL_RESULTS_MAX.max(self.policy.results_max));
+        let unranked = |memory, cause| Explanation {
+            memory,
+            causes: vec![cause],
+            placement: None,
+            is_widened: false,
+            limit,
+            degraded: None,
+        };
+        let memory = match self.access.readable_ever(request.id) {
+            Err(error) if error.code == ErrorCode::NotFound => {
+                let found = self.access.soft_deleted(request.id)?;
+                let SoftDeleted { memory, deleted_at } = found.ok_or(error)?;
+                let memory = self.access.without_hidden(memory)?;
+                return Ok(unranked(memory, Cause::Deletion(deleted_at)));
+            }
+            found => found?,
+        };
         let causes = obstacles(&memory, &filter);
         let explanation = match causes.first() {
             None => self.explain_ranked(request, memory, limit)?,
             Some(Cause::Expiry(_)) => Explanation {
-                memory,
                 causes,
-                placement: None,
-                is_widened: false,
-                limit,
-                degraded: None,
+                ..unranked(memory, Cause::Shown)
             },
             Some(_) => {
                 let (placement, ranking) =

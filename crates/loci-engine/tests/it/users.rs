@@ -3,8 +3,11 @@
 use std::sync::atomic::AtomicUsize;
 use std::thread;
 
-use loci_core::{Batch, Change, EnrichmentStatus, Expect, StatusCount, Store, WipeCounts};
-use loci_engine::Discard;
+use loci_core::{
+    Batch, Change, EnrichmentStatus, Expect, JobStore, StatusCount, Store, TombstoneStore,
+    WipeCounts,
+};
+use loci_engine::{Discard, ForgetConditions};
 use loci_testkit::GatedEmbedder;
 
 use super::faulty_store::FaultyStore;
@@ -173,6 +176,110 @@ fn a_message_and_what_was_made_from_it_go_together() {
         say(&engine, &ann, "c1", vec![message(Role::Human, "more")]).unwrap();
         assert_eq!(store.thread_end(&ann.space, "ann", "c1"), Ok(2));
     }
+}
+
+#[test]
+fn what_was_discarded_comes_back_with_what_was_made_from_it() {
+    for (is_completed, by_message) in [(false, false), (false, true), (true, false), (true, true)] {
+        let Bench { engine, store, .. } = bench();
+        let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
+        for (thread, text) in [("c1", LONG), ("c2", "short")] {
+            say(&engine, &ann, thread, vec![message(Role::Human, text)]).unwrap();
+        }
+        let kept = listed(&engine, &ann)[0].clone();
+        if is_completed {
+            complete(&store, &kept);
+        }
+        let before = archive_of(&store);
+        let said = kept.source.clone().unwrap();
+        let of_ann = engine.system(&ann);
+        let memories = of_ann.memories();
+        assert_eq!(memories.discard(&Discard::of(said.clone())), Ok(1));
+        let (id, other) = if by_message {
+            (&said, &kept.id)
+        } else {
+            (&kept.id, &said)
+        };
+        let refused = engine.system(&bob).memories().unforget(id).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::NotFound);
+        let back = memories.unforget(id).unwrap();
+        assert_eq!(
+            (&back.memory.id, back.is_changed, back.was_deleted),
+            (id, true, true)
+        );
+        assert_eq!(found(&engine, &ann, "budget"), [kept.id.clone()]);
+        let after = archive_of(&store);
+        assert_eq!(after, before, "{id} and {other} are as they were");
+        let waiting = store.job_counts().unwrap().waiting;
+        assert_eq!(waiting, u64::from(!is_completed));
+        assert_eq!(store.tombstones(&ann.space, None, 9), Ok(Vec::new()));
+        let again = memories.unforget(&said).unwrap_err();
+        assert_eq!(
+            again.code,
+            ErrorCode::NotFound,
+            "a message is not forgotten"
+        );
+    }
+}
+
+/// Returns the memories with the times of their last changes.
+fn archive_of(store: &NaiveStore) -> Vec<Memory> {
+    let filter = loci_core::Filter::of(Space::default(), loci_core::Reader::everything(), at(0));
+    let page = loci_core::Page {
+        offset: 0,
+        limit: 100,
+    };
+    store.list(&filter, page).unwrap()
+}
+
+#[test]
+fn a_conversation_that_was_discarded_comes_back() {
+    let Bench { engine, clock, .. } = bench();
+    let (ann, admin) = (caller("ann", &WRITER), Caller::local());
+    clock.set(at(100));
+    for thread in ["c1", "c2"] {
+        let messages = vec![message(Role::Human, LONG), message(Role::Assistant, "yes")];
+        say(&engine, &ann, thread, messages).unwrap();
+    }
+    let discard = |thread: &str| Discard {
+        thread: Some(thread.to_owned()),
+        ..Discard::default()
+    };
+    for (seconds, thread) in [(200, "c1"), (300, "c2")] {
+        clock.set(at(seconds));
+        let discarded = engine.system(&ann).memories().discard(&discard(thread));
+        assert_eq!(discarded, Ok(3));
+    }
+    let of_first = ForgetConditions {
+        conversation: Some("c1".to_owned()),
+        ..ForgetConditions::default()
+    };
+    let since = |seconds| ForgetConditions {
+        forgotten_from: Some(at(seconds)),
+        ..ForgetConditions::default()
+    };
+    let bob = caller("bob", &WRITER);
+    let counts = |caller: &Caller, which: &ForgetConditions| {
+        let system = engine.system(caller);
+        let matching = system.memories().matching_forgotten(which, 2).unwrap();
+        (matching.memories, matching.first.len(), matching.of_others)
+    };
+    assert_eq!(counts(&ann, &of_first), (3, 2, 0));
+    assert_eq!(counts(&bob, &of_first), (0, 0, 0));
+    assert_eq!(counts(&admin, &since(300)), (3, 2, 0));
+    let page = loci_core::Page {
+        offset: 1,
+        limit: 9,
+    };
+    let system = engine.system(&ann);
+    assert_eq!(system.memories().deleted(page).unwrap().len(), 5);
+    for (which, left) in [(of_first, 3), (since(0), 0)] {
+        let marked = engine.system(&admin).memories().unforget_where(&which);
+        assert_eq!(marked.unwrap().memories, 3);
+        let page = loci_core::Page { offset: 0, ..page };
+        assert_eq!(system.memories().deleted(page).unwrap().len(), left);
+    }
+    assert_eq!(all(&engine, &ann), 6);
 }
 
 /// Through the other tool sets, which see only the memory made from a message.

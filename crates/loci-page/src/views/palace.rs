@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use loci_core::{CollectionFilter, FilingOrder, Forgotten, Result};
+use loci_core::{CollectionFilter, FilingOrder, Forgotten, Page, Result};
 use loci_engine::Browse;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -10,10 +10,16 @@ use utoipa::{IntoParams, ToSchema};
 use super::card::{CHARACTERS_READ, Card, collections_of, room_path};
 use crate::encoding::encoded;
 use crate::request::RequestContext;
+use crate::utc_timestamp::UtcTimestamp;
 use crate::view::{Tab, view};
 
 /// The memories of one page.
 const LIMIT: usize = 50;
+/// The deleted memories that are shown.
+const DELETED: Page = Page {
+    offset: 0,
+    limit: 200,
+};
 
 #[derive(Deserialize)]
 pub(crate) struct PalaceQuery {}
@@ -104,9 +110,22 @@ pub(crate) struct RoomView {
     pub(crate) offset: usize,
     /// The memories, last filed first.
     pub(crate) memories: Vec<Card>,
+    /// What `delete_memory` deleted and is not removed yet, last deleted first, at most 200: on the
+    /// first page of what was forgotten in all wings.
+    pub(crate) deleted: Vec<DeletedCard>,
     pub(crate) total: u64,
     /// The wings that memories can be moved to.
     pub(crate) wings: Vec<String>,
+}
+
+/// A memory that `delete_memory` deleted.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct DeletedCard {
+    pub(crate) deleted_at: UtcTimestamp,
+    /// The conversation that it is of.
+    pub(crate) conversation: Option<String>,
+    #[serde(flatten)]
+    pub(crate) card: Card,
 }
 
 view!(RoomView, Tab::Palace, "room.html", ["wing"]);
@@ -130,7 +149,21 @@ pub(crate) fn room(context: &RequestContext<'_>, query: RoomQuery) -> Result<Roo
         characters_max: Some(CHARACTERS_READ),
         ..Browse::default()
     })?;
+    let is_first_of_all = query.wing.is_none() && query.room.is_none() && query.offset == 0;
+    let deleted = if query.forgotten && is_first_of_all {
+        context.call().memories().deleted(DELETED)?
+    } else {
+        Vec::new()
+    };
     Ok(RoomView {
+        deleted: deleted
+            .iter()
+            .map(|found| DeletedCard {
+                deleted_at: UtcTimestamp(found.deleted_at),
+                conversation: found.memory.conversation().map(str::to_owned),
+                card: Card::of(caller, &found.memory),
+            })
+            .collect(),
         memories: browsed
             .memories
             .iter()

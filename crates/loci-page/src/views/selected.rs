@@ -1,7 +1,7 @@
 //! Changes of the memories that a visitor selected.
 
 use loci_core::{Forgotten, Memory, MemoryId, Result, Tier, Visibility};
-use loci_engine::{Call, Effect, Refile};
+use loci_engine::{Call, Discard, Effect, Refile};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -21,10 +21,24 @@ fn next_path(next: Option<String>) -> String {
 /// others from it.
 fn each(
     context: &RequestContext<'_>,
-    (tool, effect, message): (&str, Effect, &'static str),
+    what: (&str, Effect, &'static str),
     ids: Vec<String>,
     next: Option<String>,
     change: impl Fn(&Call<'_>, Memory) -> Result<Option<Undo>>,
+) -> Result<Change> {
+    each_id(context, what, ids, next, |call, id| {
+        let memory = call.memories().show_of(&id, &Tier::ALL, Forgotten::Show)?;
+        change(call, memory)
+    })
+}
+
+/// Does the same for memories that cannot be read before, because they are deleted.
+fn each_id(
+    context: &RequestContext<'_>,
+    (tool, effect, message): (&str, Effect, &'static str),
+    ids: Vec<String>,
+    next: Option<String>,
+    change: impl Fn(&Call<'_>, MemoryId) -> Result<Option<Undo>>,
 ) -> Result<Change> {
     if ids.len() > SELECTED_MAX {
         let message = format!("names more than {SELECTED_MAX} memories; select fewer");
@@ -33,11 +47,7 @@ fn each(
     let (mut undos, mut refused, mut changed) = (Vec::new(), Vec::new(), 0);
     for id in ids {
         let outcome = context.logged((tool, "memory:write", effect), None, |call| {
-            let known = MemoryId::parse("id", &id)?;
-            let memory = call
-                .memories()
-                .show_of(&known, &Tier::ALL, Forgotten::Show)?;
-            change(call, memory)
+            change(call, MemoryId::parse("id", &id)?)
         });
         match outcome {
             Ok(undo) => {
@@ -224,18 +234,27 @@ pub(crate) fn forget(context: &RequestContext<'_>, selection: Selection) -> Resu
     )
 }
 
-/// Brings forgotten memories back.
+/// Brings forgotten and deleted memories back.
 #[utoipa::path(post, path = "/selected/unforget", operation_id = "selected_unforget", request_body = Selection, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn unforget(context: &RequestContext<'_>, selection: Selection) -> Result<Change> {
     let Selection { id, next } = selection;
-    each(
+    each_id(
         context,
         ("unforget", Effect::Write, "done-unforgotten"),
         id,
         next,
-        |call, memory| {
-            let id = memory.id;
+        |call, id| {
             let unforgotten = call.memories().unforget(&id)?;
+            let Memory { id, owner, .. } = unforgotten.memory;
+            if unforgotten.was_deleted {
+                // Only its owner deletes a message.
+                let is_own = owner == context.caller().principal.subject;
+                return Ok(is_own.then(|| {
+                    let undo: Undo =
+                        Box::new(move |call| call.memories().discard(&Discard::of(id)).map(drop));
+                    undo
+                }));
+            }
             Ok(unforgotten.is_changed.then(|| {
                 let undo: Undo = Box::new(move |call| call.memories().forget_softly(&id).map(drop));
                 undo

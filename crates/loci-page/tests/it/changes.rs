@@ -122,6 +122,30 @@ async fn what_is_forgotten_is_listed_and_brought_back() {
 }
 
 #[tokio::test]
+async fn what_an_agent_deleted_is_listed_and_brought_back() {
+    let installation = TestPage::new();
+    let ids = two(&installation);
+    let discard = loci_engine::Discard::of(MemoryId::new(&*ids[0]));
+    let deleted = installation
+        .engine
+        .system(&caller("ann"))
+        .memories()
+        .discard(&discard);
+    assert_eq!(deleted, Ok(1));
+    let mut browser = installation.browser("ann").await;
+    let path = "/api/v1/palace/room?forgotten=true";
+    let listed = browser.get(path).await.json();
+    assert_eq!(listed["total"], 0);
+    assert_eq!(listed["deleted"][0]["id"], *ids[0]);
+    let shown = browser.get("/palace/room?forgotten=true").await;
+    assert!(shown.text.contains("Deleted messages"));
+    browser.post("/selected/unforget", &[("id", &ids[0])]).await;
+    let left = browser.get(path).await.json();
+    assert_eq!(left["deleted"], serde_json::json!([]));
+    assert!(memory(&installation, &ids[0]).is_some());
+}
+
+#[tokio::test]
 async fn an_edit_of_an_old_version_is_refused() {
     let installation = TestPage::new();
     let [id, _] = two(&installation);

@@ -48,6 +48,11 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
                     write::delete(connection, row)?;
                 }
             }
+            Change::Undelete {
+                id,
+                deleted_at,
+                passages,
+            } => write::undelete(connection, space, id, *deleted_at, passages)?,
             Change::PutVersion(version) => versions::put(connection, space, version)?,
             Change::DeleteVersions { id } => versions::delete(connection, space, id)?,
             Change::Embed {

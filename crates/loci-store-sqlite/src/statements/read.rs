@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use loci_core::{
     Delivery, EnrichmentStatus, FilingOrder, Filter, Forgotten, Location, Memory, MemoryId,
-    ModelId, Page, Space, StatusCount, Tier, Timestamp, Vector,
+    ModelId, Page, SoftDeleted, Space, StatusCount, Tier, Timestamp, Vector,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -48,6 +48,11 @@ pub(crate) fn places_of(
     })
 }
 
+/// That an id begins or ends with a part of `:characters` characters. Compared as bytes, not by LIKE:
+/// an id may hold its wildcards.
+const HAS_PART: &str =
+    "(substr(m.id, 1, :characters) = :part OR substr(m.id, -:characters) = :part)";
+
 pub(crate) fn ids_with(
     connection: &Connection,
     filter: &Filter,
@@ -57,11 +62,8 @@ pub(crate) fn ids_with(
     let Conditions {
         sql, mut values, ..
     } = Conditions::of(filter);
-    // Compared as bytes, not by LIKE: an id may hold its wildcards.
     let sql = format!(
-        "SELECT m.id FROM memory AS m WHERE \
-         (substr(m.id, 1, :characters) = :part OR substr(m.id, -:characters) = :part) AND {sql} \
-         ORDER BY m.id LIMIT :limit"
+        "SELECT m.id FROM memory AS m WHERE {HAS_PART} AND {sql} ORDER BY m.id LIMIT :limit"
     );
     values.push((":part", Value::from(part.to_owned())));
     values.push((":characters", Value::from(part.chars().count() as i64)));
@@ -150,6 +152,50 @@ pub(crate) fn filed(
         &filed_sql(filter, &conditions, order),
         conditions.values,
         page,
+    )
+}
+
+/// The memories that were softly deleted at that time or later, the last ones first.
+pub(crate) fn soft_deleted(
+    connection: &Connection,
+    filter: &Filter,
+    part: Option<&str>,
+    deleted_from: Timestamp,
+    page: Page,
+) -> Result<Vec<SoftDeleted>> {
+    let mut conditions = Conditions::of_deleted(filter);
+    let sql = soft_deleted_sql(&conditions, part.is_some());
+    if let Some(part) = part {
+        let characters = part.chars().count() as i64;
+        conditions.values.extend([
+            (":part", Value::from(part.to_owned())),
+            (":characters", Value::from(characters)),
+        ]);
+    }
+    conditions.values.extend([
+        (":deleted_from", Value::from(deleted_from.microseconds())),
+        (":limit", bound(page.limit)),
+        (":offset", bound(page.offset)),
+    ]);
+    let mut statement = connection.prepare_cached(&sql)?;
+    let rows = statement.query_and_then(&*parameters(&conditions.values), |row| {
+        let deleted_at = row.get(NEXT_WHOLE_COLUMN + 1)?;
+        Ok(SoftDeleted {
+            memory: read_superseded(row)?,
+            deleted_at: Timestamp::from_microseconds(deleted_at),
+        })
+    })?;
+    rows.collect()
+}
+
+pub(crate) fn soft_deleted_sql(conditions: &Conditions, has_part: bool) -> String {
+    let Conditions { sql, successor, .. } = conditions;
+    let tables = WHOLE_TABLES.replacen(" AS m", " AS m INDEXED BY memory_by_deletion", 1);
+    let of_part = if has_part { HAS_PART } else { "true" };
+    format!(
+        "SELECT {COLUMNS}, {FURTHER_COLUMNS}, ({successor}), m.deleted_at FROM {tables} \
+         WHERE m.deleted_at >= :deleted_from AND {of_part} AND {sql} \
+         ORDER BY m.deleted_at DESC, m.id LIMIT :limit OFFSET :offset"
     )
 }
 

@@ -16,6 +16,7 @@ use crate::statements::jobs;
 use crate::statements::passages::{
     PASSAGE_HOLDS, POSITION_BITS, delete_passages, insert_passages, model, passage_keys,
 };
+use crate::statements::row::MEMORY_HOLDS;
 use loci_index::codec::{
     encode_attributes, encode_citations, encode_links, encode_names, encode_vector,
 };
@@ -45,6 +46,32 @@ pub(crate) fn put(
             .execute(params![row, memory.content])?;
     }
     insert_passages(connection, row, passages.unwrap_or_default())?;
+    record_change(connection, row)
+}
+
+/// Takes a soft deletion of that time back. A sweep may have removed some of the passages.
+pub(crate) fn undelete(
+    connection: &Connection,
+    space: &Space,
+    id: &MemoryId,
+    deleted_at: Timestamp,
+    passages: &[Passage],
+) -> Result<()> {
+    let sql = format!(
+        "UPDATE memory AS m SET deleted_at = NULL WHERE space = ?1 AND id = ?2 AND deleted_at = ?3 \
+         AND {MEMORY_HOLDS} RETURNING row"
+    );
+    let row: Option<i64> = connection
+        .prepare_cached(&sql)?
+        .query_row(
+            params![space.as_str(), id.as_str(), deleted_at.microseconds()],
+            |row| row.get(0),
+        )
+        .optional()?;
+    let row =
+        row.ok_or_else(|| memory_conflict(id, "is not deleted any more, or gone for good"))?;
+    delete_passages(connection, row)?;
+    insert_passages(connection, row, passages)?;
     record_change(connection, row)
 }
 

@@ -1,9 +1,11 @@
 //! Cases that random operations meet too seldom.
 
-use loci_core::{ErrorCode, Fact, Filter, Memory, Page, Period, Thread};
+use loci_core::{
+    Batch, Change, ErrorCode, Expect, Fact, Filter, Memory, Page, Period, Thread, Timestamp,
+};
 
-use super::calls::{add, commit, refused};
-use super::examples::{NOW, fact, filter, memory, put_fact};
+use super::calls::{add, admitted, commit, found, refused, search};
+use super::examples::{NOW, enqueue, fact, filter, findable, memory, put_fact};
 use super::store::MakeStore;
 
 pub(super) fn equal_times_are_listed_by_id(make: MakeStore<'_>) {
@@ -53,4 +55,57 @@ pub(super) fn facts_that_differ_in_one_end_are_two(make: MakeStore<'_>) {
         let again = refused(store, put_fact(&of("again")));
         assert_eq!(again.code, ErrorCode::Conflict);
     }
+}
+
+pub(super) fn a_soft_deletion_is_taken_back_once(make: MakeStore<'_>) {
+    let store = &*make();
+    for id in ["a", "b", "c"] {
+        add(store, &memory(id));
+    }
+    let deleted_at = NOW.plus_seconds(1);
+    let id = memory("a").id;
+    for (id, at) in [("a", deleted_at), ("b", NOW.plus_seconds(2))] {
+        let id = memory(id).id;
+        assert_eq!(store.soft_delete(&filter(), Some(&id), at, 9), Ok(1));
+    }
+    let page = Page {
+        offset: 0,
+        limit: 9,
+    };
+    let ids = |part, from| -> Vec<String> {
+        let deleted = store.soft_deleted(&filter(), part, from, page);
+        let deleted = deleted.expect("the store can be read").into_iter();
+        deleted.map(|found| found.memory.id.to_string()).collect()
+    };
+    assert_eq!(ids(None, Timestamp::MIN), ["b", "a"]);
+    assert_eq!(ids(None, NOW.plus_seconds(2)), ["b"]);
+    assert_eq!(ids(Some("a"), Timestamp::MIN), ["a"]);
+    let undelete = |deleted_at| {
+        let change = Change::Undelete {
+            id: id.clone(),
+            deleted_at,
+            passages: vec![findable()],
+        };
+        Batch::new(memory("a").space, vec![change])
+    };
+    let other = refused(store, undelete(NOW));
+    assert_eq!(other.code, ErrorCode::Conflict, "of another deletion");
+    commit(store, undelete(deleted_at));
+    assert_eq!(found(store, &memory("a")), Some(memory("a")));
+    assert_eq!(admitted(store, &filter()), ["a", "c"]);
+    assert_eq!(search(store, &filter(), &["word"]).len(), 2);
+    assert_eq!(ids(None, Timestamp::MIN), ["b"]);
+    let again = refused(store, undelete(deleted_at));
+    assert_eq!(again.code, ErrorCode::Conflict, "it is not deleted");
+    // It takes changes and a job as before.
+    commit(store, enqueue("a", NOW));
+    let put = Change::Put {
+        memory: Box::new(Memory {
+            revision: memory("a").revision + 1,
+            ..memory("a")
+        }),
+        passages: None,
+        expect: Expect::Revision(memory("a").revision),
+    };
+    commit(store, Batch::new(memory("a").space, vec![put]));
 }

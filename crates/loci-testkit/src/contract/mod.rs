@@ -60,7 +60,8 @@ promises! {
         archives_agree_with_the_naive_store;
     cases:
         equal_times_are_listed_by_id,
-        facts_that_differ_in_one_end_are_two;
+        facts_that_differ_in_one_end_are_two,
+        a_soft_deletion_is_taken_back_once;
     concurrency:
         concurrent_writers_lose_nothing,
         concurrent_writers_are_all_counted,

@@ -101,7 +101,7 @@ pub const EXAMPLES: [Examples; 45] = [
         "unforget",
         [
             "loci unforget 8f3a21cd",
-            "loci unforget --where --since 1h --yes",
+            "loci unforget --where --conversation trip --yes",
         ],
     ),
     ("stats", ["loci stats", "loci stats --json"]),

@@ -22,13 +22,11 @@ enum Outcome {
 pub fn run(settings: &Settings, arguments: &cli::Unforget, output: Output) -> Result<(), Failure> {
     let parts = Parts::open_current(settings)?;
     let Some(id) = &arguments.id else {
-        let since = arguments.since.as_deref();
-        return run_many(
-            &parts,
-            &arguments.many,
-            Direction::Unforget { since },
-            output,
-        );
+        let direction = Direction::Unforget {
+            since: arguments.since.as_deref(),
+            conversation: arguments.conversation.as_deref(),
+        };
+        return run_many(&parts, &arguments.many, direction, output);
     };
     let id = named_memory(&parts.looking(), id)?;
     let outcome = parts.logged(("unforget", "memory:write", Effect::Write), |call| {
@@ -54,6 +52,8 @@ pub fn run(settings: &Settings, arguments: &cli::Unforget, output: Output) -> Re
             return Ok(output.either(&value, "")?);
         }
     };
+    // The user may have given a part of the id of a deleted one.
+    let id = &unforgotten.memory.id;
     status_line(if unforgotten.is_changed {
         format!("{id} is back")
     } else {

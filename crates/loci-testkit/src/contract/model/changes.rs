@@ -122,9 +122,35 @@ impl Comparison<'_> {
                 Some(memory) => self.forget_or_move(memory, revision),
                 None => self.change_of_notes(space),
             },
+            12 if self.random.chance(50) => self.undelete(space, id),
             12 => self.change_of_notes(space),
             13 => self.change_beside_memories(space),
             _ => self.put(space, id, known, revision),
+        }
+    }
+
+    /// Takes a soft deletion back: one that there is, if there are some, mostly of its time.
+    fn undelete(&mut self, space: &Space, id: MemoryId) -> Change {
+        let state = self.model.state();
+        let deleted = state.records.values().filter_map(|record| {
+            let deleted_at = record.deleted_at?;
+            let is_here = record.memory.space == *space;
+            is_here.then(|| (record.memory.id.clone(), deleted_at))
+        });
+        let deleted: Vec<_> = deleted.collect();
+        drop(state);
+        let moment = self.random.moment();
+        let place = self.random.below(deleted.len().max(1));
+        let (id, deleted_at) = deleted.get(place).cloned().unwrap_or((id, moment));
+        let count = self.random.below(4);
+        Change::Undelete {
+            id,
+            deleted_at: if self.random.chance(5) {
+                moment
+            } else {
+                deleted_at
+            },
+            passages: (0..count).map(|_| self.random.passage()).collect(),
         }
     }
 

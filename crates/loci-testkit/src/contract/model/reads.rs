@@ -2,7 +2,7 @@
 
 use loci_core::{
     AuditEntry, AuditQuery, FilingOrder, Filter, MemoryId, ModelId, Nearest, Page, Partition,
-    QueryVector, Result, Space, Store, Work,
+    QueryVector, Result, Space, Store, Timestamp, Work,
 };
 
 use super::agreement::check_candidates;
@@ -66,6 +66,10 @@ impl Comparison<'_> {
         for part in [start, ids[0].as_str(), "%", "_", part] {
             self.same(|store| store.ids_with(&filter, part, page.limit));
         }
+        let from = self.random.moment();
+        let part = self.random.chance(30).then_some(start);
+        self.same(|store| store.soft_deleted(&filter, part, from, page));
+        self.same(|store| store.soft_deleted(&filter, None, Timestamp::MIN, page));
         let name = self.random.pick(&ODD_TEXTS);
         self.same(|store| store.attribute_values(&filter, name));
         let (owner, thread) = (self.random.pick(&OWNER_NAMES), self.random.pick(&THREADS));

@@ -30,6 +30,8 @@ pub enum Direction<'a> {
     Unforget {
         /// Only those forgotten then or later, as the user writes a moment.
         since: Option<&'a str>,
+        /// Only those of this conversation.
+        conversation: Option<&'a str>,
     },
 }
 
@@ -102,6 +104,7 @@ fn conditions(
         sections: arguments.r#type.iter().cloned().collect(),
         tags: arguments.tags.clone(),
         source: None,
+        conversation: None,
         created_before: moment("--before", arguments.before.as_deref())?,
         forgotten_from: None,
     };
@@ -125,12 +128,18 @@ fn conditions(
                 (named.collections != CollectionFilter::Any).then_some(named.collections);
             which.sections = named.sections;
         }
-        Direction::Unforget { since } => which.forgotten_from = moment("--since", since)?,
+        Direction::Unforget {
+            since,
+            conversation,
+        } => {
+            which.forgotten_from = moment("--since", since)?;
+            which.conversation = conversation.map(str::to_owned);
+        }
     }
     if which == ForgetConditions::default() {
         let since = match direction {
             Direction::Forget => "",
-            Direction::Unforget { .. } => ", --since",
+            Direction::Unforget { .. } => ", --conversation, --since",
         };
         return Err(Failure::new(
             Exit::Usage,
