@@ -23,7 +23,7 @@ def command(data, *arguments):
 def verdicts(data, *arguments):
     """The exit code of the doctor, and its rows."""
     done = run(data, "doctor", "--json", *arguments)
-    return done.returncode, [(row["check"], row["verdict"], row["text"]) for row in json.loads(done.stdout)]
+    return done.returncode, [(row["check"], row["verdict"], row["text"]) for row in json.loads(done.stdout)["checks"]]
 
 
 async def call(client, tool, **arguments):
@@ -146,7 +146,7 @@ class Repairs(unittest.TestCase):
         with data_folder() as data:
             for number in range(3):
                 run(data, "add", f"Bead {number}", "--project", "string")
-            before = command(data, "search", "bead")
+            before = command(data, "search", "bead")["results"]
             damages = ["UPDATE place_count SET {0} = {0} + 5", "DELETE FROM place_count"]
             for sql in damages:
                 with self.subTest(sql):
@@ -164,7 +164,7 @@ class Repairs(unittest.TestCase):
                     self.assertIn(("database", "done"), [(check, verdict) for check, verdict, _ in rows])
                     code, rows = verdicts(data)
                     self.assertEqual((code, [row for row in rows if row[1] == "fail"]), (0, []))
-            self.assertEqual([hit["memory"]["id"] for hit in command(data, "search", "bead")],
+            self.assertEqual([hit["memory"]["id"] for hit in command(data, "search", "bead")["results"]],
                              [hit["memory"]["id"] for hit in before])
 
 

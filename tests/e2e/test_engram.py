@@ -108,7 +108,7 @@ class Scenarios(AsyncTestCase):
                 run(data, "add", "Boats dock at pier nine", "--project", "harbor")
                 found = value(await client.call_tool("search_memory", {"query": "where do boats dock", "scope": "harbor"}))
                 self.assertEqual(found["memories"][0]["content"], "Boats dock at pier nine")
-            listed = json.loads(run(data, "list", "--json").stdout)
+            listed = json.loads(run(data, "list", "--json").stdout)["memories"]
             self.assertEqual({one["content"] for one in listed}, {arguments["content"], "Boats dock at pier nine"})
             self.assertIn(b"yellow", run(data, "search", "colour of the crane").stdout)
             self.assertNotIn(b"Signing", run(data, "search", "signing keys in memory").stdout)

@@ -213,7 +213,7 @@ class Tokens(AsyncTestCase):
                         self.assertEqual(value(await client.call_tool("list_memory", {"scope": "s"}))["memories"], [])
                         with self.assertRaisesRegex(MCPError, "needs the scope `write`"):
                             await client.call_tool("store_memory", MEMORY)
-                listed = json.loads(run(data, "list", "--json").stdout)
+                listed = json.loads(run(data, "list", "--json").stdout)["memories"]
                 self.assertEqual(listed, [])
 
     async def test_who_asks_too_often_has_to_wait(self):

@@ -163,7 +163,7 @@ class MemoryMcp(AsyncTestCase):
                 await client.call_tool("check_cache", {"user_id": "bob", "query": "deadline"})
             async with stdio_client(data, "auto") as client:
                 await client.call_tool("remember", {"content": "Tea is green"})
-            entries = json.loads(run(data, "audit", "--json").stdout)
+            entries = json.loads(run(data, "audit", "--json").stdout)["entries"]
             seen = [(entry["dialect"], entry["tool_name"], entry["user_id"], entry["status"]) for entry in entries]
             self.assertEqual(
                 seen,
@@ -180,7 +180,7 @@ class MemoryMcp(AsyncTestCase):
             for secret in [*SAID, "Tea is green"]:
                 self.assertNotIn(secret, json.dumps(entries))
             for flags, count in [(["--user", "bob"], 1), (["--tool", "recall_memory"], 2), (["--since", "1h"], 5), (["--limit", "2"], 2)]:
-                self.assertEqual(len(json.loads(run(data, "audit", "--json", *flags).stdout)), count, flags)
+                self.assertEqual(len(json.loads(run(data, "audit", "--json", *flags).stdout)["entries"]), count, flags)
 
     def test_a_signal_loses_no_note(self):
         for name in (signal.SIGTERM, signal.SIGINT):
@@ -197,7 +197,7 @@ class MemoryMcp(AsyncTestCase):
                         self.assertEqual(json.loads(process.stdout.readline())["id"], number)
                     process.send_signal(name)
                     self.assertEqual(process.wait(timeout=60), 0)
-                entries = json.loads(run(data, "audit", "--json").stdout)
+                entries = json.loads(run(data, "audit", "--json").stdout)["entries"]
                 self.assertEqual([entry["tool_name"] for entry in entries], ["memory_health"])
 
     async def test_what_was_stored_before_a_kill_is_enriched_after_it(self):

@@ -459,7 +459,7 @@ class Processes(AsyncTestCase):
             with contextlib.closing(sqlite3.connect(data / "loci.db", timeout=60)) as connection:
                 self.assertEqual(connection.execute("PRAGMA user_version").fetchone(), (known + 1,))
                 connection.execute(f"PRAGMA user_version = {known}")
-            listed = json.loads(run(data, "list", "--json").stdout)
+            listed = json.loads(run(data, "list", "--json").stdout)["memories"]
             self.assertEqual([one["content"] for one in listed], ["The anchor is down"])
             self.assertEqual(run(data, "doctor").returncode, 0)
 

@@ -247,7 +247,7 @@ class Commands(unittest.TestCase):
             # Nothing was read yet; then the next command that searches reads them.
             status = json.loads(run(data, "vault", "status", "--json").stdout)
             self.assertEqual((status["notes"], status["not_indexed"], status["watched"]), (0, 7, False))
-            found = json.loads(run(data, "list", "--json").stdout)
+            found = json.loads(run(data, "list", "--json").stdout)["memories"]
             self.assertEqual(sorted(one["content"] for one in found), ["---\ntitle: [\n---\ntext", "one", "two"])
             checked = run(data, "vault", "check", "--json")
             self.assertEqual(checked.returncode, 1)

@@ -7,7 +7,7 @@ use std::fmt::Display;
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use loci_core::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::escaped::{self, Escaped};
@@ -151,6 +151,12 @@ pub fn clamped(limit: u32, limit_max: usize) -> usize {
         ));
     }
     limit.min(limit_max)
+}
+
+/// Returns a list as JSON: an object with its parts under their noun, and under `more` the options with
+/// which the same command shows what follows; null if nothing does.
+pub fn listing(noun: &str, parts: impl IntoIterator<Item = Value>, more: Option<String>) -> Value {
+    json!({noun: parts.into_iter().collect::<Value>(), "more": more})
 }
 
 /// Formats a number of things, such as `1 drawer` or `2 drawers`.

@@ -23,6 +23,9 @@ pub struct Common {
     #[arg(long, global = true, value_name = "MODE", help = settings::SEARCH.help())]
     search: Option<String>,
     /// Print data as JSON
+    ///
+    /// A list is an object: what is listed, under its plural, and `more`, the options that show what
+    /// follows, or null.
     #[arg(long, global = true)]
     pub json: bool,
     /// Print texts as they are; without it, control, bidi and zero-width characters are shown as

@@ -10,7 +10,7 @@ use crate::cli::Audit;
 use crate::commands::show::named_memory;
 use crate::escaped::{self, OneLine};
 use crate::exit::Failure;
-use crate::output::{Output, moment, print};
+use crate::output::{self, Output, moment, print};
 use crate::settings::Settings;
 use crate::time_format;
 use crate::wiring::Parts;
@@ -49,17 +49,38 @@ pub fn run(settings: &Settings, arguments: &Audit, output: Output) -> Result<(),
     if arguments.follow {
         return follow(&parts.engine, query, entries, output);
     }
-    let values = entries
-        .iter()
-        .map(|(number, entry)| value(*number, entry))
-        .collect();
+    let more = more_before(&parts.engine, &query, &entries, arguments.all)?;
+    let values = entries.iter().map(|(number, entry)| value(*number, entry));
     Ok(output.either(
-        &values,
+        &output::listing("entries", values, more),
         entries
             .iter()
             .map(|(_, entry)| line(entry, query.record.as_deref()))
             .collect::<String>(),
     )?)
+}
+
+/// Returns the options that show the entries before these, if there are any.
+fn more_before(
+    engine: &Engine,
+    query: &AuditQuery,
+    entries: &[(u64, AuditEntry)],
+    is_of_all: bool,
+) -> Result<Option<String>, Error> {
+    let Some((first, _)) = entries.first().filter(|_| entries.len() == query.limit) else {
+        return Ok(None);
+    };
+    // The spaces number their entries apart.
+    if is_of_all {
+        return Ok(Some(format!("--limit {}", query.limit * 2)));
+    }
+    let before = AuditQuery {
+        before: Some(*first),
+        limit: 1,
+        ..query.clone()
+    };
+    let has_more = !engine.audit().entries(&before)?.is_empty();
+    Ok(has_more.then(|| format!("--before {first}")))
 }
 
 /// Returns the last entries of all spaces together, in the order of their times.

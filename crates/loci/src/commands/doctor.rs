@@ -121,7 +121,13 @@ fn report(findings: &[Finding], output: Output) -> Result<(), Failure> {
         let _ = writeln!(text, "{verdict:4}  {what:12}  {why}");
     }
     let row = |(what, verdict, why): &Finding| json!({"check": what, "verdict": verdict.to_string(), "text": why});
-    output.either(&findings.iter().map(row).collect::<Value>(), text)?;
+    let first = findings.iter().min_by_key(|(_, verdict, _)| verdict.need());
+    let value = json!({
+        "verdict": first.map(|(_, verdict, _)| verdict.to_string()),
+        "summary": summary(findings),
+        "checks": findings.iter().map(row).collect::<Value>(),
+    });
+    output.either(&value, text)?;
     let worst = findings.iter().find_map(|(_, verdict, _)| match verdict {
         Verdict::Fail(exit) => Some(*exit),
         _ => None,

@@ -9,7 +9,7 @@ use super::search::NOUNS;
 use crate::cli;
 use crate::exit::Failure;
 use crate::listing::Listing;
-use crate::output::{Output, clamped, status_line};
+use crate::output::{self, Output, clamped, status_line};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
@@ -38,7 +38,16 @@ pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result
         offset: arguments.offset as usize,
         limit,
     };
-    let memories = parts.looking().listings().list(request)?;
+    let looking = parts.looking();
+    let memories = looking.listings().list(request.clone())?;
+    let next = request.offset + memories.len();
+    let following = loci_engine::List {
+        offset: next,
+        limit: 1,
+        ..request
+    };
+    let has_more = memories.len() == limit && !looking.listings().list(following)?.is_empty();
+    let more = has_more.then(|| format!("--offset {next}"));
     let access = memories
         .iter()
         .map(|memory| (memory.visibility, memory.owner.clone()));
@@ -47,23 +56,19 @@ pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result
         .into_iter()
         .map(|memory| Record::of(&Caller::local(), memory))
         .collect();
-    if records.len() == limit {
-        status_line(format_args!(
-            "there may be more: --offset {}",
-            arguments.offset as usize + records.len()
-        ));
+    if let Some(more) = &more {
+        status_line(format_args!("there are more: {more}"));
     }
     let listing = Listing::of_stdout(None);
     let text: String = records
         .iter()
         .map(|record| listing.listed(record))
         .collect();
-    let values: Vec<Value> = records
+    let values = records
         .iter()
         .zip(access)
-        .map(|(record, access)| with_access(record, access))
-        .collect();
-    Ok(listing.print(output, &json!(values), &text)?)
+        .map(|(record, access)| with_access(record, access));
+    Ok(listing.print(output, &output::listing("memories", values, more), &text)?)
 }
 
 /// Adds the visibility to a record, unless it is common, and the owner, unless that is the local

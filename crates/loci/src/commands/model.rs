@@ -6,11 +6,11 @@ use std::fmt::Write;
 use std::path::Path;
 
 use loci_embed::{CATALOGUE, CatalogueModel, Languages};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::cli;
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, status_line};
+use crate::output::{self, Output, status_line};
 use crate::settings::file;
 use crate::settings::{EMBEDDING_PROVIDER, Origin, Settings, model_folder};
 
@@ -95,7 +95,7 @@ fn list(settings: &Settings, output: Output) -> Result<(), Failure> {
             "bundled": model.is_bundled(), "installed": is_installed, "used": is_used,
         }));
     }
-    output.either(&Value::from(rows), text)?;
+    output.either(&output::listing("models", rows, None), text)?;
     if !CATALOGUE.iter().any(|model| provider(model) == chosen) {
         status_line(format_args!(
             "none of them is in use: the setting `embedding.provider` is {chosen}"

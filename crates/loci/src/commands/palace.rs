@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::cli::{Mine, Palace};
 use crate::escaped::OneLine;
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, counted, notice, status_line};
+use crate::output::{self, Output, counted, notice, status_line};
 use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::wiring::{CommandInfo, Parts};
@@ -495,10 +495,11 @@ fn compress(
         tiers: vec![Tier::LongTerm],
         order: FilingOrder::LastFirst,
         offset: 0,
-        limit: crate::output::clamped(limit, loci_core::limits::LIST_RESULTS_MAX),
+        limit: output::clamped(limit, loci_core::limits::LIST_RESULTS_MAX),
         characters_max: None,
         ..Browse::default()
     };
+    let limit = request.limit;
     let browsed = Parts::open_current(settings)?
         .engine
         .system(&loci_filing::caller())
@@ -509,10 +510,13 @@ fn compress(
         .iter()
         .map(|memory| (memory, mempalace::compressed(memory)))
         .collect();
-    let value: Value = drawers
+    let values = drawers
         .iter()
-        .map(|(memory, aaak)| json!({"drawer_id": memory.id.as_str(), "aaak": aaak}))
-        .collect();
+        .map(|(memory, aaak)| json!({"drawer_id": memory.id.as_str(), "aaak": aaak}));
+    let has_more =
+        browsed.total > drawers.len() as u64 && limit < loci_core::limits::LIST_RESULTS_MAX;
+    let more = has_more.then(|| format!("--limit {}", browsed.total));
+    let value = output::listing("drawers", values, more);
     let texts: Vec<&str> = drawers.iter().map(|(_, aaak)| aaak.trim_end()).collect();
     let text = if texts.is_empty() {
         String::new()

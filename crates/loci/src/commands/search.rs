@@ -5,12 +5,12 @@ use loci_core::{Caller, CollectionFilter, Error, Tier};
 use loci_dialects::explained;
 use loci_dialects::mememory::{self, Record};
 use loci_engine::{Hit, LocationNouns, Recall, SearchMode, Signals, UnsearchedMemories};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::cli::Search;
 use crate::exit::{Exit, Failure};
 use crate::listing::Listing;
-use crate::output::{Output, clamped, counted, status_line};
+use crate::output::{self, Output, clamped, counted, status_line};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
@@ -81,7 +81,10 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
     if values.is_empty() && !output.json {
         status_line("nothing was found");
     }
-    Ok(listing.print(output, &Value::Array(values), &text)?)
+    let limit_next = (limit * 2).min(RECALL_RESULTS_MAX);
+    let has_more = values.len() == limit && limit_next > limit;
+    let more = has_more.then(|| format!("--limit {limit_next}"));
+    Ok(listing.print(output, &output::listing("results", values, more), &text)?)
 }
 
 /// Returns a line that says what a search looked at, and what not.

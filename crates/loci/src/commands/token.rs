@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cli;
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, moment, status_line};
+use crate::output::{self, Output, moment, status_line};
 use crate::secret::{Grant, new_secret};
 use crate::settings::Settings;
 use crate::wiring::{SystemClock, logged_in_store, open_store, open_store_to_read};
@@ -88,7 +88,8 @@ fn list(settings: &Settings, output: Output) -> Result<(), Failure> {
     if tokens.is_empty() && !output.json {
         status_line("there is no token; `loci serve` or `loci token create` makes one");
     }
-    Ok(output.either(&tokens.iter().map(described).collect(), text)?)
+    let values = tokens.iter().map(described);
+    Ok(output.either(&output::listing("tokens", values, None), text)?)
 }
 
 fn scopes(token: &Token) -> Vec<&'static str> {

@@ -116,7 +116,7 @@ impl Place {
     pub fn problems(&self) -> Vec<String> {
         let output = self.command(&["--json", "doctor"]).output().unwrap();
         let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-        let Some(rows) = report.as_array() else {
+        let Some(rows) = report["checks"].as_array() else {
             return vec![format!(
                 "the doctor says nothing: {}",
                 String::from_utf8_lossy(&output.stderr)

@@ -9,7 +9,7 @@ use crate::servers::Server;
 
 /// Returns the names of the calls in the audit log, as another process reads them.
 fn logged(place: &Place) -> Vec<String> {
-    let entries = place.json(&["audit", "--limit", "100"]);
+    let entries = place.rows(&["audit", "--limit", "100"]);
     let name = |entry: &Value| entry["tool_name"].as_str().unwrap().to_owned();
     entries.as_array().unwrap().iter().map(name).collect()
 }
@@ -305,7 +305,7 @@ fn a_command_that_fails_is_logged_as_well() {
     place
         .run(&["token", "revoke", "nothing"])
         .failed(3, "no token named");
-    let entries = place.json(&["audit"]);
+    let entries = place.rows(&["audit"]);
     assert_eq!(entries[0]["tool_name"], "token revoke");
     assert_eq!(entries[0]["metadata"]["error_code"], "not_found");
 }

@@ -197,7 +197,7 @@ fn everything_comes_back_from_both_formats() {
             let bytes = |place: &Place| fs::read(place.data().join("vault").join(note)).unwrap();
             assert_eq!(bytes(&there), bytes(&here), "{note}");
         }
-        assert_eq!(there.json(&["list"]), here.json(&["list"]));
+        assert_eq!(there.rows(&["list"]), here.rows(&["list"]));
         let check = |place: &Place| place.run(&["--json", "vault", "check"]).stdout;
         assert_eq!(check(&there), check(&here));
         assert_eq!(
@@ -236,7 +236,7 @@ fn what_is_there_stays_and_is_named() {
     let text = |note: &str| fs::read_to_string(there.data().join("vault").join(note)).unwrap();
     assert!(text("Tea.md").ends_with("my own tea") && text("a/deep.md") == "written anew");
     // A note with another identity is a separate one, and the text of the first is not lost.
-    let listed = there.json(&["list"]).to_string();
+    let listed = there.rows(&["list"]).to_string();
     for words in ["my own tea", "Tea at four", "written anew"] {
         assert!(listed.contains(words), "{words}: {listed}");
     }
@@ -468,7 +468,7 @@ fn what_was_said_of_a_note_before_its_file_came_stays() {
     }
     here.run(&["vault", "reconcile"]).succeeded();
     let whole = here.run(&["export", "-"]).succeeded().stdout;
-    let listed = here.json(&["list", "--limit", "100"]);
+    let listed = here.rows(&["list", "--limit", "100"]);
     let id = |name: &str| {
         let of_note = |memory: &&Value| memory["content"].as_str().unwrap().starts_with(name);
         listed.as_array().unwrap().iter().find(of_note).unwrap()["id"]
@@ -625,7 +625,7 @@ fn a_note_of_which_nothing_is_known_is_no_new_one_before_an_import() {
     there
         .run_with_stdin(&["import", "-"], whole.as_bytes())
         .succeeded();
-    let listed = there.json(&["list"]).to_string();
+    let listed = there.rows(&["list"]).to_string();
     assert!(
         listed.contains("edited") && !listed.contains("second of two"),
         "{listed}"
@@ -845,7 +845,7 @@ fn an_export_passes_the_limits_of_calls_line_by_line() {
     ended
         .failed(1, "11 records were refused")
         .failed(1, "line 13 is not stored: `id`");
-    assert_eq!(there.json(&["list"]).as_array().unwrap().len(), 1);
+    assert_eq!(there.rows(&["list"]).as_array().unwrap().len(), 1);
 
     // The same with a folder.
     let here = Place::new();

@@ -21,7 +21,7 @@ fn calls_are_listed_and_filtered() {
     place
         .run(&["add", "x", "--supersedes", "nothing"])
         .failed(3, "nothing");
-    let entries = place.json(&["audit"]);
+    let entries = place.rows(&["audit"]);
     let seen: Vec<_> = entries
         .as_array()
         .unwrap()
@@ -66,7 +66,7 @@ fn calls_are_listed_and_filtered() {
         (&["--limit", "2"], 2),
     ];
     for (flags, count) in rows {
-        let found = place.json(&[&["audit"], flags].concat());
+        let found = place.rows(&[&["audit"], flags].concat());
         assert_eq!(found.as_array().unwrap().len(), count, "{flags:?}");
     }
     let stored = &entries[0]["records"][0];
@@ -74,13 +74,13 @@ fn calls_are_listed_and_filtered() {
     let id = stored["id"].as_str().unwrap();
     assert_eq!(
         place
-            .json(&["audit", "--record", id])
+            .rows(&["audit", "--record", id])
             .as_array()
             .unwrap()
             .len(),
         1
     );
-    assert_eq!(place.json(&["audit", "--record", "another"]), json!([]));
+    assert_eq!(place.rows(&["audit", "--record", "another"]), json!([]));
     let text = place.run(&["audit", "--record", id]).succeeded().stdout;
     assert!(text.contains(&format!("  stored {id}")), "{text}");
     let text = place
@@ -93,7 +93,7 @@ fn calls_are_listed_and_filtered() {
     );
     place.run(&["forget", id]).succeeded();
     assert_eq!(
-        place.json(&["audit", "--record", id])[1]["records"][0]["verb"],
+        place.rows(&["audit", "--record", id])[1]["records"][0]["verb"],
         "deleted"
     );
     place
@@ -128,7 +128,7 @@ fn calls_are_listed_by_space_and_of_all_spaces() {
         (&["--all", "--limit", "2"], &["stats", "after"]),
         (&["--all", "--tool", "after"], &["after"]),
     ] {
-        let found = place.json(&[&["audit"], flags].concat());
+        let found = place.rows(&[&["audit"], flags].concat());
         let found: Vec<_> = found
             .as_array()
             .unwrap()

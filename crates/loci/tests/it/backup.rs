@@ -102,7 +102,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 
 /// Returns the contents of all memories.
 fn contents(place: &Place) -> BTreeSet<String> {
-    let listed = place.json(&["list", "--limit", "1000"]);
+    let listed = place.rows(&["list", "--limit", "1000"]);
     listed
         .as_array()
         .unwrap()
@@ -117,7 +117,7 @@ fn set<const N: usize>(texts: [&str; N]) -> BTreeSet<String> {
 
 #[track_caller]
 fn is_healthy(place: &Place) {
-    let report = place.json(&["doctor"]);
+    let report = place.rows(&["doctor"]);
     for row in report.as_array().unwrap() {
         assert_ne!(row["verdict"], "fail", "{report:#}");
     }
@@ -193,7 +193,7 @@ fn what_was_acknowledged_before_a_backup_is_in_it() {
         let restored = Place::new();
         restored.run(&["restore", text(file)]).succeeded();
         is_healthy(&restored);
-        let listed = restored.json(&["list", "--limit", "1000"]);
+        let listed = restored.rows(&["list", "--limit", "1000"]);
         let ids: BTreeSet<_> = listed
             .as_array()
             .unwrap()
@@ -223,7 +223,7 @@ fn a_backup_comes_back_in_an_empty_folder() {
     );
     assert_eq!(restored["replaced"], Value::Null);
     // No note counts as changed: each file has the text that is known, though a new time of change.
-    let report = there.json(&["doctor"]);
+    let report = there.rows(&["doctor"]);
     let notes = report
         .as_array()
         .unwrap()
@@ -255,7 +255,7 @@ fn a_backup_comes_back_in_an_empty_folder() {
     let bytes = fs::read(&file).unwrap();
     let secret = token["token"].as_str().unwrap().as_bytes();
     assert!(!bytes.windows(secret.len()).any(|window| window == secret));
-    assert_eq!(there.json(&["token", "list"]), json!([]));
+    assert_eq!(there.rows(&["token", "list"]), json!([]));
 }
 
 /// Asserts that a backup is never overwritten.
@@ -602,7 +602,7 @@ fn a_restore_that_is_killed_leaves_the_old_store_or_the_new_one() {
     place
         .run(&["restore", text(&file), "--replace"])
         .succeeded();
-    for id in place.json(&["list"]).as_array().unwrap() {
+    for id in place.rows(&["list"]).as_array().unwrap() {
         place.run(&["forget", id["id"].as_str().unwrap()]);
     }
     fs::remove_dir_all(place.data()).unwrap();

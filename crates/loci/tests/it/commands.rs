@@ -2,7 +2,7 @@ use std::io::Read;
 
 use serde_json::{Value, json};
 
-use crate::program::{Place, ended};
+use crate::program::{Place, ended, list_in};
 
 #[test]
 fn a_memory_from_its_beginning_to_its_end() {
@@ -32,7 +32,7 @@ fn a_memory_from_its_beginning_to_its_end() {
     );
 
     let ids = |arguments: &[&str]| -> Vec<String> {
-        let list = place.json(arguments);
+        let list = place.rows(arguments);
         list.as_array()
             .unwrap()
             .iter()
@@ -71,7 +71,7 @@ fn a_search_says_why() {
     let place = Place::new();
     let id = place.add(&["The deploy runs on Fridays", "--project", "acme"]);
     place.add(&["Use tabs", "--type", "rule"]);
-    let hits = place.json(&["search", "when is the deploy?", "--explain"]);
+    let hits = place.rows(&["search", "when is the deploy?", "--explain"]);
     assert_eq!(hits.as_array().unwrap().len(), 1);
     assert_eq!(hits[0]["memory"]["id"], id.as_str());
     assert!(hits[0]["explain"]["bm25"].as_f64().unwrap() > 0.0);
@@ -83,7 +83,7 @@ fn a_search_says_why() {
         assert!(text.contains(word), "{text} should name {word}");
     }
     assert_eq!(
-        place.json(&["search", "deploy", "--project", "other"]),
+        place.rows(&["search", "deploy", "--project", "other"]),
         serde_json::json!([])
     );
     let none = place.run(&["search", "zebra"]).succeeded();
@@ -129,7 +129,7 @@ fn a_search_says_what_it_looked_at() {
             .run(&[&["--json", "search", "deploy"], scope].concat())
             .succeeded();
         assert!(ended.stderr.contains(words), "{}", ended.stderr);
-        let hits: Value = serde_json::from_str(&ended.stdout).unwrap();
+        let hits = list_in(&serde_json::from_str(&ended.stdout).unwrap());
         assert_eq!(hits.as_array().unwrap().len(), found, "{words}");
         for (place_of_hit, hit) in hits.as_array().unwrap().iter().enumerate() {
             let id = hit["memory"]["id"].as_str().unwrap();
@@ -185,7 +185,7 @@ fn a_project_that_is_not_there_is_told_with_near_names() {
             meant.stderr
         );
         let near = found("acne");
-        assert_eq!(near.stdout.trim(), "[]");
+        assert!(near.stdout.contains(": []"), "{}", near.stdout);
         assert!(
             near.stderr
                 .contains("there is no project `acne`; these sound alike: `acme`"),
@@ -200,7 +200,7 @@ fn equal_texts_are_found_once() {
     let place = Place::new();
     place.add(&["The deploy runs on Fridays", "--project", "acme"]);
     place.add(&["The deploy  runs on Fridays", "--project", "shop"]);
-    let hits = place.json(&["search", "when is the deploy?"]);
+    let hits = place.rows(&["search", "when is the deploy?"]);
     assert_eq!(
         (
             hits.as_array().unwrap().len(),
@@ -219,31 +219,25 @@ fn a_limit_beyond_the_greatest_is_no_secret() {
     let listed = place
         .run(&["--json", "list", "--limit", "5000"])
         .succeeded();
-    assert_eq!(
-        serde_json::from_str::<Vec<Value>>(&listed.stdout)
-            .unwrap()
-            .len(),
-        1_000
-    );
+    let value: Value = serde_json::from_str(&listed.stdout).unwrap();
+    assert_eq!(list_in(&value).as_array().unwrap().len(), 1_000);
+    assert_eq!(value["more"], "--offset 1000");
     assert!(
         listed.stderr.contains("--limit 5000 counts as 1000"),
         "{}",
         listed.stderr
     );
     assert!(
-        listed.stderr.contains("there may be more: --offset 1000"),
+        listed.stderr.contains("there are more: --offset 1000"),
         "{}",
         listed.stderr
     );
     let found = place
         .run(&["--json", "search", "bead", "--limit", "500"])
         .succeeded();
-    assert_eq!(
-        serde_json::from_str::<Vec<Value>>(&found.stdout)
-            .unwrap()
-            .len(),
-        100
-    );
+    let value: Value = serde_json::from_str(&found.stdout).unwrap();
+    assert_eq!(list_in(&value).as_array().unwrap().len(), 100);
+    assert_eq!(value["more"], Value::Null);
     assert!(
         found.stderr.contains("--limit 500 counts as 100"),
         "{}",
@@ -285,7 +279,7 @@ fn what_cannot_be_stored_is_refused_by_name() {
     for (arguments, stdin, code, words) in rows {
         place.run_with_stdin(arguments, stdin).failed(code, words);
     }
-    assert_eq!(place.json(&["list"]), serde_json::json!([]));
+    assert_eq!(place.rows(&["list"]), serde_json::json!([]));
 }
 
 #[test]
@@ -390,7 +384,7 @@ fn a_token_from_its_beginning_to_its_end() {
         "{listed}"
     );
     place.run(&["token", "revoke", id]).succeeded();
-    let tokens = place.json(&["token", "list"]);
+    let tokens = place.rows(&["token", "list"]);
     assert_eq!(
         (tokens[0]["valid"].as_bool(), tokens[1]["valid"].as_bool()),
         (Some(false), Some(true))

@@ -16,7 +16,7 @@ fn rows(place: &Place, arguments: &[&str]) -> (i32, Vec<(String, String, String)
     let ended = place.run(&[&["--json", "doctor"], arguments].concat());
     let report: Value = serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"));
     let field = |row: &Value, name: &str| row[name].as_str().unwrap().to_owned();
-    let rows = report.as_array().unwrap().iter();
+    let rows = report["checks"].as_array().unwrap().iter();
     let rows = rows
         .map(|row| {
             (
@@ -553,7 +553,7 @@ fn of_a_damaged_log_the_commits_before_the_damage_are_kept() {
         fs::read(&log).unwrap() == bytes,
         "a salvage changes nothing"
     );
-    let listed = place.json(&["list"]);
+    let listed = place.rows(&["list"]);
     let kept = listed.as_array().unwrap().len();
     assert!((1..5).contains(&kept), "{listed}");
     assert_eq!(wrong(&place, &[]), Vec::new());
@@ -649,7 +649,7 @@ fn what_still_reads_is_salvaged_and_comes_back() {
     filled(&here);
     let database = here.data().join("loci.db");
     let whole = without_log(&here.data());
-    let listed = |place: &Place| place.json(&["list", "--limit", "1000"]);
+    let listed = |place: &Place| place.rows(&["list", "--limit", "1000"]);
 
     // Nothing is lost of an intact database.
     let file = there.path("whole.jsonl");
@@ -830,7 +830,7 @@ fn everything_derived_can_be_rebuilt() {
     let place = Place::new();
     filled(&place);
     let found = || {
-        let hits = place.json(&["search", "bead string"]);
+        let hits = place.rows(&["search", "bead string"]);
         let ids = hits
             .as_array()
             .unwrap()

@@ -311,7 +311,7 @@ fn a_healthy_place_passes_the_doctor() {
     );
     assert!(!place.data().exists(), "the doctor changes nothing");
     place.add(&["a"]);
-    let report = place.json(&["doctor"]);
+    let report = place.rows(&["doctor"]);
     let rows = report.as_array().unwrap().iter();
     let rows: Vec<_> = rows
         .map(|row| ["check", "verdict"].map(|field| row[field].as_str().unwrap()))

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::program::Place;
+use crate::program::{Place, call};
 
 #[test]
 fn a_forgotten_memory_comes_back_by_a_part_of_its_id() {
@@ -48,7 +48,7 @@ fn a_forgotten_memory_comes_back_by_a_part_of_its_id() {
         json!({"id": id, "unforgotten": false, "lifted": 1})
     );
     place.run(&["unforget", &id]).failed(3, "deleted for good");
-    let log = place.json(&["audit", "--record", &id]);
+    let log = place.rows(&["audit", "--record", &id]);
     let calls: Vec<String> = log
         .as_array()
         .unwrap()
@@ -110,7 +110,7 @@ fn what_is_deleted_for_good_is_said_before() {
     let mine = ["palace", "mine", "talk", "--mode", "convos", "--wing", "w"];
     place.run(&mine).succeeded();
     let lamp = place.add(&["The lamp is green.", "--again"]);
-    let note = place.json(&["search", "tea at four"])[0]["memory"]["id"].clone();
+    let note = place.rows(&["search", "tea at four"])[0]["memory"]["id"].clone();
     let words = [
         "delete",
         &lamp,
@@ -146,7 +146,7 @@ fn what_matches_is_counted_forgotten_and_brought_back() {
         ]);
     }
     let other = place.add(&["Use tabs", "--tags", "ops"]);
-    let before = place.json(&["list", "--limit", "50"]);
+    let before = place.rows(&["list", "--limit", "50"]);
     let conditions = [
         "--where",
         "--project",
@@ -168,7 +168,7 @@ fn what_matches_is_counted_forgotten_and_brought_back() {
     ] {
         assert!(dry.stderr.contains(said), "{said} in {}", dry.stderr);
     }
-    assert_eq!(place.json(&["list", "--limit", "50"]), before);
+    assert_eq!(place.rows(&["list", "--limit", "50"]), before);
     let value = place.json(&[&["forget"], &conditions[..]].concat());
     assert_eq!(
         (&value["dry_run"], &value["memories"]),
@@ -181,7 +181,7 @@ fn what_matches_is_counted_forgotten_and_brought_back() {
         (&forgot["forgotten"], &forgot["of_others"], &forgot["kept"]),
         (&json!(12), &json!(0), &json!([]))
     );
-    let left = place.json(&["list"]);
+    let left = place.rows(&["list"]);
     assert_eq!(
         (left.as_array().unwrap().len(), &left[0]["id"]),
         (1, &json!(other))
@@ -201,7 +201,7 @@ fn what_matches_is_counted_forgotten_and_brought_back() {
     );
     let back = place.json(&words);
     assert_eq!(back["unforgotten"], 12);
-    assert_eq!(place.json(&["list", "--limit", "50"]), before);
+    assert_eq!(place.rows(&["list", "--limit", "50"]), before);
     let none = place
         .run(&[&["unforget"], &conditions[..]].concat())
         .succeeded();
@@ -230,7 +230,7 @@ fn what_was_said_and_forgotten_comes_back_only_when_asked_for() {
         place.json(&[&words[..], more].concat())["drawers"].clone()
     };
     let texts = || -> Vec<String> {
-        let all = place.json(&["list"]);
+        let all = place.rows(&["list"]);
         let texts = all.as_array().unwrap().iter();
         let mut texts: Vec<String> = texts
             .map(|it| it["content"].as_str().unwrap().to_owned())
@@ -239,7 +239,7 @@ fn what_was_said_and_forgotten_comes_back_only_when_asked_for() {
         texts
     };
     let id_of = |text: &str| {
-        let all = place.json(&["list"]);
+        let all = place.rows(&["list"]);
         let mut all = all.as_array().unwrap().iter();
         let found = all.find(|it| it["content"] == text).unwrap();
         found["id"].as_str().unwrap().to_owned()
@@ -397,4 +397,63 @@ fn conditions_that_make_no_sense_are_refused() {
         place.json(&["forget", "--where", "--before", "2000-01-01"])["memories"],
         0
     );
+}
+
+#[test]
+fn what_an_agent_deleted_comes_back() {
+    let place = Place::new();
+    let talk = |name: &str, text: &str| {
+        let messages = json!([{"role": "human", "content": text}]);
+        let arguments = json!({"user_id": "local", "conversation": name, "messages": messages});
+        call(&place, "memory-mcp", "store_memory", &arguments)["structuredContent"]["stm_ids"][0]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    let tea = talk("trip", "We drink the tea at four o'clock on the boat");
+    talk("trip", "yes");
+    talk("home", "no");
+    let delete = |which: serde_json::Value| {
+        let mut arguments = json!({"user_id": "local"});
+        for (name, value) in which.as_object().unwrap() {
+            arguments[name] = value.clone();
+        }
+        call(&place, "memory-mcp", "delete_memory", &arguments)["structuredContent"].clone()
+    };
+    let back = |deleted: &serde_json::Value, count: u64| {
+        let notice = deleted["notice"].as_str().unwrap();
+        let command = notice.split('`').nth(1).unwrap().strip_prefix("loci ");
+        let words: Vec<&str> = command.unwrap().split(' ').collect();
+        let value = place.json(&words);
+        assert_eq!(value["unforgotten"], json!(count), "{notice}: {value}");
+    };
+    let deleted = delete(json!({"conversation": "trip", "confirm": true}));
+    assert_eq!(deleted["deleted_count"], 3);
+    let seen = place.json(&["unforget", "--where", "--conversation", "trip"]);
+    assert_eq!(
+        (&seen["memories"], &seen["dry_run"]),
+        (&json!(3), &json!(true))
+    );
+    back(&deleted, 3);
+    let deleted = delete(json!({"memory_id": tea}));
+    let notice = deleted["notice"].as_str().unwrap();
+    assert!(
+        notice.contains(&format!("`loci unforget {tea}`")),
+        "{notice}"
+    );
+    let why = place.json(&["why", "when is the tea", &tea]);
+    assert_eq!(why["cause"], "deleted", "{why}");
+    let value = place.json(&["unforget", &tea[..20]]);
+    assert_eq!(value, json!({"id": tea, "unforgotten": true}));
+    let found = place.rows(&["search", "when is the tea"]);
+    assert_eq!(found.as_array().unwrap().len(), 1, "{found}");
+    place
+        .run(&["unforget", &tea])
+        .failed(3, "no forgotten memory");
+    place
+        .run(&["unforget", "--where", "--conversation", "home"])
+        .succeeded();
+    place
+        .run(&["unforget", &tea, "--conversation", "home"])
+        .failed(2, "--conversation");
 }

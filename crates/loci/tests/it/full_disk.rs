@@ -142,10 +142,10 @@ fn a_store_on_a_full_disk_can_be_read_by_every_command_that_reads() {
         });
         assert!(left.is_none(), "{left:?}");
         disk.make_room();
-        let before = place.json(&["list"]);
+        let before = place.rows(&["list"]);
         place.add(&["There is room"]);
         assert_eq!(
-            place.json(&["list"]).as_array().unwrap().len(),
+            place.rows(&["list"]).as_array().unwrap().len(),
             before.as_array().unwrap().len() + 1
         );
     }

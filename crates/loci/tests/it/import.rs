@@ -30,7 +30,7 @@ fn what_a_file_holds_is_found_by_words_at_once_and_then_by_meaning() {
             .stdout
             .contains("embedded  0 of 3")
     );
-    let found = place.json(&["--search", "words", "search", "kiln"]);
+    let found = place.rows(&["--search", "words", "search", "kiln"]);
     let memory = &found[0]["memory"];
     assert_eq!(
         (&memory["content"], &memory["project"]),
@@ -62,7 +62,7 @@ fn what_a_file_holds_is_found_by_words_at_once_and_then_by_meaning() {
         json!({"stored": 0, "present": 3, "refused": 0, "pending_embeddings": 0})
     );
     assert!(
-        place.json(&[
+        place.rows(&[
             "search",
             "how hot must the oven for ceramics be?",
             "--explain"
@@ -92,12 +92,18 @@ fn what_a_list_prints_comes_back_in_another_store() {
     ]);
     here.add(&["Use tabs", "--type", "rule", "--ttl", "30d"]);
     let listed = here.json(&["list"]);
-    let file = there.write("list.json", listed.to_string());
-    let imported = there.json(&["import", file.to_str().unwrap()]);
-    assert_eq!(
-        imported,
-        json!({"stored": 2, "present": 0, "refused": 0, "pending_embeddings": 0})
-    );
+    let whole = here.run(&["--json", "list"]).succeeded().stdout;
+    // Also on one line, and as former versions listed memories.
+    let forms = [whole, listed.to_string(), listed["memories"].to_string()];
+    for (form, text) in forms.into_iter().enumerate() {
+        let file = there.write("list.json", text);
+        let imported = there.json(&["import", file.to_str().unwrap()]);
+        let (stored, present) = if form == 0 { (2, 0) } else { (0, 2) };
+        assert_eq!(
+            imported,
+            json!({"stored": stored, "present": present, "refused": 0, "pending_embeddings": 0})
+        );
+    }
     assert_eq!(there.json(&["list"]), listed);
 }
 
@@ -113,7 +119,7 @@ fn what_is_not_everyones_stays_so_in_another_store() {
     ];
     let file = here.write("lines.jsonl", lines.map(|line| line.to_string()).join("\n"));
     assert_eq!(here.json(&["import", file.to_str().unwrap()])["stored"], 4);
-    let listed = here.json(&["list", "--all-users"]);
+    let listed = here.rows(&["list", "--all-users"]);
     let access = |id: &str| {
         let record = listed
             .as_array()
@@ -138,7 +144,7 @@ fn what_is_not_everyones_stays_so_in_another_store() {
     assert_eq!(access("d"), (None, Some(json!("ann"))));
     let file = there.write("list.json", listed.to_string());
     assert_eq!(there.json(&["import", file.to_str().unwrap()])["stored"], 4);
-    assert_eq!(there.json(&["list", "--all-users"]), listed);
+    assert_eq!(there.rows(&["list", "--all-users"]), listed);
 }
 
 /// A failure of the model does not fail an import that is stored.
@@ -297,7 +303,7 @@ fn what_was_forgotten_of_a_list_without_ids_stays_so() {
         serde_json::from_str::<Value>(&ended.succeeded().stdout).unwrap()
     };
     assert_eq!(import()["stored"], 2);
-    let id = place.json(&["search", "ferry"])[0]["memory"]["id"].clone();
+    let id = place.rows(&["search", "ferry"])[0]["memory"]["id"].clone();
     let words = ["delete", id.as_str().unwrap(), "--forever", "--yes"];
     place.run(&words).succeeded();
     let again = import();
@@ -471,7 +477,7 @@ fn a_dry_run_of_a_list_stores_nothing_and_names_what_it_refuses() {
     let file = file.to_str().unwrap();
     let tried = json!({"stored": 3, "present": 0, "refused": 0, "dry_run": true});
     assert_eq!(place.json(&["import", file, "--dry-run"]), tried);
-    assert_eq!(place.json(&["list"]), json!([]));
+    assert_eq!(place.rows(&["list"]), json!([]));
     place.run(&["import", file, "--no-wait"]).succeeded();
     let again = json!({"stored": 0, "present": 3, "refused": 0, "dry_run": true});
     assert_eq!(place.json(&["import", file, "--dry-run"]), again);

@@ -19,7 +19,7 @@ fn place() -> Place {
 #[test]
 fn the_catalogue_says_what_is_there_and_what_is_used() {
     let place = place();
-    let list = place.json(&["model", "list"]);
+    let list = place.rows(&["model", "list"]);
     let names: Vec<_> = list
         .as_array()
         .unwrap()
@@ -72,7 +72,7 @@ fn using_a_model_writes_the_setting_and_nothing_else() {
         file,
         "# mine\n[embedding]\nprovider = \"bundled\" # for now\n"
     );
-    assert_eq!(place.json(&["model", "list"])[0]["used"], true);
+    assert_eq!(place.rows(&["model", "list"])[0]["used"], true);
     assert!(!ended.stderr.contains("goes before"), "{ended:?}");
     let place = place.with("LOCI_EMBEDDING_PROVIDER", "none");
     let ended = place.run(&["model", "use", "all-minilm-l6-v2"]).succeeded();
@@ -185,7 +185,7 @@ fn a_store_goes_over_to_an_installed_model_and_back() {
     place
         .run(&["model", "use", "multilingual-e5-small"])
         .succeeded();
-    let list = place.json(&["model", "list"]);
+    let list = place.rows(&["model", "list"]);
     assert_eq!(
         (&list[1]["installed"], &list[1]["used"]),
         (&json!(true), &json!(true))

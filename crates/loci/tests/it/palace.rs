@@ -13,7 +13,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::program::{Ended, Place, ended, is_root};
+use crate::program::{Ended, Place, call, ended, is_root};
 use crate::servers::Server;
 
 const PLAN: &str = ".loci-palace.toml";
@@ -81,7 +81,7 @@ fn said(text: &str, folder: &Path) -> String {
 }
 
 fn wings(place: &Place) -> Vec<String> {
-    let listed = place.json(&["list", "--limit", "100"]);
+    let listed = place.rows(&["list", "--limit", "100"]);
     let mut wings: Vec<String> = listed
         .as_array()
         .unwrap()
@@ -222,7 +222,7 @@ fn a_wing_that_a_checkout_names_counts_once_the_user_agreed() {
         "{text} {note}"
     );
     fs::remove_file(vendored).unwrap();
-    let listed = place.json(&["palace", "trust", "--list"]);
+    let listed = place.rows(&["palace", "trust", "--list"]);
     assert_eq!(
         listed,
         json!([{"folder": shop.canonicalize().unwrap(), "wing": "secretproject"}])
@@ -232,7 +232,7 @@ fn a_wing_that_a_checkout_names_counts_once_the_user_agreed() {
     place.write(&format!("shop/{PLAN}"), format!("{THIEF}\n"));
     assert!(!session_start(&place, &below).0.contains("green key"));
     assert_eq!(
-        place.json(&["palace", "trust", "--list"])[0]["wing"],
+        place.rows(&["palace", "trust", "--list"])[0]["wing"],
         Value::Null
     );
     let other = checkout(&place, "other");
@@ -263,7 +263,7 @@ fn the_plan_that_the_user_has_written_counts() {
         .run(&["palace", "init", folder.to_str().unwrap(), "--write"])
         .succeeded();
     assert_eq!(
-        place.json(&["palace", "trust", "--list"])[0]["wing"],
+        place.rows(&["palace", "trust", "--list"])[0]["wing"],
         "the shop"
     );
     // A list that another user could have written is ignored.
@@ -522,10 +522,10 @@ fn two_files_of_one_name_are_told_apart_everywhere() {
         files
     };
     let both = ["north/base.py", "south/base.py"];
-    let listed = place.json(&["list"]);
+    let listed = place.rows(&["list"]);
     assert_eq!(paths(&listed), both);
     assert_eq!(
-        paths(&place.json(&["search", "when is the quay open"])),
+        paths(&place.rows(&["search", "when is the quay open"])),
         both
     );
     let text = place.run(&["search", "south/base.py"]).succeeded().stdout;
@@ -539,6 +539,40 @@ fn two_files_of_one_name_are_told_apart_everywhere() {
             (&shown["source_file"], &shown["lines"]),
             (&one["source_file"], &json!("1-2"))
         );
+    }
+    // A tool that searches or lists takes the path of a file.
+    let file = shop.canonicalize().unwrap().join("south/base.py");
+    for (set, tool, arguments, key) in [
+        (
+            "mempalace",
+            "mempalace_search",
+            json!({"query": "quay"}),
+            "results",
+        ),
+        ("mempalace", "mempalace_list_drawers", json!({}), "drawers"),
+        (
+            "engram",
+            "search_memory",
+            json!({"query": "quay", "scope": "shop"}),
+            "memories",
+        ),
+        (
+            "engram",
+            "list_memory",
+            json!({"scope": "shop"}),
+            "memories",
+        ),
+    ] {
+        let mut arguments = arguments;
+        let count = |arguments: &Value| {
+            let reply = call(&place, set, tool, arguments);
+            paths(&reply["structuredContent"][key])
+        };
+        assert_eq!(count(&arguments), both, "{tool}");
+        arguments["source_file"] = json!(file);
+        assert_eq!(count(&arguments), both[1..], "{tool}");
+        arguments["source_file"] = json!(file.with_extension("txt"));
+        assert_eq!(count(&arguments), Vec::<String>::new(), "{tool}");
     }
     // No text tells where the project lies.
     let text = place.run(&["list"]).succeeded().stdout;

@@ -40,7 +40,7 @@ fn a_file_of_the_reference_server_is_told_by_its_content_and_comes_once() {
     );
     assert_eq!(without_model(place.json(&["import", file])), counts(3, 0));
     assert_eq!(without_model(place.json(&["import", file])), counts(0, 3));
-    let found = place.json(&["search", "lantern"]);
+    let found = place.rows(&["search", "lantern"]);
     assert_eq!(
         found[0]["memory"]["content"],
         "Orla keeps the lantern in shed 41."
@@ -68,7 +68,7 @@ fn what_changed_there_later_comes_and_what_changed_here_stays() {
         import("Tea is at four.", "2024-01-01T10:00:00Z")["stored"],
         1
     );
-    let listed = place.json(&["list"]);
+    let listed = place.rows(&["list"]);
     let id = listed[0]["id"].as_str().unwrap().to_owned();
     assert_eq!(listed[0]["tags"], json!(["tea"]));
     assert_eq!(
@@ -102,7 +102,7 @@ fn secrets_are_removed_and_what_expired_there_is_hidden_here() {
     let file = place.write("export.json", memories.to_string());
     let counts = place.json(&["import", file.to_str().unwrap()]);
     assert_eq!(counts["stored"], 2);
-    let listed = place.json(&["list"]);
+    let listed = place.rows(&["list"]);
     assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
     let content = listed[0]["content"].as_str().unwrap();
     assert!(

@@ -70,7 +70,7 @@ fn machines_share_what_their_agents_file() {
     let schema = schema();
     let (one, other) = (machine(&schema), machine(&schema));
     let id = one.add(&["Tea is at four."]);
-    let found = other.json(&["search", "tea"]);
+    let found = other.rows(&["search", "tea"]);
     assert!(found.to_string().contains(&id), "{found}");
     let replies = call(&other, "engram", &[tool("get_memory", json!({"id": id}))]);
     assert!(
@@ -155,11 +155,11 @@ fn a_machine_leaves_the_files_of_another_alone() {
     let path = shop.path().to_str().unwrap();
     other.run(&["palace", "sync", path, "--apply"]).succeeded();
     for text in ["The kiln of the shop", "The glaze of the shop"] {
-        let found = one.json(&["list"]).to_string();
+        let found = one.rows(&["list"]).to_string();
         assert!(found.contains(text), "{text}: {found}");
     }
     one.run(&["palace", "sync", path, "--apply"]).succeeded();
-    let left = other.json(&["list"]).to_string();
+    let left = other.rows(&["list"]).to_string();
     assert!(
         left.contains("The glaze") && !left.contains("The kiln"),
         "{left}"
@@ -276,7 +276,7 @@ fn a_backup_goes_into_either_kind_of_store() {
         .run(&["--vault", vault, "restore", backup])
         .succeeded();
     assert!(server.path("notes/tea.md").is_file());
-    let found = server.json(&["search", "ash glaze"]).to_string();
+    let found = server.rows(&["search", "ash glaze"]).to_string();
     assert!(found.contains("cone 10"), "{found}");
     server.run(&["restore", backup]).failed(2, "is not empty");
     server

@@ -99,6 +99,11 @@ impl Place {
         serde_json::from_str(&outcome.stdout).unwrap()
     }
 
+    /// Returns the list in the JSON that a command prints.
+    pub fn rows(&self, arguments: &[&str]) -> Value {
+        list_in(&self.json(arguments))
+    }
+
     /// Makes an empty store, which no command makes that only reads.
     pub fn with_store(self) -> Self {
         self.run(&["vault", "reconcile"]).succeeded();
@@ -184,4 +189,31 @@ pub fn is_root() -> bool {
 pub fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt;
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+/// Returns the list in the JSON of a command that lists something: its only list.
+pub fn list_in(value: &Value) -> Value {
+    let mut lists = value
+        .as_object()
+        .into_iter()
+        .flat_map(|object| object.values())
+        .filter(|value| value.is_array());
+    let list = lists.next().unwrap_or_else(|| panic!("no list: {value}"));
+    assert!(lists.next().is_none(), "more than one list: {value}");
+    list.clone()
+}
+
+/// Returns the reply of a tool, or the error of the call.
+pub fn call(place: &Place, dialect: &str, tool: &str, arguments: &Value) -> Value {
+    let params = json!({"name": tool, "arguments": arguments, "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let answer = place
+        .run_with_stdin(&["mcp", dialect], format!("{call}\n").as_bytes())
+        .succeeded()
+        .stdout;
+    serde_json::from_str::<Value>(&answer).unwrap()["result"].clone()
 }

@@ -55,7 +55,7 @@ fn a_prompt_brings_up_what_concerns_it_once_in_a_session() {
 
 /// Returns the sessions to which the audit log says that a prompt brought up a memory.
 fn sessions_told(place: &Place) -> Vec<String> {
-    let entries = place.json(&["audit", "--tool", "prompt", "--client", "codex"]);
+    let entries = place.rows(&["audit", "--tool", "prompt", "--client", "codex"]);
     let told = |entry: &Value| {
         assert_eq!(entry["dialect"], "hook");
         assert_eq!(entry["records"][0]["verb"], "returned", "{entry}");

@@ -31,7 +31,7 @@ fn check(place: &Place, memories: usize, note: &str) {
         let notes = notes.filter(|line| !line.starts_with("looked "));
         assert_eq!(notes.count(), 1, "{arguments:?}: {ended:?}");
     };
-    let listed = place.json(&["list"]);
+    let listed = place.rows(&["list"]);
     assert_eq!(listed.as_array().unwrap().len(), memories);
     let (id, content) = (
         listed[0]["id"].as_str().unwrap(),
@@ -62,7 +62,8 @@ fn check(place: &Place, memories: usize, note: &str) {
     let report = place.run(&["--json", "doctor"]);
     let rows: Value = serde_json::from_str(&report.stdout).unwrap_or_else(|_| panic!("{report:?}"));
     let verdict = |check: &str| {
-        rows.as_array()
+        rows["checks"]
+            .as_array()
             .unwrap()
             .iter()
             .find(|row| row["check"] == check)
@@ -79,7 +80,7 @@ fn check(place: &Place, memories: usize, note: &str) {
     other
         .run(&["restore", place.path("all.tar").to_str().unwrap()])
         .succeeded();
-    assert_eq!(other.json(&["list"]), listed);
+    assert_eq!(other.rows(&["list"]), listed);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::program::Place;
+use crate::program::{Place, call};
 
 fn token() -> String {
     ["ghp", "_", &"9aZ3".repeat(9)].concat()
@@ -216,21 +216,6 @@ fn the_setting_decides_what_is_redacted() {
         assert_eq!(audit.contains(&secret), !of_tools, "{setting}: {audit}");
         assert_eq!(holds(&place, &secret), !of_tools, "{setting}");
     }
-}
-
-/// Returns the reply of a tool, or the error of the call.
-fn call(place: &Place, dialect: &str, tool: &str, arguments: &Value) -> Value {
-    let params = json!({"name": tool, "arguments": arguments, "_meta": {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }});
-    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
-    let answer = place
-        .run_with_stdin(&["mcp", dialect], format!("{call}\n").as_bytes())
-        .succeeded()
-        .stdout;
-    serde_json::from_str::<Value>(&answer).unwrap()["result"].clone()
 }
 
 #[test]

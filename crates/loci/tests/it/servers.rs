@@ -210,7 +210,7 @@ fn the_first_start_makes_a_token_and_prints_the_line() {
             .contains("Mondays")
     );
 
-    let tokens = place.json(&["token", "list"]);
+    let tokens = place.rows(&["token", "list"]);
     place
         .run(&["token", "revoke", tokens[0]["id"].as_str().unwrap()])
         .succeeded();
@@ -254,7 +254,7 @@ fn a_server_whose_data_folder_is_moved_acknowledges_nothing() {
     fs::rename(&elsewhere, place.data()).unwrap();
     assert_eq!(ready(&server), "200");
     assert!(remember(&server, "kept as well").contains("kept as well"));
-    let found = place.json(&["list"]).to_string();
+    let found = place.rows(&["list"]).to_string();
     assert!(
         found.contains("kept as well") && !found.contains("lost"),
         "{found}"
@@ -286,7 +286,7 @@ fn later_starts_name_the_file_of_the_token() {
         server.line
     );
     assert_eq!(server.call(Some(&secret), "stats", &json!({})).0, 200);
-    assert_eq!(place.json(&["token", "list"]).as_array().unwrap().len(), 1);
+    assert_eq!(place.rows(&["token", "list"]).as_array().unwrap().len(), 1);
 }
 
 #[test]
@@ -679,7 +679,7 @@ fn a_server_is_asked_whether_it_is_ready() {
     assert!(!other.data().exists());
     let bound = Place::new().with("LOCI_BIND", &server.address);
     bound.run(&["doctor", "--server"]).succeeded();
-    let rows = bound.json(&["doctor", "--server"]);
+    let rows = bound.rows(&["doctor", "--server"]);
     assert_eq!(rows[0]["check"], "server");
     assert_eq!(rows.as_array().unwrap().len(), 1);
     drop(server);

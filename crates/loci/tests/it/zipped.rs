@@ -163,7 +163,7 @@ fn archives_of_other_services_and_folders_are_filed() {
     );
     let report = mine(&place, "slack.zip");
     assert_eq!(report["drawers"]["added"], 1, "{report}");
-    let listed = place.json(&["search", "slack tower"]).to_string();
+    let listed = place.rows(&["search", "slack tower"]).to_string();
     assert!(listed.contains("Ann"), "{listed}");
 }
 

@@ -30,6 +30,12 @@ const STRANGE_LINES_MAX: usize = 20;
 /// The largest length in characters of the error for a line, which may quote it.
 const PROBLEM_CHARACTERS_MAX: usize = 200;
 
+/// What `loci list --json` prints.
+#[derive(Deserialize)]
+struct MemoryListing {
+    memories: Vec<serde_json::Value>,
+}
+
 /// A memory in the file. The other fields of a listed memory are ignored.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -246,7 +252,13 @@ impl<'a> LineImporter<'a> {
         let unreadable = |error: io::Error| usage(format!("cannot be read: {error}"));
         let (first, lines_before) = first_character(&mut input).map_err(unreadable)?;
         if first == Some(b'[') {
-            return self.read_list(file, input);
+            return self.read_list(file, input, loci_json::from_slice);
+        }
+        if begins_listing(input.fill_buf().map_err(unreadable)?) {
+            return self.read_list(file, input, |text| {
+                let (listing, repairs) = loci_json::from_slice::<MemoryListing>(text)?;
+                Ok((listing.memories, repairs))
+            });
         }
         let mut lines = Lines::after(input, lines_before as u64);
         let mut strange = StrangeLines::default();
@@ -294,14 +306,19 @@ impl<'a> LineImporter<'a> {
     }
 
     /// Reads a list of memories, which is read as a whole.
-    fn read_list(&mut self, file: &Path, input: impl BufRead) -> Result<(), Failure> {
+    fn read_list(
+        &mut self,
+        file: &Path,
+        input: impl BufRead,
+        parse: impl Fn(&[u8]) -> Result<(Vec<serde_json::Value>, u64), serde_json::Error>,
+    ) -> Result<(), Failure> {
         let usage =
             |problem: String| Failure::new(Exit::Usage, format!("{} {problem}", file.display()));
         let unreadable = |error: io::Error| usage(format!("cannot be read: {error}"));
         let mut input = input.take(LIST_BYTES_MAX + 1);
         let mut text = Vec::new();
         input.read_to_end(&mut text).map_err(unreadable)?;
-        let lines = loci_json::from_slice::<Vec<serde_json::Value>>(&text);
+        let lines = parse(&text);
         if input.limit() == 0 {
             let problem = format!(
                 "is a list of more than {LIST_BYTES_MAX} bytes; nothing is stored: write each memory on a line of its own, without a list"
@@ -396,6 +413,16 @@ fn no_memory(error: serde_json::Error) -> String {
         .chars()
         .take(PROBLEM_CHARACTERS_MAX)
         .collect()
+}
+
+/// Returns true if this is the beginning of what `loci list --json` prints: an object with a list of
+/// memories, on one line or several. No memory on a line of its own begins so.
+fn begins_listing(text: &[u8]) -> bool {
+    let Some(rest) = text.trim_ascii_start().strip_prefix(b"{") else {
+        return false;
+    };
+    let rest = rest.trim_ascii_start();
+    rest.is_empty() || rest.starts_with(b"\"memories\"")
 }
 
 /// Returns the first byte that is not white space, which stays unread, and the number of lines

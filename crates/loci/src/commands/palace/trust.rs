@@ -7,7 +7,7 @@ use loci_mine::project::{PLAN_FILE, PROJECT_FILE, Plan, plan_file, plan_folders}
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, notice, status_line};
+use crate::output::{self, Output, notice, status_line};
 use loci_filing::trust::{Trust, plan_in};
 use loci_filing::{absolute, named};
 
@@ -110,10 +110,10 @@ fn list(trust: &Trust, output: Output) -> Result<(), Failure> {
         .iter()
         .map(|plan| (plan.folder.as_str(), row(&plan.folder)))
         .collect();
-    let value: Value = rows
+    let values = rows
         .iter()
-        .map(|(folder, wing)| json!({"folder": folder, "wing": wing}))
-        .collect();
+        .map(|(folder, wing)| json!({"folder": folder, "wing": wing}));
+    let value = output::listing("plans", values, None);
     let lines = rows.iter().map(|(folder, wing)| match wing {
         Some(wing) => format!("{folder}  wing {wing}\n"),
         None => format!("{folder}  its plan has changed or is gone\n"),
