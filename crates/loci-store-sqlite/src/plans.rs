@@ -98,8 +98,6 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
         remove::deletable_sql(&remove::chosen(&narrow, None)),
         remove::deletable_sql(&remove::chosen(&narrow, Some(&id))),
         remove::OFFSPRING.to_owned(),
-        read::soft_deleted_sql(&Conditions::of_deleted(&of_owner()), false),
-        read::soft_deleted_sql(&Conditions::of_deleted(&of_owner()), true),
         remove::TRIM.to_owned(),
         jobs::DUE.to_owned(),
         jobs::NEXT.to_owned(),

@@ -207,7 +207,10 @@ fn what_was_discarded_comes_back_with_what_was_made_from_it() {
             (&back.memory.id, back.is_changed, back.was_deleted),
             (id, true, true)
         );
-        assert_eq!(found(&engine, &ann, "budget"), [kept.id.clone()]);
+        assert_eq!(
+            found(&engine, &ann, "budget"),
+            std::slice::from_ref(&kept.id)
+        );
         let after = archive_of(&store);
         assert_eq!(after, before, "{id} and {other} are as they were");
         let waiting = store.job_counts().unwrap().waiting;

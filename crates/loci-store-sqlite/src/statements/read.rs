@@ -188,7 +188,8 @@ pub(crate) fn soft_deleted(
     rows.collect()
 }
 
-pub(crate) fn soft_deleted_sql(conditions: &Conditions, has_part: bool) -> String {
+/// Through an index that has only softly deleted memories.
+fn soft_deleted_sql(conditions: &Conditions, has_part: bool) -> String {
     let Conditions { sql, successor, .. } = conditions;
     let tables = WHOLE_TABLES.replacen(" AS m", " AS m INDEXED BY memory_by_deletion", 1);
     let of_part = if has_part { HAS_PART } else { "true" };
