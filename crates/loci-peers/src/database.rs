@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags, Row};
 use tempfile::TempDir;
 
-use crate::{PeerError, Result};
+use crate::{PeerError, Result, folder};
 
 /// The first bytes of every database of SQLite.
 const MARK: &[u8; 16] = b"SQLite format 3\0";
@@ -27,7 +27,7 @@ pub struct Database {
 
 /// Returns true if the file is a database of SQLite, or the empty beginning of one with a log.
 pub fn is_database(file: &Path) -> bool {
-    header(file).is_ok_and(|header| header.starts_with(MARK))
+    folder::begins_with(file, MARK)
 }
 
 fn header(file: &Path) -> io::Result<[u8; 100]> {

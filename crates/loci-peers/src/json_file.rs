@@ -10,7 +10,7 @@ use crate::{PeerError, Result};
 
 /// The largest size of a document that is read as a whole.
 const DOCUMENT_BYTES_MAX: u64 = 256 << 20;
-/// The largest size of a line.
+/// The largest size of a line, or of an element of a list.
 const LINE_BYTES_MAX: u64 = 16 << 20;
 
 fn unreadable(path: &Path) -> impl Fn(std::io::Error) -> PeerError + '_ {
@@ -81,6 +81,120 @@ pub fn lines(path: &Path, mut visit: impl FnMut(Line) -> Result<()>) -> Result<(
     Ok(())
 }
 
+/// Passes each object of a file to `visit`: the lines of a file of JSON lines, or the elements of a
+/// list, of which only one is in memory.
+///
+/// # Errors
+/// As for [`lines`]; if a list has no end, after its elements.
+pub fn objects(path: &Path, visit: impl FnMut(Line) -> Result<()>) -> Result<()> {
+    if head(path).trim_start().starts_with('[') {
+        elements(path, visit)
+    } else {
+        lines(path, visit)
+    }
+}
+
+/// Passes each element of a list to `visit`; the number of a broken one is its place, from 1.
+fn elements(path: &Path, mut visit: impl FnMut(Line) -> Result<()>) -> Result<()> {
+    let file = File::open(path).map_err(unreadable(path))?;
+    let mut scanner = Scanner::default();
+    for byte in BufReader::new(file).bytes() {
+        let Some(element) = scanner.take(byte.map_err(unreadable(path))?) else {
+            continue;
+        };
+        visit(match loci_json::from_slice(&element) {
+            Ok((Value::Object(object), _)) => Line::Object(object),
+            _ => Line::Broken(scanner.number),
+        })?;
+    }
+    if scanner.is_over {
+        return Ok(());
+    }
+    Err(PeerError::Form(format!(
+        "{} ends in the middle of its list, after {} elements: it is cut",
+        path.display(),
+        scanner.number
+    )))
+}
+
+/// Tells where the elements of a list begin and end.
+#[derive(Default)]
+struct Scanner {
+    element: Vec<u8>,
+    /// The number of elements so far.
+    number: u64,
+    /// The brackets that are open: in the list itself one.
+    depth: usize,
+    is_text: bool,
+    is_escaped: bool,
+    /// True after the end of the list.
+    is_over: bool,
+}
+
+impl Scanner {
+    /// Takes the next byte; returns an element that ends before it. Of one that is too long, the
+    /// end is missing.
+    fn take(&mut self, byte: u8) -> Option<Vec<u8>> {
+        if self.is_over {
+            return None;
+        }
+        let is_end = !self.is_text && self.depth == 1 && matches!(byte, b',' | b']');
+        if self.is_text {
+            self.is_text = byte != b'"' || self.is_escaped;
+            self.is_escaped = byte == b'\\' && !self.is_escaped;
+        } else {
+            self.is_text = byte == b'"';
+            match byte {
+                b'[' | b'{' => self.depth += 1,
+                b']' | b'}' => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            }
+            // The bracket of the list itself is no part of an element.
+            if self.depth == 1 && byte == b'[' && self.number == 0 && self.element.is_empty() {
+                return None;
+            }
+        }
+        if is_end {
+            self.is_over = byte == b']';
+            let element = std::mem::take(&mut self.element);
+            let is_blank = element.trim_ascii().is_empty();
+            self.number += u64::from(!is_blank);
+            return (!is_blank).then_some(element);
+        }
+        if self.depth > 0 && self.element.len() < LINE_BYTES_MAX as usize {
+            self.element.push(byte);
+        }
+        None
+    }
+}
+
+/// Returns the first object of a file, as [`objects`] finds it; `None` if the file has none, or cannot
+/// be read.
+pub fn first_object(path: &Path) -> Option<Map<String, Value>> {
+    let mut first = None;
+    let look = |line| match line {
+        Line::Object(object) => {
+            first = Some(object);
+            Err(PeerError::Stopped(String::new()))
+        }
+        Line::Broken(_) => Ok(()),
+    };
+    if path.is_file() {
+        let _ = objects(path, look);
+    }
+    first
+}
+
+/// Returns the beginning of a file, of at most 64 KiB; blank if it cannot be read.
+pub fn head(path: &Path) -> String {
+    const HEAD_BYTES: u64 = 64 << 10;
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+    let text = read.map(|_| String::from_utf8_lossy(&head).into_owned());
+    let text = text.unwrap_or_default();
+    text.trim_start_matches('\u{feff}').to_owned()
+}
+
 /// Returns the first of these keys whose value is a text that is not blank.
 pub fn text<'a>(object: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a str> {
     keys.iter()
@@ -97,4 +211,47 @@ pub fn texts(value: Option<&Value>) -> Vec<String> {
         .filter(|text| !text.trim().is_empty())
         .map(str::to_owned)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns what is told of a file: `n` is a broken line or element, and an error is at the end.
+    fn told(content: &str) -> (Vec<String>, bool) {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), content).unwrap();
+        let mut told = Vec::new();
+        let outcome = objects(file.path(), |line| {
+            told.push(match line {
+                Line::Object(object) => Value::Object(object).to_string(),
+                Line::Broken(number) => number.to_string(),
+            });
+            Ok(())
+        });
+        (told, outcome.is_ok())
+    }
+
+    #[test]
+    fn lists_and_lines_are_read_element_by_element() {
+        for (content, expected, is_whole) in [
+            ("[]", &[][..], true),
+            (
+                " [ {\"a\": [1, \"]\\\"\"]} , 7, {} ] and more",
+                &["{\"a\":[1,\"]\\\"\"]}", "2", "{}"],
+                true,
+            ),
+            ("\u{feff}[[1],{\"a\":{}}]", &["1", "{\"a\":{}}"], true),
+            ("[{\"a\":1},{\"b\":", &["{\"a\":1}"], false),
+            (
+                "{\"a\":1}\n\nno\n{\"b\":2}\n",
+                &["{\"a\":1}", "3", "{\"b\":2}"],
+                true,
+            ),
+            ("", &[], true),
+        ] {
+            let expected: Vec<String> = expected.iter().map(ToString::to_string).collect();
+            assert_eq!(told(content), (expected, is_whole), "{content}");
+        }
+    }
 }

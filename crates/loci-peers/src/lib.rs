@@ -13,9 +13,12 @@
     allow(clippy::unwrap_used, reason = "a test that fails may panic")
 )]
 
+mod basic_memory;
 mod chroma;
 mod claude_mem;
 mod database;
+mod folder;
+mod frontmatter;
 mod json_file;
 mod langgraph;
 mod mcp_memory_service;
@@ -49,13 +52,15 @@ pub enum Peer {
     Chroma,
     /// The SQLite store of LangGraph.
     LangGraph,
+    /// A project of basic-memory, or all of them.
+    BasicMemory,
     /// The folder of Anthropic's memory tool.
     MemoryTool,
 }
 
 impl Peer {
     /// Every peer, in the order in which a path is tried.
-    pub const ALL: [Peer; 8] = [
+    pub const ALL: [Peer; 9] = [
         Peer::Mempalace,
         Peer::ClaudeMem,
         Peer::McpMemoryService,
@@ -63,6 +68,7 @@ impl Peer {
         Peer::Mem0,
         Peer::Chroma,
         Peer::LangGraph,
+        Peer::BasicMemory,
         Peer::MemoryTool,
     ];
 
@@ -76,6 +82,7 @@ impl Peer {
             Peer::Mem0 => "mem0",
             Peer::Chroma => "chromadb",
             Peer::LangGraph => "langgraph",
+            Peer::BasicMemory => "basic-memory",
             Peer::MemoryTool => "anthropic-memory",
         }
     }
@@ -100,6 +107,7 @@ impl Peer {
             Peer::Mem0 => mem0::wrote(path),
             Peer::Chroma => chroma::wrote(path),
             Peer::LangGraph => langgraph::wrote(path),
+            Peer::BasicMemory => basic_memory::wrote(path),
             Peer::MemoryTool => memory_tool::wrote(path),
         }
     }
@@ -137,6 +145,9 @@ impl Peer {
             })],
             Peer::ServerMemory => set("MEMORY_FILE_PATH").into_iter().collect(),
             Peer::Mem0 => vec![set("MEM0_DIR").unwrap_or_else(|| home.join(".mem0"))],
+            Peer::BasicMemory => {
+                vec![set("BASIC_MEMORY_CONFIG_DIR").unwrap_or_else(|| home.join(".basic-memory"))]
+            }
             // They have no place of their own.
             Peer::Chroma | Peer::LangGraph | Peer::MemoryTool => Vec::new(),
         }
@@ -312,6 +323,22 @@ impl Outlet<'_> {
         (self.sink)(record).map_err(PeerError::Stopped)
     }
 
+    /// Returns the moment of a time. One without a zone is of the zone for these, which the report says.
+    fn moment(&mut self, text: &str) -> Option<Timestamp> {
+        if matches!(times::told(text), Some(times::WrittenTime::Local(_))) {
+            let zone = self
+                .zone
+                .iana_name()
+                .unwrap_or("of this machine")
+                .to_owned();
+            self.report.notice(format!(
+                "some times name no zone and have no moment beside them; they were taken as of the zone {zone} (`--zone` \
+                 names another)"
+            ));
+        }
+        times::in_zone(text, &self.zone)
+    }
+
     /// Passes on a memory; one with a blank text is left out.
     fn put_memory(&mut self, memory: PeerMemory) -> Result<()> {
         if memory.text.trim().is_empty() {
@@ -342,6 +369,7 @@ pub fn read<'a>(peer: Peer, path: &Path, zone: TimeZone, sink: &'a mut Sink<'a>)
         Peer::Mem0 => mem0::read(path, &mut outlet),
         Peer::Chroma => chroma::read(path, &mut outlet),
         Peer::LangGraph => langgraph::read(path, &mut outlet),
+        Peer::BasicMemory => basic_memory::read(path, &mut outlet),
         Peer::MemoryTool => memory_tool::read(path, &mut outlet),
     }?;
     Ok(outlet.report)

@@ -215,17 +215,7 @@ fn moment(entry: &Entry, key: &str, outlet: &mut Outlet<'_>) -> Option<Timestamp
             times::WrittenTime::Local(_) => as_utc.checked_sub(offset).ok(),
         });
     }
-    if matches!(times::told(&text), Some(times::WrittenTime::Local(_))) {
-        let zone = outlet
-            .zone
-            .iana_name()
-            .unwrap_or("of this machine")
-            .to_owned();
-        outlet.report.notice(format!(
-            "some times name no zone and have no moment beside them; they were taken as of the zone {zone} (`--zone` names another)"
-        ));
-    }
-    times::in_zone(&text, &outlet.zone)
+    outlet.moment(&text)
 }
 
 fn read_graph(file: &Path, outlet: &mut Outlet<'_>) -> Result<()> {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::json_file::{self, Line, text, texts};
-use crate::{Outlet, PeerError, PeerFact, PeerMemory, PeerRecord, Result};
+use crate::{Outlet, PeerFact, PeerMemory, PeerRecord, Result};
 
 /// The names of the file, today's and the older one.
 const FILES: [&str; 2] = ["memory.jsonl", "memory.json"];
@@ -26,19 +26,8 @@ fn file(path: &Path) -> PathBuf {
 /// Returns true if the reference server wrote the file.
 pub fn wrote(path: &Path) -> bool {
     let file = file(path);
-    let mut is_own = false;
-    // Only the first line that can be read is looked at.
-    let look = |line| match line {
-        Line::Object(object) => {
-            is_own = matches!(text(&object, &["type"]), Some("entity" | "relation"));
-            Err(PeerError::Stopped(String::new()))
-        }
-        Line::Broken(_) => Ok(()),
-    };
-    if file.is_file() {
-        let _ = json_file::lines(&file, look);
-    }
-    is_own
+    json_file::first_object(&file)
+        .is_some_and(|object| matches!(text(&object, &["type"]), Some("entity" | "relation")))
 }
 
 pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {

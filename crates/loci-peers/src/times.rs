@@ -1,5 +1,7 @@
 //! Times as other systems write them.
 
+use std::collections::BTreeMap;
+
 use jiff::civil::{Date, DateTime, Time};
 use jiff::fmt::temporal::DateTimeParser;
 use jiff::tz::TimeZone;
@@ -66,22 +68,95 @@ pub fn beside(clock: &str, moment: Timestamp) -> Option<(Timestamp, SignedDurati
     }
 }
 
+/// The offsets of the local times of a source, each measured at a moment.
+#[derive(Default)]
+pub struct Offsets(BTreeMap<Timestamp, SignedDuration>);
+
+impl Offsets {
+    /// Measures an offset by a local time that has its moment beside it, and returns the moment to
+    /// the digit that the local time has; `None` if the two are no such pair.
+    pub fn measure(&mut self, clock: &str, moment: Timestamp) -> Option<Timestamp> {
+        let (moment, offset) = beside(clock, moment)?;
+        if matches!(told(clock), Some(WrittenTime::Local(_))) {
+            self.0.insert(moment, offset);
+        }
+        Some(moment)
+    }
+
+    /// Returns the moment of a local time that has no moment beside it: by `zone` if it explains all
+    /// measured offsets, since it knows of summer time, or if nothing was measured; else by the
+    /// offset that was measured next to it.
+    pub fn moment(&self, clock: &str, zone: &TimeZone) -> Option<Timestamp> {
+        let clock = match told(clock)? {
+            WrittenTime::Moment(moment) => return Some(moment),
+            WrittenTime::Local(clock) => clock,
+        };
+        let agrees = |(moment, offset): (&Timestamp, &SignedDuration)| {
+            i64::from(zone.to_offset(*moment).seconds()) == offset.as_secs()
+        };
+        if self.0.iter().all(agrees) {
+            return zone.to_timestamp(clock).ok();
+        }
+        let as_utc = TimeZone::UTC.to_timestamp(clock).ok()?;
+        let (before, after) = (
+            self.0.range(..=as_utc).next_back(),
+            self.0.range(as_utc..).next(),
+        );
+        let distance =
+            |(moment, _): &(&Timestamp, &SignedDuration)| as_utc.duration_since(**moment).abs();
+        let (_, offset) = before.into_iter().chain(after).min_by_key(distance)?;
+        as_utc.checked_sub(*offset).ok()
+    }
+
+    /// Returns true if nothing was measured.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Returns the first and the last moment of a time: of a year, a month or a day (UTC) both ends, of a
+/// moment itself.
+pub fn wide_span(text: &str) -> Option<(Timestamp, Timestamp)> {
+    let text = text.trim();
+    if let Some(span) = span(text) {
+        return Some(span);
+    }
+    let ends = |first: Date, next: Date| Some((day(first)?.0, day(next.yesterday().ok()?)?.1));
+    if let Ok(date) = Date::strptime("%B %d, %Y", text) {
+        return day(date);
+    }
+    let (year, month) = text.split_once('-').unwrap_or((text, ""));
+    if year.len() != 4 {
+        return None;
+    }
+    let year: i16 = year.parse().ok()?;
+    if month.is_empty() && text.len() == 4 {
+        let next = Date::new(year.checked_add(1)?, 1, 1).ok()?;
+        return ends(Date::new(year, 1, 1).ok()?, next);
+    }
+    let first = Date::new(year, month.parse().ok()?, 1).ok()?;
+    ends(first, first.last_of_month().tomorrow().ok()?)
+}
+
+/// Returns the first and the last moment of a day (UTC).
+fn day(day: Date) -> Option<(Timestamp, Timestamp)> {
+    let start = |day: Date| {
+        TimeZone::UTC
+            .to_timestamp(day.to_datetime(Time::midnight()))
+            .ok()
+    };
+    let next = start(day.tomorrow().ok()?)?;
+    let last = next.checked_sub(SignedDuration::from_micros(1)).ok()?;
+    Some((start(day)?, last))
+}
+
 /// Returns the first and the last moment of a time: of a day (UTC) both ends, of a moment itself.
 pub fn span(text: &str) -> Option<(Timestamp, Timestamp)> {
     let text = text.trim();
-    if let Ok(day) = text.parse::<Date>()
+    if let Ok(date) = text.parse::<Date>()
         && !text.contains(['T', ':'])
     {
-        let end = |day: Date| {
-            TimeZone::UTC
-                .to_timestamp(day.to_datetime(Time::midnight()))
-                .ok()
-        };
-        let next = end(day.tomorrow().ok()?)?;
-        return Some((
-            end(day)?,
-            next.checked_sub(SignedDuration::from_micros(1)).ok()?,
-        ));
+        return day(date);
     }
     let moment = utc(text)?;
     Some((moment, moment))
@@ -157,6 +232,43 @@ mod tests {
         let instant = moment("2026-10-01T00:00:00Z");
         assert_eq!(span("2026-10-01T00:00:00Z"), Some((instant, instant)));
         assert_eq!(span("soon"), None);
+    }
+
+    #[test]
+    fn years_and_months_span_their_days() {
+        let ends = |text: &str| wide_span(text).map(|(first, last)| format!("{first} {last}"));
+        for (text, first, last) in [
+            ("2026", "2026-01-01", "2026-12-31"),
+            ("2024-02", "2024-02-01", "2024-02-29"),
+            ("2026-03-01", "2026-03-01", "2026-03-01"),
+            ("June 10, 2026", "2026-06-10", "2026-06-10"),
+        ] {
+            let expected = format!("{first}T00:00:00Z {last}T23:59:59.999999Z");
+            assert_eq!(ends(text), Some(expected), "{text}");
+        }
+        for text in ["", "20266", "2026-13", "2026-", "soon", "9999", "-001"] {
+            assert_eq!(ends(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_local_time_has_the_offset_that_was_measured_next_to_it() {
+        let mut offsets = Offsets::default();
+        let moment = |text: &str| text.parse::<Timestamp>().unwrap();
+        let kathmandu = TimeZone::get("Asia/Kathmandu").unwrap();
+        let read = |offsets: &Offsets, clock: &str, zone: &TimeZone| {
+            offsets.moment(clock, zone).unwrap().to_string()
+        };
+        let clock = "2026-01-10 12:00:00";
+        assert_eq!(read(&offsets, clock, &kathmandu), "2026-01-10T06:15:00Z");
+        offsets.measure("2026-07-01 12:00:00", moment("2026-07-01T16:00:00Z"));
+        offsets.measure("2026-12-01 12:00:00", moment("2026-12-01T17:00:00Z"));
+        assert_eq!(read(&offsets, clock, &kathmandu), "2026-01-10T16:00:00Z");
+        // A zone that explains what was measured knows of summer time.
+        let zone = TimeZone::get("America/New_York").unwrap();
+        assert_eq!(read(&offsets, clock, &zone), "2026-01-10T17:00:00Z");
+        let whole = "2026-01-10T12:00:00+01:00";
+        assert_eq!(read(&offsets, whole, &zone), "2026-01-10T11:00:00Z");
     }
 
     #[test]

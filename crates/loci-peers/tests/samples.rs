@@ -472,6 +472,152 @@ fn folders_of_chroma_and_stores_of_langgraph_come_in() {
     assert_texts(&graph, &expected);
 }
 
+/// Returns a fact as the list of the samples has it.
+fn told(fact: &PeerFact) -> String {
+    let day = |span: Option<(Timestamp, Timestamp)>| {
+        span.map_or_else(
+            || "-".to_owned(),
+            |(first, _)| first.to_string()[..10].to_owned(),
+        )
+    };
+    format!(
+        "{} | {} | {} | {} {}",
+        fact.subject,
+        fact.predicate,
+        fact.object,
+        day(fact.valid_from),
+        day(fact.valid_to)
+    )
+}
+
+#[test]
+fn projects_of_basic_memory_come_in_with_relations_and_what_held_when() {
+    let Some(folder) = samples() else { return };
+    let (unpacked, expected) = sample(&folder, "basic-memory-0.24.1");
+    let root = unpacked.path();
+    for path in [
+        root.to_owned(),
+        root.join(".basic-memory"),
+        root.join(".basic-memory/memory.db"),
+        root.join("basic-memory"),
+    ] {
+        assert_eq!(Peer::of(&path), Some(Peer::BasicMemory), "{path:?}");
+        let found = found(Peer::BasicMemory, &path, root);
+        assert_records(&found, &expected, own_id);
+        let records = expected["records"].as_array().unwrap();
+        for record in records {
+            let memory = found
+                .memories
+                .iter()
+                .find(|memory| memory.id == own_id(record))
+                .unwrap();
+            assert_eq!(memory.title.as_deref(), record["title"].as_str());
+            assert_eq!(memory.kind.as_deref(), record["note_type"].as_str());
+            assert_eq!(memory.container.as_deref(), Some("main"));
+            let id = memory.attributes.get("external_id").map(String::as_str);
+            assert_eq!(id, record["external_id"].as_str());
+        }
+        let wall = found
+            .memories
+            .iter()
+            .find(|memory| memory.id.ends_with("harbour-wall"))
+            .unwrap();
+        let orla = "main/quayside/plain-orla".to_owned();
+        let links = ["links_to", "repairs"].map(|kind| (orla.clone(), kind.to_owned()));
+        let mut linked = wall.links.clone();
+        linked.sort_by(|left, right| left.1.cmp(&right.1));
+        assert_eq!(linked, links);
+        assert_eq!(
+            found.facts.iter().map(told).collect::<Vec<_>>(),
+            [
+                "Harbour Wall | repairs | Plain Orla | - -",
+                "Harbour Wall | is part of | Nobody Yet | - -",
+                "Harbour Wall | fact | qualified text | 2026-01-01 2026-05-31",
+            ]
+        );
+        // The database was left with its log written back, which its header does not tell.
+        let [missing_log] = &found.report.notices[..] else {
+            panic!("{:?}", found.report)
+        };
+        assert!(missing_log.contains("memory.db-wal"), "no zone is guessed");
+        assert_eq!(found.report.left_out, BTreeMap::new());
+    }
+}
+
+#[test]
+fn notes_of_basic_memory_come_from_what_is_left_of_them() {
+    let Some(folder) = samples() else { return };
+    let (unpacked, expected) = sample(&folder, "basic-memory-0.24.1");
+    let (root, notes) = (unpacked.path(), unpacked.path().join("basic-memory"));
+    let update = notes.join("quayside/Update.md");
+    let text = fs::read_to_string(&update).unwrap();
+    fs::write(&update, format!("{text} It was changed since.")).unwrap();
+    fs::remove_file(notes.join("other/Twin One.md")).unwrap();
+    fs::write(notes.join("other/picture.png"), "no note").unwrap();
+    fs::write(notes.join("other/bytes.md"), b"\xff").unwrap();
+    fs::create_dir(notes.join(".obsidian")).unwrap();
+    let changed = found(Peer::BasicMemory, &notes, root);
+    assert_eq!(
+        changed.memories.len(),
+        expected["records"].as_array().unwrap().len() - 1
+    );
+    let update = changed
+        .memories
+        .iter()
+        .find(|memory| memory.id == "main/quayside/update")
+        .unwrap();
+    assert!(update.text.ends_with("changed since."));
+    assert!(update.updated_at.unwrap() > "2026-11-28T01:00:00Z".parse().unwrap());
+    for reason in [
+        "files that are no Markdown",
+        "files that are no UTF-8 text",
+        "hidden files and folders",
+        "entries of the database whose file is gone",
+    ] {
+        assert_eq!(changed.report.left_out[reason], 1, "{reason}");
+    }
+
+    // Without the folder, the database has the texts.
+    let (unpacked, expected) = sample(&folder, "basic-memory-0.24.1");
+    let root = unpacked.path();
+    fs::remove_dir_all(root.join("basic-memory")).unwrap();
+    let only_database = found(Peer::BasicMemory, &root.join(".basic-memory"), root);
+    assert_records(&only_database, &expected, own_id);
+    assert!(only_database.report.notices[1].contains("main"));
+
+    // Without the database, the files have the rest.
+    let (unpacked, expected) = sample(&folder, "basic-memory-0.24.1");
+    let root = unpacked.path();
+    fs::remove_dir_all(root.join(".basic-memory")).unwrap();
+    for path in [
+        root.join("basic-memory"),
+        root.join("basic-memory/quayside"),
+    ] {
+        assert_eq!(Peer::of(&path), Some(Peer::BasicMemory));
+        let files = found(Peer::BasicMemory, &path, root);
+        assert!(files.report.notices[0].contains("memory.db"));
+        for memory in &files.memories {
+            let record = expected["records"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .find(|record| own_id(record) == memory.id);
+            assert_eq!(
+                sha(&memory.text),
+                record.unwrap()["text_sha256"].as_str().unwrap()
+            );
+            assert_eq!(
+                memory.id.ends_with("/nested"),
+                memory
+                    .created_at
+                    .unwrap()
+                    .to_string()
+                    .starts_with("1998-12-31T18:15")
+            );
+        }
+    }
+}
+
 #[test]
 fn folders_of_the_memory_tool_come_in_hidden_files_and_all() {
     let Some(folder) = samples() else { return };

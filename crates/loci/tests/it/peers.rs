@@ -166,3 +166,42 @@ fn what_cannot_be_read_is_named_and_a_folder_of_another_is_no_store() {
     let home = place.write("home/.claude-mem/claude-mem.db", "SQLite format 3\0");
     assert!(fs::metadata(home).is_ok());
 }
+
+#[test]
+fn notes_of_basic_memory_become_memories_with_links_and_facts() {
+    let place = Place::new();
+    let long = "word ".repeat(200);
+    let wall = format!(
+        "---\ntitle: Wall\ntype: note\npermalink: main/wall\ntags: [lime]\n---\n\n\
+         - [rule] @effective[2026-01-01,2026-06-01) {long}\n- part of it\n- \"part of\" [[Harbour]]\n"
+    );
+    place.write("notes/wall.md", &wall);
+    let harbour = "---\ntitle: Harbour\ntype: guide\npermalink: main/harbour\n---\nThe harbour.";
+    let file = place.write("notes/sub/harbour.md", harbour);
+    let folder = file.ancestors().nth(2).unwrap().to_str().unwrap();
+    let counts = without_model(place.json(&["import", folder]));
+    assert_eq!(
+        (&counts["from"], &counts["stored"]),
+        (&json!("basic-memory"), &json!(4))
+    );
+    assert_eq!(counts["refused"], 0, "a fact is not refused for its length");
+    let again = without_model(place.json(&["import", folder]));
+    assert_eq!(
+        (&again["stored"], &again["present"]),
+        (&json!(0), &json!(4))
+    );
+    let found = place.json(&["search", "lime"]);
+    let memory = &found[0]["memory"];
+    assert_eq!(memory["content"], wall);
+    let exported = place.run(&["export", "-"]).succeeded().stdout;
+    let line = exported
+        .lines()
+        .find(|line| line.contains("main/wall"))
+        .unwrap();
+    let line: Value = serde_json::from_str(line).unwrap();
+    assert_eq!(
+        line["memory"]["links"].as_array().unwrap().len(),
+        1,
+        "{line}"
+    );
+}

@@ -432,7 +432,10 @@ impl<'a> Intake<'a> {
 
     fn fact(&self, fact: PeerFact) -> Fact {
         let spelt = |text: &str| {
-            let spelling = self.redacted(text);
+            let spelling = one_line(&self.redacted(text));
+            let spelling = spelling[..spelling.floor_char_boundary(limits::ENTITY_BYTES_MAX)]
+                .trim()
+                .to_owned();
             Name {
                 key: name_key(&spelling),
                 spelling,
@@ -454,7 +457,7 @@ impl<'a> Intake<'a> {
             object: spelt(&fact.object),
             valid_from: fact.valid_from.map(period),
             valid_to: fact.valid_to.map(period),
-            source: fact.source,
+            source: fact.source.map(|source| cut(&self.redacted(&source))),
             author: Fact::author_of(self.call.caller().principal.subject.as_deref()),
             created_at: SystemClock.now(),
         }
@@ -508,19 +511,17 @@ fn timestamp(time: jiff::Timestamp) -> Timestamp {
 
 /// Returns a name that a record may have: without control characters, and not too long.
 fn name(text: &str) -> String {
-    let text: String = text
+    let text: String = one_line(text)
         .chars()
-        .map(|character| {
-            if character.is_control() {
-                ' '
-            } else {
-                character
-            }
-        })
         .take(limits::NAME_CHARACTERS_MAX)
         .collect();
     let text = text.trim();
     text[..text.floor_char_boundary(limits::NAME_BYTES_MAX)].to_owned()
+}
+
+/// Returns a text with a blank for each control character.
+fn one_line(text: &str) -> String {
+    text.replace(char::is_control, " ")
 }
 
 /// Returns a value that an attribute may have.
