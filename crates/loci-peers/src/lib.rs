@@ -19,10 +19,13 @@ mod claude_mem;
 mod database;
 mod folder;
 mod frontmatter;
+mod graphiti;
 mod json_file;
 mod langgraph;
+mod letta;
 mod mcp_memory_service;
 mod mem0;
+mod memory_stores;
 mod memory_tool;
 mod mempalace;
 mod pickle;
@@ -54,13 +57,17 @@ pub enum Peer {
     LangGraph,
     /// A project of basic-memory, or all of them.
     BasicMemory,
-    /// The folder of Anthropic's memory tool.
+    /// An export of graphiti as JSON lines.
+    Graphiti,
+    /// Agents of Letta as a file.
+    Letta,
+    /// The folder of Anthropic's memory tool, or pages of a memory store.
     MemoryTool,
 }
 
 impl Peer {
     /// Every peer, in the order in which a path is tried.
-    pub const ALL: [Peer; 9] = [
+    pub const ALL: [Peer; 11] = [
         Peer::Mempalace,
         Peer::ClaudeMem,
         Peer::McpMemoryService,
@@ -69,6 +76,8 @@ impl Peer {
         Peer::Chroma,
         Peer::LangGraph,
         Peer::BasicMemory,
+        Peer::Graphiti,
+        Peer::Letta,
         Peer::MemoryTool,
     ];
 
@@ -83,6 +92,8 @@ impl Peer {
             Peer::Chroma => "chromadb",
             Peer::LangGraph => "langgraph",
             Peer::BasicMemory => "basic-memory",
+            Peer::Graphiti => "graphiti",
+            Peer::Letta => "letta",
             Peer::MemoryTool => "anthropic-memory",
         }
     }
@@ -108,7 +119,9 @@ impl Peer {
             Peer::Chroma => chroma::wrote(path),
             Peer::LangGraph => langgraph::wrote(path),
             Peer::BasicMemory => basic_memory::wrote(path),
-            Peer::MemoryTool => memory_tool::wrote(path),
+            Peer::Graphiti => graphiti::wrote(path),
+            Peer::Letta => letta::wrote(path),
+            Peer::MemoryTool => memory_tool::wrote(path) || memory_stores::wrote(path),
         }
     }
 
@@ -149,7 +162,9 @@ impl Peer {
                 vec![set("BASIC_MEMORY_CONFIG_DIR").unwrap_or_else(|| home.join(".basic-memory"))]
             }
             // They have no place of their own.
-            Peer::Chroma | Peer::LangGraph | Peer::MemoryTool => Vec::new(),
+            Peer::Chroma | Peer::LangGraph | Peer::Graphiti | Peer::Letta | Peer::MemoryTool => {
+                Vec::new()
+            }
         }
     }
 }
@@ -185,6 +200,8 @@ pub struct PeerMemory {
     pub attributes: BTreeMap<String, String>,
     /// True for an entry of a diary, which only its own room shows.
     pub is_diary: bool,
+    /// True if every session started with it.
+    pub is_at_start: bool,
 }
 
 impl PeerMemory {
@@ -205,6 +222,7 @@ impl PeerMemory {
             links: Vec::new(),
             attributes: BTreeMap::new(),
             is_diary: false,
+            is_at_start: false,
         }
     }
 
@@ -370,6 +388,9 @@ pub fn read<'a>(peer: Peer, path: &Path, zone: TimeZone, sink: &'a mut Sink<'a>)
         Peer::Chroma => chroma::read(path, &mut outlet),
         Peer::LangGraph => langgraph::read(path, &mut outlet),
         Peer::BasicMemory => basic_memory::read(path, &mut outlet),
+        Peer::Graphiti => graphiti::read(path, &mut outlet),
+        Peer::Letta => letta::read(path, &mut outlet),
+        Peer::MemoryTool if path.is_file() => memory_stores::read(path, &mut outlet),
         Peer::MemoryTool => memory_tool::read(path, &mut outlet),
     }?;
     Ok(outlet.report)

@@ -619,6 +619,50 @@ fn notes_of_basic_memory_come_from_what_is_left_of_them() {
 }
 
 #[test]
+fn graphs_of_graphiti_come_in_as_json_lines_and_kuzu_is_named() {
+    let Some(folder) = samples() else { return };
+    let (unpacked, expected) = sample(&folder, "graphiti-core-0.31.2-kuzu");
+    let root = unpacked.path();
+    for path in [root.to_owned(), root.join("graph.jsonl")] {
+        assert_eq!(Peer::of(&path), Some(Peer::Graphiti), "{path:?}");
+        let found = found(Peer::Graphiti, &path, root);
+        assert_records(&found, &expected, own_id);
+        let records = expected["records"].as_array().unwrap();
+        for (memory, record) in found.memories.iter().zip(records) {
+            assert_eq!(memory.title.as_deref(), record["name"].as_str());
+            assert_eq!(memory.container.as_deref(), record["group"].as_str());
+            assert_eq!(memory.kind.as_deref(), record["source"].as_str());
+        }
+        let facts = expected["facts"].as_array().unwrap();
+        assert_eq!(found.facts.len(), facts.len());
+        for (fact, said) in found.facts.iter().zip(facts) {
+            let words =
+                [&fact.subject, &fact.predicate, &fact.object].map(|word| Some(word.as_str()));
+            assert_eq!(
+                words,
+                ["source", "name", "target"].map(|key| said[key].as_str())
+            );
+            assert_eq!(fact.source.as_deref(), said["fact"].as_str());
+            let written = |span: Option<(Timestamp, Timestamp)>| span.map(|(at, _)| at.to_string());
+            let said = |key: &str| said[key].as_str().map(|text| format!("{text}Z"));
+            assert_eq!(written(fact.valid_from), said("valid_at"));
+            assert_eq!(written(fact.valid_to), said("invalid_at"));
+        }
+        assert_eq!(
+            found.report.left_out.values().sum::<u64>(),
+            3,
+            "{:?}",
+            found.report
+        );
+        assert!(found.report.notices[0].contains("UTC"));
+    }
+    let kuzu = root.join("graph.kuzu");
+    assert_eq!(Peer::of(&kuzu), Some(Peer::Graphiti));
+    let error = read(Peer::Graphiti, &kuzu, TimeZone::UTC, &mut |_| Ok(())).unwrap_err();
+    assert!(error.to_string().contains("RELATES_TO"), "{error}");
+}
+
+#[test]
 fn folders_of_the_memory_tool_come_in_hidden_files_and_all() {
     let Some(folder) = samples() else { return };
     for name in [

@@ -8,8 +8,8 @@ use data_encoding::HEXLOWER;
 use jiff::tz::TimeZone;
 use loci_archive::{RECORDS, Refusals, stay_forgotten};
 use loci_core::{
-    Archived, Clock as _, Fact, LOCAL, Link, Location, Memory, MemoryId, Name, Period, Record,
-    Relation, Space, Tier, Timestamp, TunnelEnd, Visibility, limits,
+    Archived, Clock as _, Delivery, Fact, LOCAL, Link, Location, Memory, MemoryId, Name, Period,
+    Record, Relation, Space, Tier, Timestamp, TunnelEnd, Visibility, limits,
 };
 use loci_engine::{Call, ImportReport, NOTE_KIND, name_key};
 use loci_peers::{Peer, PeerError, PeerFact, PeerMemory, PeerRecord, PeerTunnel, Report, read};
@@ -358,6 +358,9 @@ impl<'a> Intake<'a> {
             memory
                 .attributes
                 .insert(EXPIRED_AT.to_owned(), expired_at.to_string());
+        }
+        if peer.is_at_start {
+            memory.delivery = Delivery::Bootstrap;
         }
         memory.owner = Some(LOCAL.to_owned());
         memory.updated_by = peer
