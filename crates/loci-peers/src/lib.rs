@@ -14,9 +14,11 @@
 )]
 
 mod basic_memory;
+mod bson;
 mod chroma;
 mod claude_mem;
 mod database;
+mod engram;
 mod folder;
 mod frontmatter;
 mod graphiti;
@@ -25,11 +27,14 @@ mod langgraph;
 mod letta;
 mod mcp_memory_service;
 mod mem0;
+mod mememory;
+mod memory_mcp;
 mod memory_stores;
 mod memory_tool;
 mod mempalace;
 mod pickle;
 mod server_memory;
+mod sql_dump;
 mod times;
 
 use std::collections::BTreeMap;
@@ -61,13 +66,19 @@ pub enum Peer {
     Graphiti,
     /// Agents of Letta as a file.
     Letta,
+    /// A dump of the database of mememory, or its export in JSON.
+    Mememory,
+    /// An export or a dump of the collections of memory-mcp.
+    MemoryMcp,
+    /// The points of engram's collection, as Qdrant returns them.
+    Engram,
     /// The folder of Anthropic's memory tool, or pages of a memory store.
     MemoryTool,
 }
 
 impl Peer {
     /// Every peer, in the order in which a path is tried.
-    pub const ALL: [Peer; 11] = [
+    pub const ALL: [Peer; 14] = [
         Peer::Mempalace,
         Peer::ClaudeMem,
         Peer::McpMemoryService,
@@ -78,6 +89,9 @@ impl Peer {
         Peer::BasicMemory,
         Peer::Graphiti,
         Peer::Letta,
+        Peer::Mememory,
+        Peer::MemoryMcp,
+        Peer::Engram,
         Peer::MemoryTool,
     ];
 
@@ -94,6 +108,9 @@ impl Peer {
             Peer::BasicMemory => "basic-memory",
             Peer::Graphiti => "graphiti",
             Peer::Letta => "letta",
+            Peer::Mememory => "mememory",
+            Peer::MemoryMcp => "memory-mcp",
+            Peer::Engram => "engram",
             Peer::MemoryTool => "anthropic-memory",
         }
     }
@@ -121,6 +138,9 @@ impl Peer {
             Peer::BasicMemory => basic_memory::wrote(path),
             Peer::Graphiti => graphiti::wrote(path),
             Peer::Letta => letta::wrote(path),
+            Peer::Mememory => mememory::wrote(path),
+            Peer::MemoryMcp => memory_mcp::wrote(path),
+            Peer::Engram => engram::wrote(path),
             Peer::MemoryTool => memory_tool::wrote(path) || memory_stores::wrote(path),
         }
     }
@@ -162,15 +182,24 @@ impl Peer {
                 vec![set("BASIC_MEMORY_CONFIG_DIR").unwrap_or_else(|| home.join(".basic-memory"))]
             }
             // They have no place of their own.
-            Peer::Chroma | Peer::LangGraph | Peer::Graphiti | Peer::Letta | Peer::MemoryTool => {
-                Vec::new()
-            }
+            Peer::Chroma
+            | Peer::LangGraph
+            | Peer::Graphiti
+            | Peer::Letta
+            | Peer::Mememory
+            | Peer::MemoryMcp
+            | Peer::Engram
+            | Peer::MemoryTool => Vec::new(),
         }
     }
 }
 
 /// A memory of another system.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is what some system says, and is true or not whatever the others are"
+)]
 pub struct PeerMemory {
     /// Its id in that system, unique in the source.
     pub id: String,
@@ -202,6 +231,86 @@ pub struct PeerMemory {
     pub is_diary: bool,
     /// True if every session started with it.
     pub is_at_start: bool,
+    /// True if every prompt was given it, too.
+    pub is_pinned: bool,
+    /// True for a finding about code, which only a search for findings shows.
+    pub is_discovery: bool,
+    /// True if its importance, type and summary are still to be found.
+    pub is_unread: bool,
+    /// The user that it belongs to.
+    pub owner: Owner,
+    /// Who else may read and change it.
+    pub sharing: Sharing,
+    /// The name of its writer for people, if that is not the owner's.
+    pub actor: Option<String>,
+    /// Its confidence, priority or importance, 0 to 1.
+    pub weight: Option<f64>,
+    /// Its summary.
+    pub summary: Option<String>,
+    /// True for a message, which expires; its kind is its speaker.
+    pub is_message: bool,
+    /// The conversation that it is a message of, or was made from.
+    pub conversation: Option<String>,
+    /// The id of the memory that it was made from.
+    pub source: Option<String>,
+    /// What it rests on.
+    pub citations: Vec<PeerCitation>,
+}
+
+/// The user that a memory belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Owner {
+    /// Whoever imports it, because its system has one user.
+    #[default]
+    Importer,
+    /// Nobody.
+    Nobody,
+    /// The user with this name.
+    User(String),
+}
+
+/// Who else may read and change a memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sharing {
+    /// Others read and change it.
+    #[default]
+    Common,
+    /// Others read it.
+    Shared,
+    /// Only its owner reads it.
+    Private,
+}
+
+/// A source that a memory rests on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerCitation {
+    /// `file`, `commit`, `url` or `repo`.
+    pub kind: String,
+    /// Its path, URL or name.
+    pub reference: String,
+    /// The place in it.
+    pub locator: Option<String>,
+    /// Its version.
+    pub pin: Option<String>,
+    /// The text at that place.
+    pub excerpt: Option<String>,
+}
+
+/// A decision of a user, under a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerDecision {
+    /// The user.
+    pub owner: String,
+    /// Its key, unique for the user.
+    pub key: String,
+    /// The decision itself.
+    pub value: String,
+    /// The time at which it was first stored.
+    pub created_at: Option<Timestamp>,
+    /// The time at which it was last stored.
+    pub updated_at: Option<Timestamp>,
+    /// The time at which it expires.
+    pub expires_at: Option<Timestamp>,
 }
 
 impl PeerMemory {
@@ -223,6 +332,18 @@ impl PeerMemory {
             attributes: BTreeMap::new(),
             is_diary: false,
             is_at_start: false,
+            is_pinned: false,
+            is_discovery: false,
+            is_unread: false,
+            owner: Owner::default(),
+            sharing: Sharing::default(),
+            actor: None,
+            weight: None,
+            summary: None,
+            is_message: false,
+            conversation: None,
+            source: None,
+            citations: Vec::new(),
         }
     }
 
@@ -271,6 +392,8 @@ pub enum PeerRecord {
     Fact(PeerFact),
     /// A link between two places.
     Tunnel(PeerTunnel),
+    /// A decision of a user.
+    Decision(PeerDecision),
 }
 
 /// The notices of a reading, and the records that it left out.
@@ -390,6 +513,9 @@ pub fn read<'a>(peer: Peer, path: &Path, zone: TimeZone, sink: &'a mut Sink<'a>)
         Peer::BasicMemory => basic_memory::read(path, &mut outlet),
         Peer::Graphiti => graphiti::read(path, &mut outlet),
         Peer::Letta => letta::read(path, &mut outlet),
+        Peer::Mememory => mememory::read(path, &mut outlet),
+        Peer::MemoryMcp => memory_mcp::read(path, &mut outlet),
+        Peer::Engram => engram::read(path, &mut outlet),
         Peer::MemoryTool if path.is_file() => memory_stores::read(path, &mut outlet),
         Peer::MemoryTool => memory_tool::read(path, &mut outlet),
     }?;

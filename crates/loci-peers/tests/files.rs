@@ -10,12 +10,15 @@ use std::fs;
 use std::path::Path;
 
 use jiff::tz::TimeZone;
-use loci_peers::{Peer, PeerError, PeerMemory, PeerRecord, Report, read};
+use loci_peers::{
+    Owner, Peer, PeerDecision, PeerError, PeerMemory, PeerRecord, Report, Sharing, read,
+};
 use serde_json::{Value, json};
 
 /// What was read of a file.
 struct Found {
     memories: Vec<PeerMemory>,
+    decisions: Vec<PeerDecision>,
     report: Report,
 }
 
@@ -35,14 +38,20 @@ impl Found {
 }
 
 fn try_read(peer: Peer, path: &Path) -> Result<Found, PeerError> {
-    let mut memories = Vec::new();
+    let (mut memories, mut decisions) = (Vec::new(), Vec::new());
     let report = read(peer, path, TimeZone::UTC, &mut |record| {
-        if let PeerRecord::Memory(memory) = record {
-            memories.push(*memory);
+        match record {
+            PeerRecord::Memory(memory) => memories.push(*memory),
+            PeerRecord::Decision(decision) => decisions.push(decision),
+            PeerRecord::Fact(_) | PeerRecord::Tunnel(_) => {}
         }
         Ok(())
     })?;
-    Ok(Found { memories, report })
+    Ok(Found {
+        memories,
+        decisions,
+        report,
+    })
 }
 
 /// Reads a file of a peer, which is told by its content.
@@ -169,5 +178,276 @@ fn pages_of_a_memory_store_come_in_without_former_versions() {
         let first = &found.memories[0];
         assert_eq!(first.container.as_deref(), Some("memstore_1"));
         assert_eq!(first.updated_at, "2026-01-02T00:00:00Z".parse().ok());
+    }
+}
+
+/// The statements by which a dump of mememory's database begins.
+const DUMP: &str = "--\n-- PostgreSQL database dump\n--\n\nSET standard_conforming_strings = on;\n\n\
+    CREATE TABLE public.memories (\n    id uuid NOT NULL,\n    content text NOT NULL,\n    embedding public.vector(384),\n    \
+    scope text NOT NULL,\n    project text,\n    persona text,\n    type text NOT NULL,\n    tags text[],\n    \
+    weight real NOT NULL,\n    supersedes uuid,\n    created_at timestamp with time zone NOT NULL,\n    \
+    updated_at timestamp with time zone NOT NULL,\n    ttl timestamp with time zone,\n    delivery text\n);\n\n";
+
+#[test]
+fn dumps_of_mememory_come_in_in_every_form() {
+    let columns = "id, content, embedding, scope, project, persona, type, tags, weight, supersedes, created_at, updated_at, ttl, delivery";
+    let copy = format!(
+        "{DUMP}COPY public.memories ({columns}) FROM stdin;\n\
+         a1b2c3d4-e5f6-7890-abcd-ef1234567890\tThe key lies\\tunder\\nthe stone. C:\\\\x\t[0.1,0.2]\tproject\tharbour\t\\N\t\
+         decision\t{{key,\"a, b\"}}\t0.5\tffffffff-0000-0000-0000-000000000001\t2026-01-01 10:30:00.5+02\t\
+         2026-01-02 00:00:00+00\t2126-01-01 00:00:00+00\tpinned\n\
+         only\tthree\tvalues\n\
+         ffffffff-0000-0000-0000-000000000001\tIt's old.\t\\N\tglobal\t\\N\tcook\tbootstrap\t{{}}\t0.1\t\\N\t\
+         2025-01-01 00:00:00+00\t2025-01-01 00:00:00+00\t\\N\t\\N\n\\.\n",
+    );
+    let values = "('a1b2c3d4-e5f6-7890-abcd-ef1234567890', 'The key lies\tunder\nthe stone. C:\\x', '[0.1,0.2]', 'project', \
+         'harbour', NULL, 'decision', '{key,\"a, b\"}', 0.5, 'ffffffff-0000-0000-0000-000000000001', \
+         '2026-01-01 10:30:00.5+02', '2026-01-02 00:00:00+00', '2126-01-01 00:00:00+00', 'pinned')";
+    let old = "('ffffffff-0000-0000-0000-000000000001', 'It''s old.', NULL, 'global', NULL, 'cook', 'bootstrap', '{}', 0.1, \
+         NULL, '2025-01-01 00:00:00+00', '2025-01-01 00:00:00+00', NULL, NULL)";
+    let insert = format!(
+        "{DUMP}INSERT INTO public.memories VALUES {values};\nINSERT INTO public.memories VALUES {old};\nINSERT INTO public.memories VALUES (1);\n"
+    );
+    let named = format!(
+        "-- PostgreSQL database dump\nINSERT INTO public.memories ({columns}) VALUES\n\t{values},\n\t{old};\nINSERT INTO memories VALUES (1);\n"
+    );
+    for dump in [copy, insert, named] {
+        let found = found(Peer::Mememory, "dump.sql", dump);
+        assert_eq!(
+            found.texts(),
+            [
+                (
+                    "a1b2c3d4-e5f6-7890-abcd-ef1234567890",
+                    "The key lies\tunder\nthe stone. C:\\x"
+                ),
+                ("ffffffff-0000-0000-0000-000000000001", "It's old."),
+            ]
+        );
+        let (first, old) = (&found.memories[0], &found.memories[1]);
+        assert_eq!(first.tags, ["key", "a, b"]);
+        assert_eq!(first.container.as_deref(), Some("harbour"));
+        assert_eq!(first.weight, Some(0.5));
+        assert_eq!(first.supersedes.as_deref(), Some(&*old.id));
+        assert_eq!(first.created_at, "2026-01-01T08:30:00.5Z".parse().ok());
+        assert_eq!(first.expires_at, "2126-01-01T00:00:00Z".parse().ok());
+        assert!(first.is_pinned && first.is_at_start && old.is_at_start && !old.is_pinned);
+        assert_eq!(old.attributes["persona"], "cook");
+        assert_eq!(found.left_out(), 1, "{:?}", found.report);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("memories.json");
+    let list = json!([{"id": "m", "content": "A rule.", "scope": "global", "type": "rule", "tags": ["a,\"b"], "weight": 1.0}]);
+    fs::write(&file, list.to_string()).unwrap();
+    assert_eq!(Peer::of(&file), None, "lists of loci are like it");
+    let named = try_read(Peer::Mememory, &file).unwrap();
+    assert_eq!(named.memories[0].tags, ["a,\"b"]);
+    for (content, problem) in [
+        ("PGDMP\x01", "pg_restore"),
+        ("-- PostgreSQL database dump\n", "--table=memories"),
+    ] {
+        fs::write(&file, content).unwrap();
+        let error = try_read(Peer::Mememory, &file).err().unwrap().to_string();
+        assert!(error.contains(problem), "{error}");
+    }
+}
+
+#[test]
+fn collections_of_memory_mcp_come_in_without_what_was_deleted() {
+    let document = |id: &str, tier: &str, more: Value| {
+        let mut document = json!({
+            "_id": {"$oid": id}, "user_id": "orla", "tier": tier, "content": format!("Text of {id}."),
+            "summary": null, "embedding": [0.1], "memory_type": "preference", "tags": ["tea"], "importance": {"$numberDouble": "0.75"},
+            "conversation_id": "c1", "is_deleted": false, "deleted_at": null,
+            "created_at": {"$date": "2026-01-01T10:00:00.125Z"}, "updated_at": {"$date": {"$numberLong": "1767261600000"}},
+            "expires_at": null,
+        });
+        let more = more.as_object().unwrap().clone();
+        document.as_object_mut().unwrap().extend(more);
+        document
+    };
+    let far = json!({"$date": "2126-01-01T00:00:00Z"});
+    let documents = [
+        document(
+            "a1",
+            "ltm",
+            json!({"source_stm_id": {"$oid": "b1"}, "enrichment_status": "pending"}),
+        ),
+        document(
+            "b1",
+            "stm",
+            json!({"message_type": "human", "expires_at": far}),
+        ),
+        document(
+            "b2",
+            "stm",
+            json!({"message_type": "ai", "expires_at": {"$date": "2020-01-01T00:00:00Z"}}),
+        ),
+        document("d1", "ltm", json!({"is_deleted": true})),
+        document(
+            "d2",
+            "ltm",
+            json!({"deleted_at": {"$date": "2026-01-01T10:00:00Z"}}),
+        ),
+        json!({"_id": {"$oid": "e1"}, "user_id": "orla", "key": "editor", "value": "vim", "created_at": {"$date": "2026-01-01T10:00:00Z"}}),
+        json!({"_id": {"$oid": "f1"}, "user_id": "orla", "query": "q", "response": "r"}),
+        json!({"_id": {"$oid": "g1"}, "operation": "recall_memory"}),
+    ];
+    let lines: Vec<String> = documents.iter().map(Value::to_string).collect();
+    for content in [
+        lines.join("\n"),
+        serde_json::to_string_pretty(&documents).unwrap(),
+    ] {
+        let found = found(Peer::MemoryMcp, "memories.json", content);
+        assert_eq!(
+            found.texts(),
+            [
+                ("a1", "Text of a1."),
+                ("b1", "Text of b1."),
+                ("b2", "Text of b2.")
+            ]
+        );
+        let (first, message) = (&found.memories[0], &found.memories[1]);
+        assert_eq!(first.owner, Owner::User("orla".to_owned()));
+        assert_eq!(first.sharing, Sharing::Private);
+        assert_eq!(first.kind.as_deref(), Some("preference"));
+        assert_eq!(first.weight, Some(0.75));
+        assert_eq!(first.source.as_deref(), Some("b1"));
+        assert!(first.is_unread && !message.is_unread && message.is_message && !first.is_message);
+        assert_eq!(first.created_at, "2026-01-01T10:00:00.125Z".parse().ok());
+        assert_eq!(first.updated_at, "2026-01-01T10:00:00Z".parse().ok());
+        assert_eq!(message.conversation.as_deref(), Some("c1"));
+        assert_eq!(message.kind.as_deref(), Some("human"));
+        let decision = &found.decisions[0];
+        assert_eq!(
+            (&*decision.owner, &*decision.key, &*decision.value),
+            ("orla", "editor", "vim")
+        );
+        assert_eq!(found.left_out(), 4, "{:?}", found.report);
+    }
+}
+
+/// Returns a document of BSON with these texts.
+fn bson(texts: &[(&str, &str)]) -> Vec<u8> {
+    let mut inner = Vec::new();
+    for (name, text) in texts {
+        inner.push(2);
+        inner.extend(name.as_bytes());
+        inner.push(0);
+        inner.extend(u32::try_from(text.len() + 1).unwrap().to_le_bytes());
+        inner.extend(text.as_bytes());
+        inner.push(0);
+    }
+    inner.push(0);
+    let length = u32::try_from(inner.len() + 4).unwrap();
+    [&length.to_le_bytes()[..], &inner].concat()
+}
+
+#[test]
+fn dumps_of_memory_mcp_come_in_from_their_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let dump = folder.path().join("dump/memory_mcp");
+    fs::create_dir_all(&dump).unwrap();
+    let memory = |id: &str| {
+        bson(&[
+            ("_id", id),
+            ("user_id", "orla"),
+            ("tier", "ltm"),
+            ("content", "It rains."),
+        ])
+    };
+    let decision = bson(&[
+        ("_id", "d"),
+        ("user_id", "orla"),
+        ("key", "editor"),
+        ("value", "vim"),
+    ]);
+    fs::write(
+        dump.join("memories.bson"),
+        [memory("a"), memory("b")].concat(),
+    )
+    .unwrap();
+    fs::write(dump.join("decisions.bson"), decision).unwrap();
+    fs::write(dump.join("memories.metadata.json"), "{}").unwrap();
+    for path in [
+        folder.path(),
+        &folder.path().join("dump"),
+        &dump,
+        &dump.join("memories.bson"),
+    ] {
+        assert_eq!(Peer::of(path), Some(Peer::MemoryMcp), "{path:?}");
+        let found = try_read(Peer::MemoryMcp, path).unwrap();
+        assert_eq!(found.texts(), [("a", "It rains."), ("b", "It rains.")]);
+        assert_eq!(found.decisions.len(), usize::from(path.is_dir()));
+    }
+    let cut = [memory("a"), memory("b")].concat();
+    fs::write(dump.join("memories.bson"), &cut[..cut.len() - 1]).unwrap();
+    let error = try_read(Peer::MemoryMcp, &dump).err().unwrap().to_string();
+    assert!(
+        error.contains("memories.bson") && error.contains("cut"),
+        "{error}"
+    );
+    fs::rename(dump.join("memories.bson"), dump.join("memories.bson.gz")).unwrap();
+    let error = try_read(Peer::MemoryMcp, &dump).err().unwrap().to_string();
+    assert!(error.contains("gunzip"), "{error}");
+    fs::write(dump.join("memories.archive"), b"\x6d\xe2\x99\x81").unwrap();
+    let error = try_read(Peer::MemoryMcp, &dump.join("memories.archive"))
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(error.contains("--archive"), "{error}");
+}
+
+#[test]
+fn points_of_engram_come_in_with_owner_and_sharing() {
+    let memory = |id: Value, more: Value| {
+        let mut payload = json!({
+            "content": "Deploys need two approvals.", "scope": "run:project:gateway", "repo": "gateway", "source": "user-said",
+            "category": "convention", "tags": ["deploy"], "actor": "orla@example.org", "owner": "oidc|orla",
+            "visibility": "shared", "created_at": "2026-01-01T10:00:00Z",
+        });
+        payload
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        json!({"id": id, "payload": payload, "vector": null})
+    };
+    let discovery = json!({
+        "category": "discovery", "kind": "fact", "scope": "discovery:repo:gateway", "visibility": "private",
+        "summary": "who approves", "not_after": 4_102_444_800_u64, "not_before": 1_767_225_600,
+        "citations": [{"kind": "file", "ref": "src/a.rs", "locator": "1-2"}, {"kind": "file"}],
+    });
+    let ownerless = json!({"owner": null, "actor": "anonymous"});
+    let points = json!([
+        memory(json!("11111111-1111-1111-1111-111111111111"), json!({})),
+        memory(json!(7), discovery),
+        memory(json!("8"), ownerless),
+        {"id": 9, "payload": {"data": "another system's"}},
+    ]);
+    let page = |next: Value| json!({"result": {"points": points, "next_page_offset": next}, "status": "ok", "time": 0.1});
+    for (content, notices) in [
+        (page(Value::Null).to_string(), 0),
+        (serde_json::to_string_pretty(&page(json!("9"))).unwrap(), 1),
+        (points.to_string(), 0),
+    ] {
+        let found = found(Peer::Engram, "points.json", content);
+        let ids: Vec<&str> = found.memories.iter().map(|memory| &*memory.id).collect();
+        assert_eq!(ids, ["11111111-1111-1111-1111-111111111111", "7", "8"]);
+        let [first, discovery, ownerless] = &found.memories[..] else {
+            panic!("three")
+        };
+        assert_eq!(first.owner, Owner::User("oidc|orla".to_owned()));
+        assert_eq!(first.sharing, Sharing::Shared);
+        assert_eq!(first.actor.as_deref(), Some("orla@example.org"));
+        assert_eq!(first.container.as_deref(), Some("run:project:gateway"));
+        assert_eq!(first.kind.as_deref(), Some("convention"));
+        assert_eq!(first.attributes["source"], "user-said");
+        assert!(discovery.is_discovery && !first.is_discovery);
+        assert_eq!(discovery.kind.as_deref(), Some("fact"));
+        assert_eq!(discovery.citations.len(), 1);
+        assert_eq!(discovery.expires_at, "2100-01-01T00:00:00Z".parse().ok());
+        assert_eq!(discovery.attributes["not_before"], "2026-01-01T00:00:00Z");
+        assert_eq!(ownerless.owner, Owner::Nobody);
+        assert_eq!(found.left_out(), 1, "{:?}", found.report);
+        assert_eq!(found.report.notices.len(), notices);
     }
 }

@@ -83,6 +83,7 @@ fn found(peer: Peer, path: &Path, whole: &Path) -> Found {
             PeerRecord::Memory(memory) => memories.push(*memory),
             PeerRecord::Fact(fact) => facts.push(fact),
             PeerRecord::Tunnel(_) => tunnels += 1,
+            PeerRecord::Decision(_) => {}
         }
         Ok(())
     })

@@ -205,3 +205,52 @@ fn notes_of_basic_memory_become_memories_with_links_and_facts() {
         "{line}"
     );
 }
+
+#[test]
+fn what_the_originals_kept_goes_on_under_its_id_and_owner() {
+    let place = Place::new();
+    let date = |text: &str| json!({"$date": text});
+    let document = |id: &str, tier: &str| {
+        json!({
+            "_id": {"$oid": id}, "user_id": "orla", "tier": tier, "content": format!("The tide of {tier} is high."),
+            "memory_type": "fact", "message_type": "human", "conversation_id": "c1", "enrichment_status": "completed",
+            "importance": 0.25, "summary": "tides", "expires_at": date("2126-01-01T00:00:00Z"),
+            "created_at": date("2026-01-01T10:00:00Z"), "updated_at": date("2026-01-01T10:00:00Z"),
+        })
+    };
+    let documents = [
+        document("65a000000000000000000001", "ltm"),
+        document("65a000000000000000000002", "stm"),
+        json!({
+            "_id": {"$oid": "65a000000000000000000003"}, "user_id": "orla", "key": "editor", "value": "vim",
+            "created_at": date("2026-01-01T10:00:00Z"),
+        }),
+    ];
+    let lines: Vec<String> = documents.iter().map(Value::to_string).collect();
+    let file = place.write("memories.json", lines.join("\n"));
+    let import = || without_model(place.json(&["import", file.to_str().unwrap()]));
+    let counts = import();
+    assert_eq!(
+        (&counts["from"], &counts["stored"]),
+        (&json!("memory-mcp"), &json!(3)),
+        "{counts}"
+    );
+    assert_eq!(import()["present"], 3);
+    let exported = place.run(&["export", "-"]).succeeded().stdout;
+    let record = |part: &str| -> Value {
+        let line = exported.lines().find(|line| line.contains(part)).unwrap();
+        serde_json::from_str(line).unwrap()
+    };
+    let memory = &record("65a000000000000000000001")["memory"];
+    assert_eq!(memory["id"], "65a000000000000000000001");
+    assert_eq!(memory["owner"], "orla");
+    assert_eq!(memory["visibility"], "private");
+    assert_eq!(memory["origin"], "memory-mcp");
+    assert_eq!(memory["weight"], 0.25);
+    assert_eq!(memory["summary"], "tides");
+    assert_eq!(
+        record("65a000000000000000000002")["memory"]["thread"]["name"],
+        "c1"
+    );
+    assert_eq!(record("vim")["decision"]["owner"], "orla");
+}

@@ -1,20 +1,17 @@
 //! `loci import --from`: takes in the stores and exports of other memory systems.
 
-use std::collections::BTreeMap;
+mod conversion;
+
+use std::collections::HashMap;
 use std::env;
 use std::path::Path;
 
-use data_encoding::HEXLOWER;
 use jiff::tz::TimeZone;
 use loci_archive::{RECORDS, Refusals, stay_forgotten};
-use loci_core::{
-    Archived, Clock as _, Delivery, Fact, LOCAL, Link, Location, Memory, MemoryId, Name, Period,
-    Record, Relation, Space, Tier, Timestamp, TunnelEnd, Visibility, limits,
-};
-use loci_engine::{Call, ImportReport, NOTE_KIND, name_key};
-use loci_peers::{Peer, PeerError, PeerFact, PeerMemory, PeerRecord, PeerTunnel, Report, read};
+use loci_core::{Archived, Memory, Record, Space, TunnelEnd};
+use loci_engine::{Call, ImportReport};
+use loci_peers::{Peer, PeerError, PeerRecord, PeerTunnel, Report, read};
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 use super::{
     IMPORT, embed_pending, file_of, stored_progress, tell_dry_run, tell_stored, tell_unreviewed,
@@ -25,28 +22,14 @@ use crate::exit::{Exit, Failure};
 use crate::output::{Output, status_line};
 use crate::progress::Progress;
 use crate::settings::Settings;
-use crate::wiring::{Parts, SystemClock};
+use crate::wiring::Parts;
 
 /// The largest number of records in one transaction.
 const BATCH_RECORDS: usize = 1_000;
 /// The number of bytes of texts with which a batch is full, too.
 const BATCH_BYTES: usize = 16 << 20;
-/// The size in bytes of an id that is made of a foreign one.
-const ID_BYTES: usize = 16;
 /// The attribute with the id that a memory had in the system that it came from.
 const FOREIGN_ID: &str = "foreign_id";
-/// The attribute with the name of that system.
-const CAME_FROM: &str = "came_from";
-/// The attribute with the time at which it expired there.
-const EXPIRED_AT: &str = "expired_at";
-/// The number of attributes that an import adds.
-const OWN_ATTRIBUTES: usize = 3;
-/// The kind and section of a memory that had none.
-const KIND: &str = "fact";
-/// The room of every diary, and the kind of its entries.
-const DIARY: &str = "diary";
-/// The largest length in bytes of an attribute, beyond which its end is left out.
-const ATTRIBUTE_BYTES_MAX: usize = limits::REFERENCE_BYTES_MAX;
 
 /// Lists the stores of other memory systems on this machine.
 pub(super) fn detect(output: Output) -> Result<(), Failure> {
@@ -188,6 +171,8 @@ struct Intake<'a> {
     progress: Option<Progress>,
     updated: u64,
     links: u64,
+    /// The number of memories of each conversation of an owner.
+    positions: HashMap<(Option<String>, String), u64>,
 }
 
 impl<'a> Intake<'a> {
@@ -206,6 +191,7 @@ impl<'a> Intake<'a> {
             progress: stored_progress(arguments.dry_run),
             updated: 0,
             links: 0,
+            positions: HashMap::new(),
         }
     }
 
@@ -224,6 +210,7 @@ impl<'a> Intake<'a> {
                 self.tunnels.push(tunnel);
                 return Ok(());
             }
+            PeerRecord::Decision(decision) => Record::Decision(Box::new(self.decision(decision))),
         };
         self.waiting.push(Archived {
             space: Space::default(),
@@ -278,6 +265,7 @@ impl<'a> Intake<'a> {
                     .attributes
                     .get(FOREIGN_ID)
                     .map_or_else(String::new, |id| format!("{id}:")),
+                Some(Record::Decision(decision)) => format!("{}:", decision.key),
                 _ => "a fact:".to_owned(),
             };
             self.refuse(&place, &error.message);
@@ -286,131 +274,6 @@ impl<'a> Intake<'a> {
             progress.reach(self.report.stored);
         }
         Ok(())
-    }
-
-    /// Returns a text without its secrets, as of a file that is read.
-    fn redacted(&self, text: &str) -> String {
-        self.call
-            .engine()
-            .redaction()
-            .redact_mined(text)
-            .text
-            .into_owned()
-    }
-
-    /// Returns the id of a memory here, which is made of the foreign one, so that an import can be
-    /// repeated.
-    fn id(&self, memory: &PeerMemory) -> MemoryId {
-        // The ids of claude-mem count up on each machine.
-        let created_at = memory
-            .created_at
-            .filter(|_| self.peer == Peer::ClaudeMem)
-            .map(jiff::Timestamp::as_microsecond);
-        self.id_of(&memory.id, created_at)
-    }
-
-    fn id_of(&self, foreign: &str, created_at: Option<i64>) -> MemoryId {
-        let mut hash = Sha256::new();
-        for part in [self.peer.name(), foreign] {
-            hash.update((part.len() as u64).to_be_bytes());
-            hash.update(part);
-        }
-        if let Some(created_at) = created_at {
-            hash.update(created_at.to_be_bytes());
-        }
-        MemoryId::new(HEXLOWER.encode(&hash.finalize()[..ID_BYTES]))
-    }
-
-    fn memory(&self, peer: PeerMemory) -> Memory {
-        let id = self.id(&peer);
-        let now = SystemClock.now();
-        let created_at = peer.created_at.map_or(now, timestamp);
-        let section = peer.kind.as_deref().map_or(KIND.to_owned(), name);
-        // Only files of the folder of notes are notes here.
-        let kind = match &*section {
-            _ if peer.is_diary => DIARY,
-            NOTE_KIND => KIND,
-            named => named,
-        };
-        let mut memory = Memory::new(
-            Space::default(),
-            id,
-            self.redacted(&peer.text),
-            kind,
-            created_at,
-        );
-        memory.title = peer.title.map(|title| name(&self.redacted(&title)));
-        memory.location = Location {
-            collection: peer.container.as_deref().map(name),
-            section: section.clone(),
-        };
-        memory.tags = tags(peer.tags);
-        memory.weight = 1.0;
-        memory.updated_at = peer
-            .updated_at
-            .map_or(created_at, timestamp)
-            .max(created_at);
-        memory.expires_at = peer.expires_at.map(timestamp);
-        // What expired there is hidden there, and not gone.
-        if let Some(expired_at) = peer.expires_at.filter(|time| timestamp(*time) <= now) {
-            memory.expires_at = None;
-            memory.forgotten_at = Some(now);
-            memory
-                .attributes
-                .insert(EXPIRED_AT.to_owned(), expired_at.to_string());
-        }
-        if peer.is_at_start {
-            memory.delivery = Delivery::Bootstrap;
-        }
-        memory.owner = Some(LOCAL.to_owned());
-        memory.updated_by = peer
-            .author
-            .as_deref()
-            .map(name)
-            .filter(|author| author != LOCAL);
-        memory.visibility = Visibility::Common;
-        if peer.is_diary {
-            memory.tier = Tier::Unlisted;
-            memory.visibility = Visibility::Shared;
-        }
-        if self.peer == Peer::Mempalace {
-            "mempalace".clone_into(&mut memory.origin);
-        } else {
-            "loci".clone_into(&mut memory.origin);
-        }
-        memory.supersedes = peer.supersedes.map(|id| self.id_of(&id, None));
-        memory.links = peer
-            .links
-            .into_iter()
-            .take(limits::LINKS_MAX)
-            .map(|(target, relation)| Link {
-                target: self.id_of(&target, None),
-                relation: Relation::from_name(&relation).unwrap_or(Relation::RelatedTo),
-                similarity: 1.0,
-            })
-            .collect();
-        self.note_attributes(&mut memory, &peer.id, peer.attributes);
-        memory
-    }
-
-    fn note_attributes(
-        &self,
-        memory: &mut Memory,
-        foreign_id: &str,
-        attributes: BTreeMap<String, String>,
-    ) {
-        let attributes = attributes.into_iter();
-        memory.attributes.extend(
-            attributes
-                .map(|(attribute, value)| (name(&attribute), cut(&self.redacted(&value))))
-                .take(limits::ATTRIBUTES_MAX - OWN_ATTRIBUTES),
-        );
-        memory
-            .attributes
-            .insert(FOREIGN_ID.to_owned(), cut(foreign_id));
-        memory
-            .attributes
-            .insert(CAME_FROM.to_owned(), self.peer.name().to_owned());
     }
 
     /// Replaces the text of a memory that came before by one that changed there since; returns true
@@ -431,39 +294,6 @@ impl<'a> Intake<'a> {
         }
         self.updated += 1;
         Ok(true)
-    }
-
-    fn fact(&self, fact: PeerFact) -> Fact {
-        let spelt = |text: &str| {
-            let spelling = one_line(&self.redacted(text));
-            let spelling = spelling[..spelling.floor_char_boundary(limits::ENTITY_BYTES_MAX)]
-                .trim()
-                .to_owned();
-            Name {
-                key: name_key(&spelling),
-                spelling,
-            }
-        };
-        let period = |(first, last): (jiff::Timestamp, jiff::Timestamp)| Period {
-            first: timestamp(first),
-            last: timestamp(last),
-        };
-        let said = format!(
-            "{}\n{}\n{}\n{:?}",
-            fact.subject, fact.predicate, fact.object, fact.valid_from
-        );
-        Fact {
-            space: Space::default(),
-            id: self.id_of(&said, None).as_str().to_owned(),
-            subject: spelt(&fact.subject),
-            predicate: spelt(&fact.predicate),
-            object: spelt(&fact.object),
-            valid_from: fact.valid_from.map(period),
-            valid_to: fact.valid_to.map(period),
-            source: fact.source.map(|source| cut(&self.redacted(&source))),
-            author: Fact::author_of(self.call.caller().principal.subject.as_deref()),
-            created_at: SystemClock.now(),
-        }
     }
 
     /// Says what is stored, for the message about a fault.
@@ -506,42 +336,4 @@ impl<'a> Intake<'a> {
             refused,
         }
     }
-}
-
-fn timestamp(time: jiff::Timestamp) -> Timestamp {
-    Timestamp::from_microseconds(time.as_microsecond())
-}
-
-/// Returns a name that a record may have: without control characters, and not too long.
-fn name(text: &str) -> String {
-    let text: String = one_line(text)
-        .chars()
-        .take(limits::NAME_CHARACTERS_MAX)
-        .collect();
-    let text = text.trim();
-    text[..text.floor_char_boundary(limits::NAME_BYTES_MAX)].to_owned()
-}
-
-/// Returns a text with a blank for each control character.
-fn one_line(text: &str) -> String {
-    text.replace(char::is_control, " ")
-}
-
-/// Returns a value that an attribute may have.
-fn cut(text: &str) -> String {
-    text[..text.floor_char_boundary(ATTRIBUTE_BYTES_MAX)].replace('\0', " ")
-}
-
-fn tags(tags: Vec<String>) -> Vec<String> {
-    let mut kept: Vec<String> = Vec::new();
-    for tag in tags {
-        let tag = name(&tag);
-        let tag = tag[..tag.floor_char_boundary(limits::TAG_BYTES_MAX)]
-            .trim()
-            .to_owned();
-        if !tag.is_empty() && !kept.contains(&tag) && kept.len() < limits::TAGS_MAX {
-            kept.push(tag);
-        }
-    }
-    kept
 }
