@@ -15,7 +15,9 @@
 
 mod basic_memory;
 mod bson;
+mod chat_gpt;
 mod chroma;
+mod claude_ai;
 mod claude_mem;
 mod database;
 mod engram;
@@ -72,13 +74,17 @@ pub enum Peer {
     MemoryMcp,
     /// The points of engram's collection, as Qdrant returns them.
     Engram,
+    /// What Claude.ai remembers, in the export of an account.
+    ClaudeAi,
+    /// What ChatGPT remembers, in the export of an account.
+    ChatGpt,
     /// The folder of Anthropic's memory tool, or pages of a memory store.
     MemoryTool,
 }
 
 impl Peer {
     /// Every peer, in the order in which a path is tried.
-    pub const ALL: [Peer; 14] = [
+    pub const ALL: [Peer; 16] = [
         Peer::Mempalace,
         Peer::ClaudeMem,
         Peer::McpMemoryService,
@@ -92,6 +98,8 @@ impl Peer {
         Peer::Mememory,
         Peer::MemoryMcp,
         Peer::Engram,
+        Peer::ClaudeAi,
+        Peer::ChatGpt,
         Peer::MemoryTool,
     ];
 
@@ -111,6 +119,8 @@ impl Peer {
             Peer::Mememory => "mememory",
             Peer::MemoryMcp => "memory-mcp",
             Peer::Engram => "engram",
+            Peer::ClaudeAi => "claude-ai",
+            Peer::ChatGpt => "chatgpt",
             Peer::MemoryTool => "anthropic-memory",
         }
     }
@@ -141,6 +151,8 @@ impl Peer {
             Peer::Mememory => mememory::wrote(path),
             Peer::MemoryMcp => memory_mcp::wrote(path),
             Peer::Engram => engram::wrote(path),
+            Peer::ClaudeAi => claude_ai::wrote(path),
+            Peer::ChatGpt => chat_gpt::wrote(path),
             Peer::MemoryTool => memory_tool::wrote(path) || memory_stores::wrote(path),
         }
     }
@@ -189,6 +201,8 @@ impl Peer {
             | Peer::Mememory
             | Peer::MemoryMcp
             | Peer::Engram
+            | Peer::ClaudeAi
+            | Peer::ChatGpt
             | Peer::MemoryTool => Vec::new(),
         }
     }
@@ -516,6 +530,8 @@ pub fn read<'a>(peer: Peer, path: &Path, zone: TimeZone, sink: &'a mut Sink<'a>)
         Peer::Mememory => mememory::read(path, &mut outlet),
         Peer::MemoryMcp => memory_mcp::read(path, &mut outlet),
         Peer::Engram => engram::read(path, &mut outlet),
+        Peer::ClaudeAi => claude_ai::read(path, &mut outlet),
+        Peer::ChatGpt => chat_gpt::read(path, &mut outlet),
         Peer::MemoryTool if path.is_file() => memory_stores::read(path, &mut outlet),
         Peer::MemoryTool => memory_tool::read(path, &mut outlet),
     }?;

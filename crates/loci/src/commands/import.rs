@@ -34,24 +34,32 @@ pub fn run(settings: &Settings, arguments: &cli::Import, output: Output) -> Resu
         return peer::detect(output);
     }
     let file = &file_of(arguments);
-    if let Some(peer) = peer::of(arguments)? {
-        return peer::import(settings, arguments, peer, output);
-    }
     if !is_zip(file) {
-        return run_on(settings, arguments, file, output);
+        return match peer::of(arguments, file)? {
+            Some(peer) => peer::import(settings, arguments, peer, file, output),
+            None => run_on(settings, arguments, file, output),
+        };
     }
     let usage =
         |problem: String| Failure::new(Exit::Usage, format!("{} {problem}", file.display()));
     let unpacked = UnpackedArchive::new(file, |_| true)
         .map_err(|error| usage(format!("cannot be read: {error}")))?;
-    let path = place_in(&unpacked).ok_or_else(|| {
-        usage(
-            "is a zip archive with neither a single file nor an export that `loci export --format markdown` wrote; \
-             `loci palace mine --mode convos` takes the archives of ChatGPT, Claude.ai and Slack"
+    if let Some(export) = export_in(&unpacked) {
+        return run_on(settings, arguments, &export, output);
+    }
+    for place in places_in(&unpacked) {
+        if let Some(peer) = peer::of(arguments, &place)? {
+            return peer::import(settings, arguments, peer, &place, output);
+        }
+    }
+    let [single] = unpacked.files() else {
+        return Err(usage(
+            "is a zip archive with neither a single file, nor an export of loci, nor the store or export of a memory \
+             system that loci knows; `loci palace mine --mode convos` takes the archives of Slack"
                 .to_owned(),
-        )
-    })?;
-    run_on(settings, arguments, &path, output)
+        ));
+    };
+    run_on(settings, arguments, &single.path, output)
 }
 
 /// Returns the path that the user named.
@@ -59,10 +67,28 @@ fn file_of(arguments: &cli::Import) -> PathBuf {
     arguments.file.clone().unwrap_or_default()
 }
 
-/// Returns what to import out of an archive: its single file, or the folder of an export.
-fn place_in(unpacked: &UnpackedArchive) -> Option<PathBuf> {
+/// Returns what may be the store of another system in an archive: its single file, its folder, or the
+/// only folder in it.
+fn places_in(unpacked: &UnpackedArchive) -> Vec<PathBuf> {
     if let [single] = unpacked.files() {
-        return Some(single.path.clone());
+        return vec![single.path.clone()];
+    }
+    let folder = unpacked.folder().to_owned();
+    let first = |name: &str| name.split_once('/').map(|(first, _)| first.to_owned());
+    let files = unpacked.files().iter();
+    let mut firsts: Vec<Option<String>> = files.map(|file| first(&file.name)).collect();
+    firsts.dedup();
+    let inner = match &firsts[..] {
+        [Some(only)] => Some(folder.join(only)),
+        _ => None,
+    };
+    [folder].into_iter().chain(inner).collect()
+}
+
+/// Returns the folder of an export of loci in an archive of several files.
+fn export_in(unpacked: &UnpackedArchive) -> Option<PathBuf> {
+    if unpacked.files().len() == 1 {
+        return None;
     }
     let records = unpacked
         .files()

@@ -147,7 +147,6 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
             .map(|wing| mempalace::place_name("--wing", wing))
             .transpose()?;
         let parts = Parts::open(settings)?;
-        let progress = Progress::of_bytes();
         let (wing, root) = (wing.as_deref(), Path::new(&root));
         let (is_shared, is_verbatim) = (arguments.shared, arguments.verbatim);
         let mining = conversation::Mining {
@@ -160,9 +159,7 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
             is_verbatim,
             trust: &trust,
         };
-        let report = parts.logged_filing(MINE, |call| {
-            Ok(conversation::mine(call, &mining, &progress)?)
-        })?;
+        let report = mine_conversations(&parts, &mining)?;
         (parts, report)
     } else {
         if !Path::new(&root).is_dir() {
@@ -206,6 +203,45 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
         note_plan_above(Path::new(&root));
     }
     verdict(&report)
+}
+
+fn mine_conversations(parts: &Parts, mining: &conversation::Mining<'_>) -> Result<Report, Failure> {
+    let progress = Progress::of_bytes();
+    parts.logged_filing(MINE, |call| {
+        Ok(conversation::mine(call, mining, &progress)?)
+    })
+}
+
+/// Files the conversations in the export of a service, as `loci palace mine --mode convos` does; the
+/// files in it that hold something else are passed over.
+///
+/// # Errors
+/// As for the command.
+pub fn mine_export(
+    settings: &Settings,
+    parts: &Parts,
+    export: &Path,
+    is_dry: bool,
+    files_again: bool,
+) -> Result<Report, Failure> {
+    let mining = conversation::Mining {
+        wing: None,
+        root: export,
+        is_dry,
+        is_shared: false,
+        rereads: files_again,
+        files_again,
+        is_verbatim: false,
+        trust: &Trust::read(&settings.data, notice)?,
+    };
+    let report = mine_conversations(parts, &mining)?;
+    verdict(&report)?;
+    Ok(report)
+}
+
+/// Returns the counts of conversations that were filed, for a person.
+pub fn filed_text(report: &Report, is_dry: bool) -> String {
+    text_of(report, is_dry, 0)
 }
 
 /// Names the files that were not filed.

@@ -2,6 +2,7 @@
 //! `loci-peers`.
 
 use std::fs;
+use std::io::Write as _;
 
 use serde_json::{Value, json};
 
@@ -204,6 +205,159 @@ fn notes_of_basic_memory_become_memories_with_links_and_facts() {
         1,
         "{line}"
     );
+}
+
+/// Writes a zip archive with these files.
+fn archive(place: &Place, name: &str, files: &[(&str, String)]) -> std::path::PathBuf {
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, text) in files {
+        archive
+            .start_file(*name, zip::write::SimpleFileOptions::default())
+            .unwrap();
+        archive.write_all(text.as_bytes()).unwrap();
+    }
+    place.write(name, archive.finish().unwrap().into_inner())
+}
+
+#[test]
+fn the_archive_of_claude_ai_brings_its_memory_projects_and_conversations() {
+    let place = Place::new();
+    let message = |sender: &str, text: &str| json!({"sender": sender, "text": text, "created_at": "2026-01-01T10:00:00Z"});
+    let conversation = json!([{
+        "uuid": "c1", "name": "", "created_at": "2026-01-01T10:00:00Z",
+        "chat_messages": [message("human", "Where is the lantern?"), message("assistant", "In shed 41.")],
+    }]);
+    let project = json!({
+        "uuid": "p1", "name": "Harbour", "description": "", "prompt_template": "Answer in one sentence.",
+        "created_at": "2026-01-01T10:00:00Z", "docs": [{"uuid": "d1", "filename": "tides.md", "content": "High tide is at four."}],
+    });
+    let memories = json!([{
+        "conversations_memory": "Orla is a harbour master.", "project_memories": {"p1": "The wall is of lime.", "p2": null},
+        "account_uuid": "a1",
+    }]);
+    for name in ["export.zip", "again.zip"] {
+        let folder = if name == "export.zip" {
+            ""
+        } else {
+            "data-2026/"
+        };
+        let files = [
+            ("conversations.json", conversation.to_string()),
+            ("memories.json", memories.to_string()),
+            ("projects/p1.json", project.to_string()),
+            ("users.json", "[]".to_owned()),
+        ];
+        let names = files
+            .iter()
+            .map(|(name, _)| format!("{folder}{name}"))
+            .collect::<Vec<_>>();
+        let files: Vec<(&str, String)> = names
+            .iter()
+            .map(String::as_str)
+            .zip(files.into_iter().map(|(_, text)| text))
+            .collect();
+        let file = archive(&place, name, &files);
+        let counts = without_model(place.json(&["import", file.to_str().unwrap()]));
+        assert_eq!(counts["from"], "claude-ai", "{counts}");
+        let stored = if folder.is_empty() { 4 } else { 0 };
+        assert_eq!(counts["stored"], stored, "{counts}");
+        assert_eq!(counts["left_out"], json!({}));
+        if folder.is_empty() {
+            assert_eq!(counts["conversations"]["drawers"]["added"], 2, "{counts}");
+        }
+    }
+    let found = place.json(&["search", "lime wall"]);
+    assert_eq!(found[0]["memory"]["project"], "Harbour");
+}
+
+#[test]
+fn the_archive_of_chatgpt_brings_what_it_remembers() {
+    let place = Place::new();
+    let node = |id: &str, parent: Value, message: Value| json!({"id": id, "parent": parent, "children": [], "message": message});
+    let said = |id: &str, role: &str, recipient: &str, content: Value| {
+        json!({
+            "id": id, "author": {"role": role}, "recipient": recipient, "create_time": 1_767_225_600.5, "content": content,
+            "metadata": {},
+        })
+    };
+    let text = |text: &str| json!({"content_type": "text", "parts": [text]});
+    let about = |text: &str| json!({"content_type": "user_editable_context", "user_profile": text, "user_instructions": ""});
+    let mut hidden = said("m0", "user", "all", about("I keep lanterns."));
+    hidden["metadata"]["is_visually_hidden_from_conversation"] = json!(true);
+    let conversation = |id: &str, nodes: Vec<Value>| {
+        let nodes: serde_json::Map<String, Value> = nodes
+            .into_iter()
+            .map(|node| (node["id"].as_str().unwrap().to_owned(), node))
+            .collect();
+        json!({"conversation_id": id, "title": null, "create_time": 1_767_225_600, "mapping": nodes})
+    };
+    let first = conversation(
+        "c1",
+        vec![
+            node("root", Value::Null, Value::Null),
+            node("n0", json!("root"), hidden),
+            node(
+                "n1",
+                json!("n0"),
+                said("m1", "user", "all", text("I like tea.")),
+            ),
+            node(
+                "n2",
+                json!("n1"),
+                said("m2", "assistant", "bio", text("User likes tea.")),
+            ),
+            node(
+                "n3",
+                json!("n2"),
+                said("m3", "tool", "all", text("Model set context updated.")),
+            ),
+            node(
+                "n4",
+                json!("n3"),
+                said("m4", "assistant", "all", text("Noted.")),
+            ),
+        ],
+    );
+    let mut later = said("m5", "user", "all", about("I keep two lanterns."));
+    later["create_time"] = json!(1_767_225_700);
+    let second = conversation("c2", vec![node("n5", Value::Null, later)]);
+    let file = archive(
+        &place,
+        "chatgpt.zip",
+        &[
+            ("conversations-000.json", json!([first]).to_string()),
+            ("conversations-001.json", json!([second]).to_string()),
+            ("chat.html", "<html>".to_owned()),
+        ],
+    );
+    let file = file.to_str().unwrap();
+    let dry = without_model(place.json(&["import", file, "--dry-run"]));
+    assert_eq!(
+        (&dry["from"], &dry["stored"]),
+        (&json!("chatgpt"), &json!(2)),
+        "{dry}"
+    );
+    let counts = without_model(place.json(&["import", file]));
+    assert_eq!(
+        (
+            &counts["stored"],
+            &counts["conversations"]["drawers"]["added"]
+        ),
+        (&json!(2), &json!(2)),
+        "{counts}"
+    );
+    let again = without_model(place.json(&["import", file]));
+    assert_eq!(
+        (&again["stored"], &again["present"]),
+        (&json!(0), &json!(2)),
+        "{again}"
+    );
+    let listed = place.json(&["list"]).to_string();
+    assert!(
+        listed.contains("User likes tea.") && listed.contains("two lanterns"),
+        "{listed}"
+    );
+    assert!(!listed.contains("I keep lanterns."), "{listed}");
 }
 
 #[test]

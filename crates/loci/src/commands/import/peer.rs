@@ -17,6 +17,7 @@ use super::{
     IMPORT, embed_pending, file_of, stored_progress, tell_dry_run, tell_stored, tell_unreviewed,
 };
 use crate::cli;
+use crate::commands::palace::{filed_text, mine_export};
 use crate::escaped::OneLine;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, status_line};
@@ -63,8 +64,7 @@ pub(super) fn detect(output: Output) -> Result<(), Failure> {
 
 /// Returns the system that the path belongs to: the one that the user named, or the one that its
 /// content tells; `None` for what loci itself wrote, or anything else.
-pub(super) fn of(arguments: &cli::Import) -> Result<Option<Peer>, Failure> {
-    let path = &file_of(arguments);
+pub(super) fn of(arguments: &cli::Import, path: &Path) -> Result<Option<Peer>, Failure> {
     if let Some(name) = &arguments.from {
         return Peer::from_name(name).map(Some).ok_or_else(|| {
             Failure::new(
@@ -79,14 +79,14 @@ pub(super) fn of(arguments: &cli::Import) -> Result<Option<Peer>, Failure> {
     Ok(Peer::of(path))
 }
 
-/// Imports what a system keeps at the path.
+/// Imports what a system keeps at the path, which is what the user named, or was in an archive.
 pub(super) fn import(
     settings: &Settings,
     arguments: &cli::Import,
     peer: Peer,
+    path: &Path,
     output: Output,
 ) -> Result<(), Failure> {
-    let path = &file_of(arguments);
     if !path.exists() {
         let message = format!("{} does not exist", path.display());
         return Err(Failure::new(Exit::Usage, message));
@@ -117,23 +117,33 @@ pub(super) fn import(
             Err(error) => Err(Failure::new(exit_of(&error), format!("{error}; {told}"))),
         }
     })?;
-    let Counts {
-        mut value,
-        text,
-        reasons,
-        refused,
-    } = outcome;
     for notice in &report.notices {
         status_line(OneLine(&format!("note: {notice}")));
     }
+    let Counts {
+        mut value,
+        text,
+        mut more,
+        refused,
+    } = outcome;
+    if matches!(peer, Peer::ClaudeAi | Peer::ChatGpt) {
+        let file = loci_filing::absolute(&file_of(arguments))?;
+        let is_dry = arguments.dry_run;
+        let filed = mine_export(settings, &parts, Path::new(&file), is_dry, arguments.again)?;
+        value["conversations"] = filed.value(is_dry);
+        more += &format!("of its conversations:\n{}", filed_text(&filed, is_dry));
+    }
     if arguments.dry_run {
-        tell_dry_run(value, &format!("{text}\n{}", reasons.trim_end()), output)?;
+        tell_dry_run(value, &format!("{text}\n{}", more.trim_end()), output)?;
     } else {
         tell_stored(&value["stored"]);
         tell_unreviewed(&parts)?;
         let pending = embed_pending(&parts, settings, !arguments.no_wait)?;
         value["pending_embeddings"] = json!(pending);
-        output.either(&value, format!("{text}, waiting for the model {pending}\n"))?;
+        output.either(
+            &value,
+            format!("{text}, waiting for the model {pending}\n{more}"),
+        )?;
     }
     match refused {
         0 => Ok(()),
@@ -153,7 +163,7 @@ struct Counts {
     value: Value,
     text: String,
     /// What was left out, a reason on each line.
-    reasons: String,
+    more: String,
     refused: u64,
 }
 
@@ -332,7 +342,7 @@ impl<'a> Intake<'a> {
         Counts {
             value,
             text,
-            reasons: reasons.concat(),
+            more: reasons.concat(),
             refused,
         }
     }

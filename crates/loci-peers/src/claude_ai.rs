@@ -1,0 +1,199 @@
+//! What Claude.ai remembers, in the export of an account: its memory texts, and the knowledge and
+//! instructions of projects. Conversations are transcripts, which `loci-mine` reads.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use crate::json_file::{self, Line, text};
+use crate::{Outlet, PeerMemory, Result, folder, times};
+
+const MEMORIES: &str = "memories.json";
+const PROJECTS: &str = "projects";
+const CONVERSATIONS: &str = "conversations";
+/// The keys of the memory of all conversations, and of the ones of projects.
+const ACCOUNT_MEMORY: &str = "conversations_memory";
+const PROJECT_MEMORIES: &str = "project_memories";
+
+/// Returns the files of the folder, or of the only folder in it, whose names begin so.
+pub fn files(path: &Path, beginning: &str) -> Vec<PathBuf> {
+    let entries = |folder: &Path| {
+        let entries = fs::read_dir(folder).into_iter().flatten();
+        entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .collect::<Vec<_>>()
+    };
+    let mut own = entries(path);
+    if let [only] = &own[..]
+        && only.is_dir()
+    {
+        own = entries(only);
+    }
+    let is_named = |file: &PathBuf| {
+        let name = file
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        name.starts_with(beginning)
+            && (file.is_dir() || file.extension().is_some_and(|ending| ending == "json"))
+    };
+    own.retain(is_named);
+    own.sort();
+    own
+}
+
+/// Returns true if the folder is an export of Claude.ai, or the file its memories.
+pub fn wrote(path: &Path) -> bool {
+    let has = |file: &Path, keys: &[&str]| {
+        let head = json_file::head(file);
+        keys.iter().any(|key| head.contains(&format!("\"{key}\"")))
+    };
+    if path.is_file() {
+        return has(path, &[ACCOUNT_MEMORY, PROJECT_MEMORIES]);
+    }
+    files(path, CONVERSATIONS)
+        .iter()
+        .any(|file| has(file, &["chat_messages"]))
+        || files(path, MEMORIES)
+            .iter()
+            .any(|file| has(file, &[ACCOUNT_MEMORY, PROJECT_MEMORIES]))
+        || files(path, PROJECTS)
+            .iter()
+            .any(|file| has(file, &["prompt_template"]))
+}
+
+pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
+    if path.is_file() {
+        return read_memories(path, &HashMap::new(), outlet);
+    }
+    let mut names = HashMap::new();
+    for entry in files(path, PROJECTS) {
+        let files = if entry.is_dir() {
+            folder::files(&entry, folder::Hidden::LeftOut, &mut outlet.report)?
+        } else {
+            vec![entry]
+        };
+        for file in files {
+            for project in values(&file, outlet)? {
+                put_project(&project, &mut names, outlet)?;
+            }
+        }
+    }
+    for file in files(path, MEMORIES) {
+        read_memories(&file, &names, outlet)?;
+    }
+    Ok(())
+}
+
+/// Returns the objects of a file that is a list of them, or one.
+fn values(file: &Path, outlet: &mut Outlet<'_>) -> Result<Vec<Map<String, Value>>> {
+    let mut objects = Vec::new();
+    if json_file::head(file).trim_start().starts_with('[') {
+        json_file::objects(file, |line| {
+            match line {
+                Line::Object(object) => objects.push(object),
+                Line::Broken(_) => outlet.report.leave_out("elements that are no JSON object"),
+            }
+            Ok(())
+        })?;
+    } else if let Value::Object(object) = json_file::document(file)? {
+        objects.push(object);
+    }
+    Ok(objects)
+}
+
+fn put_project(
+    project: &Map<String, Value>,
+    names: &mut HashMap<String, String>,
+    outlet: &mut Outlet<'_>,
+) -> Result<()> {
+    let (Some(uuid), Some(name)) = (text(project, &["uuid"]), text(project, &["name"])) else {
+        outlet.report.leave_out("projects without an id or a name");
+        return Ok(());
+    };
+    names.insert(uuid.to_owned(), name.to_owned());
+    if project.get("is_starter_project") == Some(&Value::Bool(true)) {
+        outlet
+            .report
+            .leave_out("projects that every account begins with");
+        return Ok(());
+    }
+    let moment = |of: &Map<String, Value>, key: &str| text(of, &[key]).and_then(times::utc);
+    for (key, kind) in [
+        ("description", "description"),
+        ("prompt_template", "instructions"),
+    ] {
+        if let Some(said) = text(project, &[key]) {
+            let mut memory = PeerMemory::new(format!("{uuid}/{key}"), said);
+            memory.title = Some(format!("{name}: {kind}"));
+            memory.container = Some(name.to_owned());
+            memory.kind = Some(kind.to_owned());
+            memory.created_at = moment(project, "created_at");
+            memory.updated_at = moment(project, "updated_at");
+            outlet.put_memory(memory)?;
+        }
+    }
+    let documents = project.get("docs").and_then(Value::as_array);
+    for document in documents.into_iter().flatten().filter_map(Value::as_object) {
+        let content = document.get("content").and_then(Value::as_str);
+        let (Some(id), Some(content)) = (text(document, &["uuid"]), content) else {
+            outlet.report.leave_out("documents without an id or a text");
+            continue;
+        };
+        let mut memory = PeerMemory::new(id, content);
+        memory.title = text(document, &["filename"]).map(str::to_owned);
+        memory.container = Some(name.to_owned());
+        memory.kind = Some("document".to_owned());
+        memory.created_at = moment(document, "created_at");
+        outlet.put_memory(memory)?;
+    }
+    Ok(())
+}
+
+/// Passes on the memory texts. They have no time but that of the export.
+fn read_memories(
+    file: &Path,
+    names: &HashMap<String, String>,
+    outlet: &mut Outlet<'_>,
+) -> Result<()> {
+    let modified = fs::metadata(file).and_then(|data| data.modified()).ok();
+    let time = modified.and_then(|time| Timestamp::try_from(time).ok());
+    let put = |id: String, said: &Value, container: Option<String>, outlet: &mut Outlet<'_>| {
+        let Some(said) = said.as_str() else {
+            outlet
+                .report
+                .leave_out("memory texts in a form that is not known");
+            return Ok(());
+        };
+        let mut memory = PeerMemory::new(id, said);
+        memory.container = container;
+        memory.kind = Some("memory".to_owned());
+        (memory.created_at, memory.updated_at) = (time, time);
+        outlet.put_memory(memory)
+    };
+    for memories in values(file, outlet)? {
+        let account = text(&memories, &["account_uuid"]).unwrap_or_default();
+        for (key, value) in &memories {
+            match (key.as_str(), value) {
+                ("account_uuid", _) | (_, Value::Null) => {}
+                (PROJECT_MEMORIES, Value::Object(projects)) => {
+                    for (uuid, said) in projects.iter().filter(|(_, said)| !said.is_null()) {
+                        let name = names.get(uuid).cloned();
+                        put(
+                            format!("{key}/{uuid}"),
+                            said,
+                            name.or(Some(uuid.clone())),
+                            outlet,
+                        )?;
+                    }
+                }
+                _ => put(format!("{account}/{key}"), value, None, outlet)?,
+            }
+        }
+    }
+    Ok(())
+}
