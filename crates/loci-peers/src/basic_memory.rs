@@ -13,7 +13,7 @@ use data_encoding::HEXLOWER;
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
-use self::syntax::{Holds, LINKS_TO, Observation, holds_between};
+use self::syntax::{Holds, LINKS_TO, Observation, Statements, holds_between};
 use crate::database::{Database, is_database};
 use crate::folder::{self, Hidden, TextFile, relative};
 use crate::times::{self, Offsets};
@@ -32,11 +32,11 @@ struct Project {
     name: String,
     /// `None` if its folder is not there.
     folder: Option<PathBuf>,
-    /// What the database knows, by the path in the folder.
+    /// The rows of its files in the database, by the path in the folder.
     rows: BTreeMap<String, Row>,
 }
 
-/// What the database knows of a file.
+/// The row of a file in the database.
 struct Row {
     entity: i64,
     title: Option<String>,
@@ -437,6 +437,17 @@ impl Reading<'_> {
             }
         }
         outlet.put_memory(memory)?;
+        self.put_facts(note, &statements, row, outlet)
+    }
+
+    /// Passes on the named relations, and the observations with a time, as facts.
+    fn put_facts(
+        &self,
+        note: &Note,
+        statements: &Statements<'_>,
+        row: Option<&Row>,
+        outlet: &mut Outlet<'_>,
+    ) -> Result<()> {
         for relation in statements
             .relations
             .iter()
@@ -462,7 +473,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Returns the place of the note that a link leads to. What stands behind `|` or `#` in it is no part
+    /// Returns the place of the note that a link leads to. A part behind `|` or `#` is no part
     /// of the name, unless a note is called so.
     fn target(&self, target: &str) -> Option<usize> {
         let bare = target.split(['|', '#']).next().unwrap_or(target).trim();

@@ -68,7 +68,7 @@ impl<'a> Reader<'a> {
         Some(String::from_utf8_lossy(&name[..end]).into_owned())
     }
 
-    /// Reads a text that begins with its length, and ends with a zero.
+    /// Reads a text that starts with its length, and ends with a zero.
     fn text(&mut self) -> Option<String> {
         let length = self.length()?;
         let text = self.take(length)?.split_last()?.1;

@@ -1,4 +1,4 @@
-//! What ChatGPT remembers, as far as the export of an account has it: the memories that its model saved
+//! The memory of ChatGPT, as far as the export of an account has it: the memories that its model saved
 //! (calls of the tool `bio`), and what a person says of themselves and asks for in every conversation.
 //! Conversations are transcripts, which `loci-mine` reads.
 

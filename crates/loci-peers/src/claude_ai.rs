@@ -1,4 +1,4 @@
-//! What Claude.ai remembers, in the export of an account: its memory texts, and the knowledge and
+//! The memory of Claude.ai in the export of an account: its texts, and the knowledge and
 //! instructions of projects. Conversations are transcripts, which `loci-mine` reads.
 
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ const CONVERSATIONS: &str = "conversations";
 const ACCOUNT_MEMORY: &str = "conversations_memory";
 const PROJECT_MEMORIES: &str = "project_memories";
 
-/// Returns the files of the folder, or of the only folder in it, whose names begin so.
+/// Returns the files of the folder, or of the only folder in it, whose names start so.
 pub fn files(path: &Path, beginning: &str) -> Vec<PathBuf> {
     let entries = |folder: &Path| {
         let entries = fs::read_dir(folder).into_iter().flatten();
@@ -119,7 +119,7 @@ fn put_project(
     if project.get("is_starter_project") == Some(&Value::Bool(true)) {
         outlet
             .report
-            .leave_out("projects that every account begins with");
+            .leave_out("projects that every account starts with");
         return Ok(());
     }
     let moment = |of: &Map<String, Value>, key: &str| text(of, &[key]).and_then(times::utc);

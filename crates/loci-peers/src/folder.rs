@@ -34,7 +34,7 @@ pub fn relative(root: &Path, path: &Path) -> String {
     relative.to_string_lossy().replace('\\', "/")
 }
 
-/// Returns true if a file begins with these bytes; false if it cannot be read.
+/// Returns true if a file starts with these bytes; false if it cannot be read.
 pub fn begins_with(file: &Path, bytes: &[u8]) -> bool {
     let mut start = vec![0; bytes.len()];
     let read = File::open(file).and_then(|mut file| file.read_exact(&mut start));

@@ -117,7 +117,7 @@ fn elements(path: &Path, mut visit: impl FnMut(Line) -> Result<()>) -> Result<()
     )))
 }
 
-/// Tells where the elements of a list begin and end.
+/// Tells the elements of a list apart.
 #[derive(Default)]
 struct Scanner {
     element: Vec<u8>,
@@ -185,7 +185,7 @@ pub fn first_object(path: &Path) -> Option<Map<String, Value>> {
     first
 }
 
-/// Returns the beginning of a file, of at most 64 KiB; blank if it cannot be read.
+/// Returns the start of a file, at most 64 KiB; blank if it cannot be read.
 pub fn head(path: &Path) -> String {
     const HEAD_BYTES: u64 = 64 << 10;
     let mut head = Vec::new();

@@ -74,9 +74,9 @@ pub enum Peer {
     MemoryMcp,
     /// The points of engram's collection, as Qdrant returns them.
     Engram,
-    /// What Claude.ai remembers, in the export of an account.
+    /// The memory of Claude.ai in the export of an account.
     ClaudeAi,
-    /// What ChatGPT remembers, in the export of an account.
+    /// The memory of ChatGPT in the export of an account.
     ChatGpt,
     /// The folder of Anthropic's memory tool, or pages of a memory store.
     MemoryTool,
@@ -267,7 +267,7 @@ pub struct PeerMemory {
     pub conversation: Option<String>,
     /// The id of the memory that it was made from.
     pub source: Option<String>,
-    /// What it rests on.
+    /// Its sources.
     pub citations: Vec<PeerCitation>,
 }
 
@@ -277,7 +277,7 @@ pub enum Owner {
     /// Whoever imports it, because its system has one user.
     #[default]
     Importer,
-    /// Nobody.
+    /// No user.
     Nobody,
     /// The user with this name.
     User(String),

@@ -11,7 +11,7 @@ use crate::{Outlet, PeerError, PeerMemory, Result, times};
 const TABLE: &str = "memories";
 /// The columns that no other table of this name has together.
 const COLUMNS: [&str; 4] = ["content", "scope", "type", "weight"];
-/// The beginning of every dump.
+/// The first words of every dump.
 const DUMP: &str = "PostgreSQL database dump";
 /// Where a memory is delivered that every session starts with.
 const BOOTSTRAP: &str = "bootstrap";

@@ -12,7 +12,7 @@ use crate::{PeerError, Result, folder};
 const CUSTOM: &[u8; 5] = b"PGDMP";
 /// The largest size of a statement, or of a row of `COPY`, in bytes.
 const STATEMENT_BYTES_MAX: usize = 64 << 20;
-/// The words that begin a line of `CREATE TABLE` that is no column.
+/// The first words of a line of `CREATE TABLE` that is no column.
 const CONSTRAINTS: [&str; 7] = [
     "constraint",
     "primary",
@@ -26,7 +26,7 @@ const CONSTRAINTS: [&str; 7] = [
 /// A row: its values by the names of their columns; NULL is left out.
 pub type Row = HashMap<String, String>;
 
-/// What a dump has.
+/// A part of a dump.
 pub enum Part {
     /// A row of a table, which is named without its schema.
     Row(String, Row),
@@ -123,7 +123,7 @@ impl Dump {
         ))
     }
 
-    /// Returns the statement that the line begins: up to a semicolon at the end of a line that is outside
+    /// Returns the statement that the line starts: up to a semicolon at the end of a line that is outside
     /// quotation marks. `None` if it has no such end, or is too long.
     fn statement(&mut self, first: String) -> std::io::Result<Option<String>> {
         let marks = |text: &str| text.bytes().filter(|byte| *byte == b'\'').count();
@@ -179,7 +179,7 @@ fn name(text: &str) -> Option<(String, &str)> {
     }
 }
 
-/// Returns the names in brackets at the beginning of a text, and what follows them.
+/// Returns the names in brackets at the start of a text, and what follows them.
 fn names(text: &str) -> Option<(Vec<String>, &str)> {
     let mut rest = text.trim_start().strip_prefix('(')?;
     let mut names = Vec::new();
@@ -320,7 +320,7 @@ fn inserted(statement: &str, known: &HashMap<String, Vec<String>>) -> Option<(St
     }
 }
 
-/// Returns the value at the beginning of a text, which is `None` for NULL, and what follows it.
+/// Returns the value at the start of a text, which is `None` for NULL, and what follows it.
 fn value(text: &str) -> Option<(Option<String>, &str)> {
     let text = text.trim_start();
     let (has_escapes, quoted) = match text

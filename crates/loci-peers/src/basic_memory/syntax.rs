@@ -1,4 +1,4 @@
-//! What the lines of a note of basic-memory say: observations and relations.
+//! The statements in the lines of a note of basic-memory: observations and relations.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ const CATEGORY: &str = "note";
 pub const LINKS_TO: &str = "links_to";
 /// A mark at the end of a line whose links are only links.
 const LINKS_ONLY: &str = "#bm:links_to";
-/// What a qualifier may say of a time.
+/// The kinds of times in a qualifier.
 const KINDS: [&str; 5] = ["effective", "valid", "occurred", "due", "mentioned"];
 /// The ones that say when the statement does not hold, but something about it.
 const ASIDE: [&str; 2] = ["due", "mentioned"];
@@ -31,7 +31,7 @@ pub struct Observation<'a> {
 /// A time that is written before the text of an observation.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Qualifier<'a> {
-    /// The whole of it, as it is written.
+    /// Its text, as it is written.
     pub token: &'a str,
     /// True if it does not say when the statement holds.
     pub is_aside: bool,
@@ -59,7 +59,7 @@ pub type Holds = (Option<Span>, Option<Span>);
 /// A relation to another note.
 #[derive(Debug, PartialEq, Eq, Hash, Clone, Copy)]
 pub struct Relation<'a> {
-    /// What it is called.
+    /// Its name.
     pub kind: &'a str,
     /// The note that it leads to, as it is written.
     pub target: &'a str,
@@ -117,7 +117,7 @@ pub fn read(body: &str) -> Statements<'_> {
     statements
 }
 
-/// Returns the mark of a block of code that the line begins.
+/// Returns the mark of a block of code that the line opens.
 fn opens_fence(line: &str) -> Option<&str> {
     let mark = line.chars().next().filter(|mark| "`~".contains(*mark))?;
     let length = line.len() - line.trim_start_matches(mark).len();
@@ -144,7 +144,7 @@ fn observation(content: &str) -> Option<Observation<'_>> {
         None if has_tag && !is_task(content) => (CATEGORY, content),
         None => return None,
     };
-    // What stands in brackets at the end is no part of the statement.
+    // Brackets at the end are no part of the statement.
     let text = match text
         .strip_suffix(')')
         .and_then(|text| text.rsplit_once('('))
@@ -193,7 +193,7 @@ fn category(content: &str) -> Option<(&str, &str)> {
     is_category.then_some((category, text))
 }
 
-/// Returns the time at the beginning of a text, and the rest.
+/// Returns the time at the start of a text, and the rest.
 fn qualifier(text: &str) -> Option<(Qualifier<'_>, &str)> {
     let after = text.strip_prefix('@')?;
     let named =
@@ -230,7 +230,7 @@ fn qualifier(text: &str) -> Option<(Qualifier<'_>, &str)> {
     (!text.is_empty()).then_some((qualifier, text))
 }
 
-/// Returns the range in brackets at the beginning of a text, and its length.
+/// Returns the range in brackets at the start of a text, and its length.
 fn range(text: &str) -> Option<(Times<'_>, usize)> {
     let end = text[1..].find(['[', '(', ']', ')'])? + 1;
     let (lower, upper) = text[1..end].split_once(',')?;
@@ -248,7 +248,7 @@ fn range(text: &str) -> Option<(Times<'_>, usize)> {
     is_whole.then_some((times, end + 1))
 }
 
-/// Returns the word at the beginning of a text, or the words in quotation marks, and its length.
+/// Returns the word at the start of a text, or the words in quotation marks, and its length.
 fn written_point(text: &str) -> Option<(Cow<'_, str>, usize)> {
     let Some(quoted) = text.strip_prefix('"') else {
         let word = text.split_whitespace().next()?;

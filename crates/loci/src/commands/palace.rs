@@ -1,5 +1,6 @@
 //! `loci palace`: files projects and conversations as drawers.
 
+mod export;
 mod trust;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use loci_mine::plain_file::Refusal;
 use loci_mine::project::{PLAN_FILE, Plan, plan_folders, propose};
 use serde_json::{Value, json};
 
+pub use self::export::{filed_text, mine_export};
 use crate::cli::{Mine, Palace};
 use crate::escaped::OneLine;
 use crate::exit::{Exit, Failure};
@@ -159,7 +161,7 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
             is_verbatim,
             trust: &trust,
         };
-        let report = mine_conversations(&parts, &mining)?;
+        let report = export::mine_conversations(&parts, &mining)?;
         (parts, report)
     } else {
         if !Path::new(&root).is_dir() {
@@ -203,45 +205,6 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
         note_plan_above(Path::new(&root));
     }
     verdict(&report)
-}
-
-fn mine_conversations(parts: &Parts, mining: &conversation::Mining<'_>) -> Result<Report, Failure> {
-    let progress = Progress::of_bytes();
-    parts.logged_filing(MINE, |call| {
-        Ok(conversation::mine(call, mining, &progress)?)
-    })
-}
-
-/// Files the conversations in the export of a service, as `loci palace mine --mode convos` does; the
-/// files in it that hold something else are passed over.
-///
-/// # Errors
-/// As for the command.
-pub fn mine_export(
-    settings: &Settings,
-    parts: &Parts,
-    export: &Path,
-    is_dry: bool,
-    files_again: bool,
-) -> Result<Report, Failure> {
-    let mining = conversation::Mining {
-        wing: None,
-        root: export,
-        is_dry,
-        is_shared: false,
-        rereads: files_again,
-        files_again,
-        is_verbatim: false,
-        trust: &Trust::read(&settings.data, notice)?,
-    };
-    let report = mine_conversations(parts, &mining)?;
-    verdict(&report)?;
-    Ok(report)
-}
-
-/// Returns the counts of conversations that were filed, for a person.
-pub fn filed_text(report: &Report, is_dry: bool) -> String {
-    text_of(report, is_dry, 0)
 }
 
 /// Names the files that were not filed.
