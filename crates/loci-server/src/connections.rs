@@ -273,7 +273,8 @@ async fn connection(
     let Some(tls) = tls else {
         return requests(stream, peer, place, router, watcher).await;
     };
-    let Some(stream) = closing.run_until_cancelled(tls.accept(stream)).await else {
+    let handshake = Box::pin(tls.accept(stream));
+    let Some(stream) = closing.run_until_cancelled(handshake).await else {
         return Ok(());
     };
     requests(
@@ -289,13 +290,15 @@ async fn connection(
     .await
 }
 
-async fn requests<S>(
+/// Serves the requests of a connection. What that needs is in one box, because each future that
+/// holds another one as its argument takes its size twice, and a thousand connections may stall.
+fn requests<S>(
     stream: S,
     peer: Peer,
     place: Arc<ConnectionSlot>,
     router: Router,
     watcher: Watcher,
-) -> Outcome
+) -> impl Future<Output = Outcome>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -318,7 +321,8 @@ where
         .max_header_size(REQUEST_HEAD_BYTES_MAX)
         .max_buf_size(BUFFER_BYTES)
         .serve_connection(TokioIo::new(stream), service);
-    Ok(watcher.watch(connection).await?)
+    let served = Box::pin(watcher.watch(connection));
+    async move { Ok(served.await?) }
 }
 
 #[cfg(test)]
