@@ -93,6 +93,21 @@ pub enum Bench {
         #[arg(long, value_name = "NUMBER", default_value_t = 20_000)]
         memories: u32,
     },
+    /// Measure the time of searches while texts are embedded in the background
+    ///
+    /// Searches go to the server that embeds, and to a process beside it; each in turn with nothing
+    /// to embed. Takes about a minute.
+    Background {
+        /// The number of memories to search in
+        #[arg(long, value_name = "NUMBER", default_value_t = 5_000)]
+        memories: u32,
+        /// The number of clients that ask the server at once
+        #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+        clients: u32,
+        /// The number of calls of each client, without and with work in the background
+        #[arg(long, value_name = "NUMBER", default_value_t = 300)]
+        calls: u32,
+    },
     /// Measure what a burst of senders that stop in their requests costs a server and its agents
     ///
     /// A third each sends to `/sign-in`, as a stranger, to `/api/v1` and to `/mcp`; one half stops

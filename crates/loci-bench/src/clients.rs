@@ -11,6 +11,7 @@ use loci_engine::{Conversation, Engine, Message, Remember, Role};
 use serde_json::{Value, json};
 
 use super::corpus::{Random, memory, question, sentence};
+use super::figure::percentile;
 use super::http::{HttpClient, Server};
 use super::speed::{engine, milliseconds, side_by_side};
 
@@ -147,14 +148,6 @@ impl Traffic {
         }
         text
     }
-}
-
-/// Returns a percentile of sorted times.
-fn percentile(times: &[f64], share: f64) -> f64 {
-    times
-        .get((times.len() as f64 * share) as usize)
-        .copied()
-        .unwrap_or(f64::NAN)
 }
 
 fn traffic(data: &Path, calls: usize) -> Result<Traffic, Failure> {

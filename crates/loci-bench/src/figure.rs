@@ -43,20 +43,22 @@ impl Figure {
         goal: &'static str,
     ) -> Self {
         values.sort_by(f64::total_cmp);
-        let at = |share: f64| {
-            values
-                .get((values.len() as f64 * share) as usize)
-                .copied()
-                .unwrap_or(f64::NAN)
-        };
         Figure {
             name: name.into(),
-            p50: at(0.5),
-            p95: Some(at(0.95)),
+            p50: percentile(&values, 0.5),
+            p95: Some(percentile(&values, 0.95)),
             unit,
             goal,
         }
     }
+}
+
+/// Returns a percentile of sorted values; not a number without any.
+pub fn percentile(values: &[f64], share: f64) -> f64 {
+    values
+        .get((values.len() as f64 * share) as usize)
+        .copied()
+        .unwrap_or(f64::NAN)
 }
 
 /// Prints figures as a table, or as JSON.

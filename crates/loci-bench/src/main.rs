@@ -10,6 +10,7 @@
 
 mod agent;
 mod arguments;
+mod background;
 mod cached_questions;
 mod client;
 mod clients;
@@ -79,6 +80,16 @@ fn run(settings: &Settings, command: &Bench, output: Output) -> Result<(), Failu
         } => clients::run(
             folder.as_deref(),
             *memories as usize,
+            *calls as usize,
+            output,
+        ),
+        Bench::Background {
+            memories,
+            clients,
+            calls,
+        } => background::run(
+            *memories as usize,
+            *clients as usize,
             *calls as usize,
             output,
         ),

@@ -13,7 +13,7 @@ use loci_engine::{Engine, Import, ImportOutcome, NewFact, Remember};
 use serde_json::json;
 
 use super::corpus::{Random, memory, question, sentence};
-use super::figure::{Figure, print};
+use super::figure::{Figure, percentile, print};
 use super::http::{HttpClient, Server};
 use super::speed::{engine, folder_in, milliseconds};
 
@@ -231,12 +231,9 @@ fn views(address: &str, id: &str) -> io::Result<Vec<Figure>> {
 /// Returns the median and the 99th percentile, which has the goal.
 fn percentiles(name: &str, mut times: Vec<f64>, goal: &'static str) -> [Figure; 2] {
     times.sort_by(f64::total_cmp);
-    let at = |percent: usize| {
-        let index = (times.len() * percent / 100).min(times.len().saturating_sub(1));
-        times.get(index).copied().unwrap_or(f64::NAN)
-    };
+    let at = |share| percentile(&times, share);
     [
-        Figure::one(format!("{name}, first byte, p50"), at(50), "ms", ""),
-        Figure::one(format!("{name}, first byte, p99"), at(99), "ms", goal),
+        Figure::one(format!("{name}, first byte, p50"), at(0.5), "ms", ""),
+        Figure::one(format!("{name}, first byte, p99"), at(0.99), "ms", goal),
     ]
 }

@@ -81,6 +81,16 @@ pub trait Embedder: Send + Sync {
     /// the model and how to fix the problem.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>>;
 
+    /// Does the same as [`embed`](Embedder::embed) for texts that nobody waits for: the other
+    /// calls, of this process and of others, go first. A model that runs elsewhere decides this
+    /// itself. An embedder that wraps another one passes it on.
+    ///
+    /// # Errors
+    /// As for [`embed`](Embedder::embed).
+    fn embed_in_background(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+        self.embed(texts)
+    }
+
     /// Returns the vector of a question. Some models mark questions with a prefix; for the others
     /// it is the vector that [`embed`](Embedder::embed) returns. An implementation may cache
     /// question and vector in memory, so callers never pass the text of a memory.

@@ -81,6 +81,10 @@ impl Embedder for CachedEmbedder {
         self.embedder.embed(texts)
     }
 
+    fn embed_in_background(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+        self.embedder.embed_in_background(texts)
+    }
+
     fn embed_query(&self, text: &str) -> Result<Vec<f32>> {
         if text.len() > QUERY_BYTES_MAX {
             return self.embedder.embed_query(text);

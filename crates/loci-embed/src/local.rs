@@ -14,7 +14,7 @@ use crate::catalogue::{BUNDLED, CatalogueModel};
 use crate::cores::{Core, Cores};
 use crate::idle::Idle;
 use crate::network::Network;
-use crate::parallel::spread;
+use crate::parallel::{Priority, spread};
 use crate::runtime::Runtime;
 use crate::tokenizer::Tokenizer;
 
@@ -43,10 +43,10 @@ const CHECK_TEXT: &str = "The model answers.";
 /// A model of the catalogue gets the prefixes of its training and its full input length; other
 /// models read 256 tokens. The first [`embed`](Embedder::embed) loads the model for all threads;
 /// after a failed load, the next call tries again. A model that was not used for a minute is
-/// dropped, and loaded again by the next call. One text uses
-/// one core; several use all cores,
-/// the longest first, and all callers together never use more. A text's vector depends only on the
-/// text.
+/// dropped, and loaded again by the next call. One text uses one core; several use all cores, the
+/// longest first, and all callers together never use more. Texts in the
+/// [background](Embedder::embed_in_background) have threads of their own, which run when the cores
+/// are not wanted for others. A text's vector depends only on the text.
 pub struct LocalModel {
     model: ModelId,
     source: Source,
@@ -54,7 +54,13 @@ pub struct LocalModel {
     known: Option<&'static CatalogueModel>,
     runtime: Runtime,
     loaded: Idle<LoadedModel>,
+    /// The number of cores that a process may use.
+    limit: usize,
+    /// For texts that a call waits for.
     cores: Cores,
+    /// For the others, numbered after [`cores`](Self::cores). Both are all cores of the machine,
+    /// because the system lets the threads of calls go first.
+    background_cores: Cores,
 }
 
 enum Source {
@@ -140,14 +146,16 @@ impl LocalModel {
         let runtime = Runtime::BuiltIn {
             for_one_text: false,
         };
-        let cores = Cores::available();
+        let limit = std::thread::available_parallelism().map_or(1, usize::from);
         LocalModel {
             model,
             source,
             known,
             runtime,
             loaded: Idle::new(KEPT),
-            cores,
+            limit,
+            cores: Cores::new(0..limit),
+            background_cores: Cores::new(limit..2 * limit),
         }
     }
 
@@ -219,7 +227,7 @@ impl LocalModel {
                 let tokenizer = Tokenizer::from_json(BUNDLED_TOKENIZER);
                 let tokenizer =
                     tokenizer.map_err(|problem| self.failed(format!("its tokenizer {problem}")))?;
-                let network = self.runtime.load_bundled(self.cores.limit());
+                let network = self.runtime.load_bundled(2 * self.limit);
                 let network = network.map_err(|problem| self.failed(problem))?;
                 Ok(LoadedModel { tokenizer, network })
             }
@@ -246,9 +254,7 @@ impl LocalModel {
                 }
                 let tokens = Tokenizer::from_json(&tokenizer_bytes);
                 let tokenizer = tokens.map_err(|problem| unusable(tokenizer, problem))?;
-                let network = self
-                    .runtime
-                    .load(Cow::Owned(graph_bytes), self.cores.limit());
+                let network = self.runtime.load(Cow::Owned(graph_bytes), 2 * self.limit);
                 let network =
                     network.map_err(|problem| unusable(graph, format!("is damaged: {problem}")))?;
                 Ok(LoadedModel { tokenizer, network })
@@ -275,6 +281,25 @@ impl LocalModel {
         let core = self.cores.take();
         let tokens = self.tokens(&loaded, prefix, text)?;
         self.vector(&loaded, &tokens, &core)
+    }
+
+    /// Takes a core for one text at a time, so that another caller waits at most for one text.
+    fn embed_all(
+        &self,
+        prefix: &str,
+        texts: &[&str],
+        cores: &Cores,
+        priority: Priority,
+    ) -> Result<Vec<Vec<f32>>> {
+        let loaded = self.loaded()?;
+        let in_order: Vec<usize> = (0..texts.len()).collect();
+        let tokens = spread(&in_order, self.limit, priority, |index| {
+            let _core = cores.take();
+            self.tokens(&loaded, prefix, texts[index])
+        })?;
+        spread(&longest_first(&tokens), self.limit, priority, |index| {
+            self.vector(&loaded, &tokens[index], &cores.take())
+        })
     }
 
     fn vector(&self, loaded: &LoadedModel, tokens: &[i32], core: &Core<'_>) -> Result<Vec<f32>> {
@@ -317,17 +342,15 @@ impl Embedder for LocalModel {
         if let [text] = texts {
             return Ok(vec![self.embed_one(prefix, text)?]);
         }
-        let loaded = self.loaded()?;
-        // A core is taken for one text at a time, so that a query waits at most for one text.
-        let limit = self.cores.limit();
-        let in_order: Vec<usize> = (0..texts.len()).collect();
-        let tokens = spread(&in_order, limit, |index| {
-            let _core = self.cores.take();
-            self.tokens(&loaded, prefix, texts[index])
-        })?;
-        spread(&longest_first(&tokens), limit, |index| {
-            self.vector(&loaded, &tokens[index], &self.cores.take())
-        })
+        self.embed_all(prefix, texts, &self.cores, Priority::OfCaller)
+    }
+
+    fn embed_in_background(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+        if texts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let prefix = self.known.map_or("", |known| known.passage_prefix);
+        self.embed_all(prefix, texts, &self.background_cores, Priority::Low)
     }
 
     fn embed_query(&self, text: &str) -> Result<Vec<f32>> {

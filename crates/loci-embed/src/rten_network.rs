@@ -16,7 +16,7 @@ static BUNDLED_GRAPH: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/graph.on
 /// The large tensors of the bundled graph.
 static BUNDLED_TENSORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tensors.data"));
 
-/// A graph in memory, and a thread for each core that was used.
+/// A graph in memory, and a thread for each number of a core that was used.
 pub(crate) struct RtenNetwork {
     model: Model,
     ids: NodeId,
@@ -24,7 +24,8 @@ pub(crate) struct RtenNetwork {
     types: Option<NodeId>,
     output: Output,
     output_id: NodeId,
-    /// One thread each, started at the first use of its core.
+    /// One thread each, started at the first use of its number. It has the priority of the thread
+    /// that uses it first, as all that use that number have.
     pools: Vec<OnceLock<Arc<ThreadPool>>>,
 }
 

@@ -37,7 +37,7 @@ impl Runtime {
         }
     }
 
-    /// Loads the bundled graph for this number of cores. The error describes the problem with it.
+    /// Loads the bundled graph for this many numbers of cores. The error describes the problem with it.
     pub(crate) fn load_bundled(&self, cores: usize) -> Result<Box<dyn Network>, String> {
         match self {
             Runtime::BuiltIn { for_one_text } => {

@@ -452,9 +452,11 @@ impl Models<'_> {
         title: Option<&str>,
         content: &str,
         passages: &mut [Passage],
+        urgency: Urgency,
     ) -> Result<Vec<QueryVector>> {
-        let vectors =
-            self.passage_vectors(passages.iter().map(|passage| (title, content, passage)))?;
+        let texts = texts_of(passages.iter().map(|passage| (title, content, passage)));
+        let texts: Vec<_> = texts.iter().map(AsRef::as_ref).collect();
+        let vectors = self.by_serving(|embedder| vectors_by(embedder, &texts, urgency))?;
         for (passage, vector) in passages.iter_mut().zip(&vectors) {
             passage.vector = Some(quantise(vector));
         }
@@ -476,7 +478,7 @@ impl Models<'_> {
         if texts.is_empty() {
             return Ok(Vec::new());
         }
-        self.by_serving(|embedder| vectors_by(embedder, texts))
+        self.by_serving(|embedder| vectors_by(embedder, texts, Urgency::Call))
     }
 
     /// Returns the vector of a question that fits into one passage, or the reason if the model did
@@ -538,7 +540,7 @@ impl Models<'_> {
             );
             return (Embedding::Pending(reason), Vec::new());
         }
-        match self.embed(title, content, passages) {
+        match self.embed(title, content, passages, Urgency::Call) {
             Ok(vectors) => (Embedding::Done, vectors),
             Err(error) => {
                 tracing::warn!(%error, "a memory is stored without its embedding");
@@ -566,9 +568,25 @@ pub(crate) fn texts_of<'a>(
         .collect()
 }
 
+/// What waits for a vector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Urgency {
+    /// A call.
+    Call,
+    /// Only work in the background, which calls pass.
+    Background,
+}
+
 /// Returns one vector for each text by this model.
-pub(crate) fn vectors_by(embedder: &dyn Embedder, texts: &[&str]) -> Result<Vec<QueryVector>> {
-    let vectors = embedder.embed(texts)?;
+pub(crate) fn vectors_by(
+    embedder: &dyn Embedder,
+    texts: &[&str],
+    urgency: Urgency,
+) -> Result<Vec<QueryVector>> {
+    let vectors = match urgency {
+        Urgency::Call => embedder.embed(texts),
+        Urgency::Background => embedder.embed_in_background(texts),
+    }?;
     let model = embedder.model();
     if vectors.len() != texts.len() {
         return Err(Error::internal(format!(

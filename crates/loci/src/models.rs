@@ -188,6 +188,10 @@ impl Embedder for FolderModel {
         self.opened()?.embed(texts)
     }
 
+    fn embed_in_background(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+        self.opened()?.embed_in_background(texts)
+    }
+
     fn embed_query(&self, text: &str) -> Result<Vec<f32>> {
         self.opened()?.embed_query(text)
     }

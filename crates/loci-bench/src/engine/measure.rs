@@ -15,6 +15,7 @@ use loci_store_sqlite::{Options, SqliteStore};
 use serde_json::{Value, json};
 
 use super::super::client::resident_bytes;
+use super::super::figure::percentile;
 use super::super::speed::{cpu_time, milliseconds};
 use super::synthetic::{DIMENSION, PreparedModel, Question, Synthetic, id, quantised};
 
@@ -332,12 +333,4 @@ fn bandwidth() -> f64 {
         begun.elapsed().as_secs_f64()
     };
     SUMMED_BYTES as f64 / (0..SUMS).map(sum).fold(f64::INFINITY, f64::min)
-}
-
-/// Returns a percentile of sorted times.
-fn percentile(times: &[f64], share: f64) -> f64 {
-    times
-        .get((times.len() as f64 * share) as usize)
-        .copied()
-        .unwrap_or(f64::NAN)
 }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::background::Background;
 use crate::conversations::store_messages::INITIAL_WEIGHT;
 use crate::engine::SearchMode;
-use crate::models::{PASSAGES_EMBEDDED_AT_ONCE_MAX, PROBE_TEXT};
+use crate::models::{PASSAGES_EMBEDDED_AT_ONCE_MAX, PROBE_TEXT, Urgency};
 use crate::quantisation::dequantise;
 use crate::search::nearest;
 use crate::wakeup::catch_panic;
@@ -295,6 +295,7 @@ impl Background<'_> {
                 memory.title.as_deref(),
                 &memory.content,
                 &mut passages[..compared],
+                Urgency::Background,
             );
             return embedded.map_err(|error| match serving.embed(&[PROBE_TEXT]) {
                 Ok(_) => Error::internal(error.message),

@@ -16,7 +16,7 @@ use loci_text::indexed;
 use crate::background::Background;
 use crate::engine::SearchMode;
 use crate::leases::rounds::{ModelRounds, PartitionRounds, TextName};
-use crate::models::{PROBE_TEXT, texts_of, vectors_by};
+use crate::models::{PROBE_TEXT, Urgency, texts_of, vectors_by};
 use crate::quantisation::quantise;
 use crate::wakeup::catch_panic;
 
@@ -308,6 +308,7 @@ impl Background<'_> {
             let vectors = vectors_by(
                 embedder,
                 &texts.iter().map(AsRef::as_ref).collect::<Vec<_>>(),
+                Urgency::Background,
             )?;
             if let Some(vector) = vectors.first()
                 && self

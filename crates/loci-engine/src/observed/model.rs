@@ -68,6 +68,12 @@ impl Embedder for ObservedModel {
         })
     }
 
+    fn embed_in_background(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+        self.observe(EmbeddedTexts::Passages, texts.len(), || {
+            self.model.embed_in_background(texts)
+        })
+    }
+
     fn embed_query(&self, text: &str) -> Result<Vec<f32>> {
         self.observe(EmbeddedTexts::Questions, 1, || self.model.embed_query(text))
     }
