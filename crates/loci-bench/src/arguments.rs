@@ -148,7 +148,8 @@ pub enum Bench {
     Sets(Sets),
     /// Measure the fusion of words and meaning on these sets, and fit its weights
     ///
-    /// The weights are fitted to the training halves, and checked with each set left out in turn.
+    /// The weights are fitted to the training halves. What the ranking was before hubs counted less
+    /// is beside it.
     Fusion(Fusion),
     /// Measure which memories matter in which phases of work, and where the floor of
     /// `memory_recall` is best
@@ -211,7 +212,8 @@ pub struct Locomo {
     /// The tools of memory-mcp to ask: recall_memory, hybrid_search or both
     #[arg(long, value_name = "TOOL", default_value = "both", value_parser = ["recall_memory", "hybrid_search", "both"])]
     pub tool: String,
-    /// Rank without this step, to see what it gives; may be given several times
+    /// Rank without this step, or with another value of a fitted number (`contrast=1.1`), to see what
+    /// it gives; may be given several times
     #[arg(long, value_name = "STEP")]
     pub without: Vec<String>,
     /// Keep the stores in this folder, and use stores that an earlier run left there
@@ -234,7 +236,8 @@ pub struct Needles {
     /// Seed of the invented facts
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub seed: u64,
-    /// Rank without this step, to see what it gives; may be given several times
+    /// Rank without this step, or with another value of a fitted number (`contrast=1.1`), to see what
+    /// it gives; may be given several times
     #[arg(long, value_name = "STEP")]
     pub without: Vec<String>,
     /// Write the figures and the rank of every fact into this file, too, as JSON
@@ -271,6 +274,10 @@ pub struct Sets {
     /// The questions: the ones that weights are fitted on (train), the others (test), or all
     #[arg(long, value_name = "HALF", default_value = "all", value_parser = ["train", "test", "all"])]
     pub half: String,
+    /// Rank without this step, or with another value of a fitted number (`contrast=1.1`), to see what
+    /// it gives; may be given several times
+    #[arg(long, value_name = "STEP")]
+    pub without: Vec<String>,
     /// Ask only this tool [default: the tools that search of the dialect that a set is filed
     /// through]
     #[arg(long, value_name = "TOOL", value_parser = ["recall", "recall_memory", "hybrid_search", "mempalace_search", "memory_search"])]
@@ -288,9 +295,15 @@ pub struct Fusion {
     /// Only these sets
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub only: Vec<String>,
+    /// The needles for training as well, which belong to all sets
+    #[arg(long)]
+    pub needles: bool,
     /// Fit the weights, else report those in use
     #[arg(long)]
     pub fit: bool,
+    /// Fit them again with each set left out in turn, which takes as long for each
+    #[arg(long, requires = "fit")]
+    pub left_out: bool,
     /// The most times that a number is tried again
     #[arg(long, value_name = "NUMBER", default_value_t = 8)]
     pub rounds: u32,

@@ -15,6 +15,8 @@ use loci_core::{Clock, Embedder, Timestamp, limits};
 use loci_engine::{Policy, SearchMode, Weights};
 use serde_json::{Map, Value};
 
+use crate::sets;
+
 /// The number of seconds in a day.
 pub const DAY_SECONDS: u64 = 86_400;
 /// The moment of the questions: noon (UTC) of Wednesday, 18 March 2026, in seconds since 1970.
@@ -59,10 +61,10 @@ pub struct Laboratory<'a> {
 
 impl<'a> Laboratory<'a> {
     /// Returns a laboratory with the user's settings for the model, the search and the ranking,
-    /// without these steps.
+    /// without these steps, or with another value of a fitted number (`contrast=1.1`).
     ///
     /// # Errors
-    /// [`Exit::Usage`] if there is no such step, or the model's endpoint is invalid.
+    /// [`Exit::Usage`] if there is no such step or number, or the model's endpoint is invalid.
     pub fn new(
         settings: &'a Settings,
         clock: Arc<dyn Clock>,
@@ -71,9 +73,16 @@ impl<'a> Laboratory<'a> {
         let weights = without
             .iter()
             .try_fold(Weights::default(), |weights, step| {
-                weights.without(step).ok_or_else(|| {
+                let changed = match step.split_once('=') {
+                    Some((name, value)) => value
+                        .parse()
+                        .ok()
+                        .and_then(|value| sets::with_number(weights, name, value)),
+                    None => weights.without(step),
+                };
+                changed.ok_or_else(|| {
                     let problem = format!(
-                        "there is no step {step}; --without takes {}",
+                        "there is no step {step}; --without takes NUMBER=VALUE, with a number that `fusion --fit` names, or {}",
                         Weights::STEPS.join(", ")
                     );
                     Failure::new(Exit::Usage, problem)

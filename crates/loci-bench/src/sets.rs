@@ -25,6 +25,7 @@ use loci_dialects::{Dialect, mememory, memory_mcp, mempalace, vault};
 use serde::Deserialize;
 
 use self::data::{Question, Set};
+pub use self::fit::with_number;
 use self::report::Row;
 use self::stored::StoredSet;
 use super::laboratory::{Laboratory, SetClock};
@@ -63,7 +64,7 @@ impl StoringTools {
 pub fn run(settings: &Settings, options: &arguments::Sets, output: Output) -> Result<(), Failure> {
     let clock = SetClock::new();
     let shared: Arc<dyn Clock> = Arc::<SetClock>::clone(&clock);
-    let laboratory = Laboratory::new(settings, Arc::clone(&shared), &[])?;
+    let laboratory = Laboratory::new(settings, Arc::clone(&shared), &options.without)?;
     // A quotation in a query excludes all other texts, which a ranking only by words or only by
     // vectors does not know.
     let plain = Laboratory::new(settings, shared, &["phrases".to_owned()])?;
@@ -130,7 +131,7 @@ pub fn run_fusion(
         .iter()
         .map(|folder| Set::read(folder))
         .collect::<Result<Vec<_>, _>>()?;
-    if options.only.is_empty() {
+    if options.only.is_empty() || options.needles {
         sets.push(Set::of_needles(data)?);
     }
     let mut captured = Vec::new();
@@ -139,6 +140,6 @@ pub fn run_fusion(
         clock.set(0);
         captured.extend(fit::CapturedQuestions::of(set, &stored, &laboratory)?);
     }
-    let report = fit::report(&captured, options.fit, options.rounds);
+    let report = fit::report(&captured, options);
     Ok(output.either(&report.value(), report.text())?)
 }

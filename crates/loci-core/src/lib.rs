@@ -99,8 +99,8 @@ pub use principal::{
 };
 pub use redactor::{RedactedText, Redactions, Redactor, RemovedSecret};
 pub use search::{
-    Candidate, CandidateQuery, Candidates, MARKS_MAX, NEIGHBOUR_DISTANCE_MAX, Nearest, QueryVector,
-    ThreadPosition, ThreadScore,
+    Candidate, CandidateQuery, Candidates, Hubness, MARKS_MAX, NEIGHBOUR_DISTANCE_MAX, Nearest,
+    QueryVector, ThreadPosition, ThreadScore,
 };
 pub use setting::SettingStore;
 pub use source_file::{

@@ -33,6 +33,8 @@ pub struct CandidateQuery<'a> {
     /// True if the neighbours of the candidates in their threads are returned too, with a score for
     /// each thread as a whole.
     pub with_context: bool,
+    /// True if the [hubness](Candidate::hubness) of the candidates is returned too.
+    pub with_hubness: bool,
     /// The number of best candidates by words, and by vector, to return. Of candidates whose
     /// scores are as good as equal at this limit, a store may return any.
     pub limit: usize,
@@ -53,9 +55,22 @@ impl<'a> CandidateQuery<'a> {
             marks: &[],
             vector: None,
             with_context: false,
+            with_hubness: false,
             limit,
         }
     }
+}
+
+/// How near a passage is to the rest of its store. A hub, i.e. a text that is near to everything,
+/// is also near to questions that it does not answer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hubness {
+    /// The mean cosine to its neighbours of the ranks 6 to 20, 0 to 1. The nearest five do not
+    /// count, because a fact that was said a few times is no hub. Neither do texts that are equal
+    /// to it, or that somebody who may read the passage may not.
+    pub cosine: f32,
+    /// What that is worth, 0 to 1: among few passages the 20th is any passage.
+    pub weight: f32,
 }
 
 /// The position of a candidate in a thread.
@@ -88,6 +103,10 @@ pub struct Candidate {
     /// The cosine similarity of its nearest passage; `None` if no passage has a vector of the
     /// query's model.
     pub cosine: Option<f32>,
+    /// The hubness of that passage, if the query asked for it; `None` in a small store. It is made
+    /// once and then again as the store grows, so it may not know the newest neighbours. It is the
+    /// same under every filter.
+    pub hubness: Option<Hubness>,
     /// A bit set of the query's marks that occur in any of its passages: bit `n` stands for mark
     /// `n`.
     pub marks: u64,

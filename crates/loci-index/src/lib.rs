@@ -58,6 +58,7 @@
 mod base;
 pub mod codec;
 mod context;
+mod hubness;
 mod ids;
 mod interner;
 mod loads;
@@ -82,6 +83,7 @@ use loci_core::{Delivery, ModelId, Tier, Timestamp, Visibility};
 
 use crate::structures::Bits;
 use base::{Base, RecordFields, RecordRef};
+use hubness::Hubs;
 use ids::Id;
 use interner::{Interner, Name};
 pub use loads::{LoadCounter, LoadedFrom};
@@ -218,6 +220,7 @@ pub struct Index {
     slots: Slots,
     texts: Texts,
     views: Mutex<Views>,
+    hubs: Hubs,
     /// Memories that views may have to admit or not any more.
     touched: Vec<u32>,
 }
@@ -575,6 +578,7 @@ impl Index {
         self.touch([traits.replaces, NONE]);
         for slot in self.slots.of(fixed.passages) {
             self.texts.clear(slot);
+            self.hubs.forget(slot);
         }
         self.slots.remove(fixed.passages);
     }
@@ -639,6 +643,7 @@ impl Index {
             + self.expiries.len() * EXPIRY
             + self.threads.bytes()
             + self.slots.bytes()
+            + self.hubs.bytes()
             + self
                 .views
                 .lock()

@@ -2,7 +2,9 @@
 
 use std::cmp::Ordering;
 
-use loci_core::{Candidate, CandidateQuery, Candidates, MARKS_MAX, MemoryId, ThreadPosition};
+use loci_core::{
+    Candidate, CandidateQuery, Candidates, Hubness, MARKS_MAX, MemoryId, ThreadPosition,
+};
 
 use super::base::RecordFields;
 use super::views::View;
@@ -17,6 +19,8 @@ pub(crate) struct Search<'a> {
     pub(crate) words: WordQuery<'a>,
     /// The vectors of the query's model, and the query's.
     meaning: Option<(&'a Vectors, &'a [f32])>,
+    /// The place of that model.
+    model: Option<usize>,
 }
 
 /// A passage of a memory that a search looks at.
@@ -61,9 +65,10 @@ impl Index {
     pub fn candidates(&self, query: &CandidateQuery<'_>) -> Candidates {
         let view = self.view(query.filter);
         let statistics = Statistics::of(view.slots.count(), view.length);
-        let meaning = query
+        let comparable = query
             .vector
             .and_then(|vector| Some((self.texts.comparable(vector)?, &*vector.values)));
+        let meaning = comparable.map(|((_, vectors), query)| (vectors, query));
         let words =
             self.texts
                 .postings
@@ -74,6 +79,7 @@ impl Index {
             view: &view,
             words,
             meaning,
+            model: comparable.map(|((place, _), _)| place),
         };
         let mut chosen = search.top_k();
         let threads = if query.with_context {
@@ -246,11 +252,27 @@ impl Search<'_> {
 
     fn hits(&self, numbers: &[u32], threads: &[u32]) -> Vec<Candidate> {
         let scored = self.score_memories(numbers, self.query.marks);
+        let hubnesses = self.hubnesses(numbers, &scored);
         numbers
             .iter()
-            .zip(scored)
-            .filter_map(|(number, scored)| self.hit(*number, &scored, threads))
+            .zip(scored.iter().zip(hubnesses))
+            .filter_map(|(number, (scored, hubness))| {
+                let hit = self.hit(*number, scored, threads)?;
+                Some(Candidate { hubness, ..hit })
+            })
             .collect()
+    }
+
+    /// The hubness of the nearest passage of each memory, if the query asks for it.
+    fn hubnesses(&self, numbers: &[u32], scored: &[MemoryScores]) -> Vec<Option<Hubness>> {
+        let Some(model) = self.model.filter(|_| self.query.with_hubness) else {
+            return vec![None; numbers.len()];
+        };
+        let nearest = numbers.iter().zip(scored).map(|(number, scored)| {
+            let position = scored.meaning?.position as usize;
+            self.index.slots_of(*number).nth(position)
+        });
+        self.index.hubnesses(model, nearest)
     }
 
     fn hit(&self, number: u32, scored: &MemoryScores, threads: &[u32]) -> Option<Candidate> {
@@ -272,6 +294,7 @@ impl Search<'_> {
             bm25: scored.words.map_or(0.0, |best| best.score),
             matched: scored.matched,
             cosine: scored.meaning.map(|best| best.score),
+            hubness: None,
             marks: scored.marks,
             place_in_thread: thread.map(|thread| ThreadPosition { thread, position }),
             passage: scored

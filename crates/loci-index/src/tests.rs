@@ -289,7 +289,7 @@ impl World {
 }
 
 /// The index from its segment.
-fn reopened(index: &Index) -> Index {
+pub(crate) fn reopened(index: &Index) -> Index {
     let mut out = SectionWriter::new(tempfile::tempfile().unwrap(), Arc::default()).unwrap();
     index.write(&mut out).unwrap();
     let reopened = Index::open(Sections::open(&out.finish().unwrap()).unwrap()).unwrap();

@@ -99,10 +99,14 @@ impl Texts {
         }
     }
 
-    /// The vectors that a query can be compared with.
-    pub(crate) fn comparable(&self, query: &QueryVector) -> Option<&Vectors> {
-        let model = self.models.iter().find(|model| model.id == query.model)?;
-        (model.vectors.dimensions() == query.values.len()).then_some(&model.vectors)
+    /// The vectors that a query can be compared with, and the place of their model.
+    pub(crate) fn comparable(&self, query: &QueryVector) -> Option<(usize, &Vectors)> {
+        let place = self
+            .models
+            .iter()
+            .position(|model| model.id == query.model)?;
+        let vectors = &self.models[place].vectors;
+        (vectors.dimensions() == query.values.len()).then_some((place, vectors))
     }
 
     /// Gives back memory that growing has reserved, after a load.

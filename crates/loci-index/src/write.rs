@@ -372,7 +372,8 @@ impl Index {
             models.extend(fields.into_iter().flat_map(u32::to_ne_bytes));
             models.extend_from_slice(id.as_bytes());
             models.resize(models.len().next_multiple_of(8), 0);
-            vectors.write(&plan.slots, part, out)?;
+            let hubnesses = self.hubnesses_of_segment(vectors, &plan.slots, out)?;
+            vectors.write(&plan.slots, &hubnesses, part, out)?;
         }
         out.begin(MODELS, Check::AtOpen)?;
         out.write(&models)

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::ask::{DEPTHS, RESULTS};
 use super::data::{Question, Set};
 use super::stored::StoredSet;
+use crate::arguments::Fusion;
 use crate::laboratory::Laboratory;
 
 /// The factor for hits that only the better side has and the fusion misses.
@@ -184,7 +185,7 @@ struct Number {
     range: (f64, f64),
 }
 
-const NUMBERS: [Number; 15] = [
+const NUMBERS: [Number; 16] = [
     Number {
         name: "bias",
         of: |weights| &mut weights.words_weight.bias,
@@ -229,6 +230,11 @@ const NUMBERS: [Number; 15] = [
         name: "meaning_contrast",
         of: |weights| &mut weights.meaning_contrast,
         range: (0.6, 4.0),
+    },
+    Number {
+        name: "apartness",
+        of: |weights| &mut weights.apartness,
+        range: (0.0, 1.0),
     },
     Number {
         name: "near_neighbour",
@@ -374,8 +380,9 @@ pub struct Report {
 }
 
 /// Fits the weights, if asked to, and reports both halves of every set with the weights and, if
-/// they were fitted, with weights that were fitted without the set.
-pub fn report(captured: &[CapturedQuestions], fits: bool, rounds: u32) -> Report {
+/// that is asked for too, with weights that were fitted without the set.
+pub fn report(captured: &[CapturedQuestions], options: &Fusion) -> Report {
+    let (fits, rounds) = (options.fit, options.rounds);
     let all: Vec<&CapturedQuestions> = captured.iter().collect();
     let weights = if fits {
         fitted(&all, Weights::default(), rounds)
@@ -392,7 +399,7 @@ pub fn report(captured: &[CapturedQuestions], fits: bool, rounds: u32) -> Report
         ));
     }
     for (left_out, set) in captured.iter().enumerate() {
-        let without = fits.then(|| {
+        let without = (fits && options.left_out).then(|| {
             status_line(format_args!("without {} …", set.name));
             let others: Vec<&CapturedQuestions> = all
                 .iter()
@@ -407,8 +414,15 @@ pub fn report(captured: &[CapturedQuestions], fits: bool, rounds: u32) -> Report
                 "in use",
                 set.hits(half, |case| case.place_by(&Weights::default())),
             )];
-            if let Some(without) = &without {
+            let hubs = Weights {
+                apartness: 0.0,
+                ..Weights::default()
+            };
+            columns.push(("without hubs", set.hits(half, |case| case.place_by(&hubs))));
+            if fits {
                 columns.push(("fitted", set.hits(half, |case| case.place_by(&weights))));
+            }
+            if let Some(without) = &without {
                 columns.push(("left out", set.hits(half, |case| case.place_by(without))));
             }
             columns.push(("words alone", set.hits(half, Case::place_by_words)));
@@ -423,6 +437,13 @@ pub fn report(captured: &[CapturedQuestions], fits: bool, rounds: u32) -> Report
         }
     }
     Report { weights, rows }
+}
+
+/// Returns the weights with another value of a fitted number; `None` if there is no such number.
+pub fn with_number(mut weights: Weights, name: &str, value: f64) -> Option<Weights> {
+    let number = NUMBERS.iter().find(|number| number.name == name)?;
+    *(number.of)(&mut weights) = value;
+    Some(weights)
 }
 
 /// Returns the fitted numbers of the weights, by name.

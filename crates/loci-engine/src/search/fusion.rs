@@ -12,6 +12,9 @@
 //! rest. Its coefficients are fitted to the training halves of sets of several kinds by `loci-bench
 //! fusion`, and cross-validated with each set left out (`docs/retrieval.md`).
 //!
+//! **Hubs.** A text that is near to everything is near to questions that it does not answer, too.
+//! So the cosine of a text gains from its distance to the rest of its store.
+//!
 //! **Context.** In a thread, a text gains from its neighbours, because an answer often shares no
 //! word with the question, and from the BM25 of the thread as a whole. A missing neighbour counts
 //! as one that is three quarters as good as the text: a text at the end of a thread, or in no
@@ -36,6 +39,10 @@ const SIDE_BIAS: f64 = 0.3;
 pub const WEAK_COSINE: f64 = 0.15;
 /// The cosine to a text with nearly the same meaning.
 pub const STRONG_COSINE: f64 = 0.5;
+/// The hubness from which on a text counts as near to the rest of its store. A store about one
+/// topic, or in a language that the model does not know, has most of its texts beyond, where a
+/// difference says nothing.
+pub(crate) const HUBNESS_MAX: f32 = 0.4;
 /// BM25's `k1 + 1`: the limit of the score of a term that occurs very often, relative to one that
 /// occurs once in a text of mean length.
 const SATURATION: f32 = 1.9;
@@ -152,6 +159,8 @@ pub struct Weights {
     pub matched: f64,
     /// The exponent of the normalised cosine.
     pub meaning_contrast: f64,
+    /// The factor of the distance of a text to the rest of its store, which is added to its cosine.
+    pub apartness: f64,
     /// The minimum similarity to the query of a phase of work for a text to be relevant: the cosine
     /// of this model plus the part of the words. Chosen on one half of `loci-bench phases`.
     pub phase_floor: f64,
@@ -199,6 +208,7 @@ impl Default for Weights {
             contrast: 1.3,
             matched: 0.7,
             meaning_contrast: 1.2,
+            apartness: 0.35,
             phase_floor: 0.23,
             phase_words: 3.5,
             near_neighbour: 0.49,
@@ -221,11 +231,12 @@ const FIXED_WORDS_WEIGHT: f64 = 0.55;
 
 impl Weights {
     /// The steps that [`without`](Self::without) accepts.
-    pub const STEPS: [&'static str; 11] = [
+    pub const STEPS: [&'static str; 12] = [
         "words",
         "meaning",
         "adaptive",
         "contrast",
+        "hubs",
         "neighbours",
         "threads",
         "tools",
@@ -266,6 +277,10 @@ impl Weights {
                 meaning_contrast: 1.0,
                 ..self
             },
+            "hubs" => Weights {
+                apartness: 0.0,
+                ..self
+            },
             "neighbours" => Weights {
                 near_neighbour: 0.0,
                 far_neighbour: 0.0,
@@ -304,6 +319,9 @@ pub struct Scores {
     /// The cosine, if there is a vector to compare: on the scale of the model that the weights were
     /// fitted with, from [`WEAK_COSINE`] to [`STRONG_COSINE`].
     pub cosine: Option<f32>,
+    /// How far its hubness is below [`HUBNESS_MAX`], on the same scale; 0 if it is not below, or
+    /// not known.
+    pub apartness: f32,
     /// Its thread (an index of `threads`) and its position in it.
     pub place: Option<(usize, u64)>,
     /// True if it is the output of a tool instead of speech.
@@ -377,7 +395,21 @@ pub struct Input<'a> {
 /// counts as irrelevant, so that a ranking which weighs relevance against age or importance still
 /// distinguishes the better ones.
 pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<FusedScores> {
-    let candidates = query.candidates;
+    let candidates: Vec<Scores> = query
+        .candidates
+        .iter()
+        .map(|scores| Scores {
+            cosine: scores
+                .cosine
+                .map(|cosine| cosine + weights.apartness as f32 * scores.apartness),
+            ..*scores
+        })
+        .collect();
+    let candidates = &candidates[..];
+    let query = &Input {
+        candidates,
+        ..*query
+    };
     let mut fused = normalised(query, weights);
     let around = NeighbourScores::of(candidates, &fused);
     let has_threads = candidates.iter().any(|scores| scores.place.is_some());
@@ -672,6 +704,21 @@ mod tests {
         };
         let found = relevance(&[stray, scores(0.0, 0.5)], 22.0);
         assert!(found[0] < found[1], "{found:?}");
+    }
+
+    #[test]
+    fn a_text_that_is_near_to_everything_counts_less() {
+        let apart = Scores {
+            apartness: 0.15,
+            ..scores(0.0, 0.47)
+        };
+        let candidates = [scores(0.0, 0.5), apart];
+        let is_hub_first = |weights: &Weights| {
+            let found = fused(&candidates, &[], 4.0, weights, usize::MAX);
+            found[0].relevance > found[1].relevance
+        };
+        assert!(!is_hub_first(&Weights::default()));
+        assert!(is_hub_first(&Weights::default().without("hubs").unwrap()));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use loci_text::document::{TIME, TOOL_OUTPUT};
 use loci_text::query::Query;
 
 use crate::models::{QueryReading, comparable};
-use crate::search::fusion::{self, Input, QueryMatches, Scores, Weights, fuse};
+use crate::search::fusion::{self, HUBNESS_MAX, Input, QueryMatches, Scores, Weights, fuse};
 
 /// The marks that the ranking looks for in addition to the terms of a query: marks of the index,
 /// grouped by their meaning.
@@ -124,6 +124,9 @@ fn scores(hit: &Candidate, query: &Query, marks: &Marks, scale: CosineScale) -> 
         bm25: hit.bm25,
         matched: hit.matched,
         cosine: hit.cosine.map(|cosine| comparable(scale, cosine)),
+        apartness: hit.hubness.map_or(0.0, |hubness| {
+            hubness.weight * (HUBNESS_MAX - comparable(scale, hubness.cosine)).max(0.0)
+        }),
         place: hit
             .place_in_thread
             .map(|place| (place.thread, place.position)),

@@ -371,6 +371,7 @@ impl Search<'_> {
             marks: if by_words { &marks.names } else { &[] },
             vector,
             with_context: by_words,
+            with_hubness: by_words,
             ..CandidateQuery::of(filter, wanted)
         })
     }

@@ -9,6 +9,7 @@ use super::sketch::{ClosestSlots, SketchQuery, sketch};
 use super::top;
 
 mod base;
+mod neighbours;
 
 use base::Base;
 
@@ -90,6 +91,11 @@ impl Vectors {
     /// True if the slot has a vector.
     pub fn has(&self, slot: u32) -> bool {
         self.present.contains(slot)
+    }
+
+    /// Returns the slots that have a vector.
+    pub fn slots(&self) -> &Bits {
+        &self.present
     }
 
     /// Returns the number of admitted slots that have a vector.
@@ -273,6 +279,12 @@ impl Vectors {
         }
         let mut possible = self.possible(query, slots, limit, group);
         possible.sort_unstable_by_key(|possible| possible.slot);
+        self.compare(query, &mut possible);
+        top(limit, best_of_groups(&possible), tie)
+    }
+
+    /// Sets the cosines of slots, in ascending order, in full precision.
+    fn compare(&self, query: &[f32], possible: &mut [Possible]) {
         let lines = in_lines(query);
         let (mut places, mut cosines) = (Vec::new(), Vec::new());
         for possible in possible
@@ -290,7 +302,6 @@ impl Vectors {
                 .zip(&cosines)
                 .for_each(|(possible, cosine)| possible.cosine = *cosine);
         }
-        top(limit, best_of_groups(&possible), tie)
     }
 
     /// Returns the slots that may be the nearest of one of the best groups.

@@ -18,6 +18,7 @@ const ROWS: u32 = 18;
 const ROW_SUMS: u32 = 19;
 const SKETCHES: u32 = 20;
 const SKETCH_SUMS: u32 = 21;
+const HUBNESSES: u32 = 22;
 
 #[derive(Debug)]
 pub(super) struct Base {
@@ -28,6 +29,7 @@ pub(super) struct Base {
     row_sums: Bytes,
     sketches: Bytes,
     sketch_sums: Bytes,
+    hubnesses: Bytes,
     seen_rows: VerifiedParts,
     seen_sketches: VerifiedParts,
 }
@@ -94,6 +96,13 @@ impl Base {
         }
     }
 
+    /// Returns the slot's hubness as it was written; `None` if the segment has none.
+    pub(super) fn hubness(&self, slot: u32) -> Option<u16> {
+        let place = slot as usize * 2;
+        let bytes = self.hubnesses.get(place..place + 2)?;
+        Some(u16::from_ne_bytes(bytes.try_into().ok()?))
+    }
+
     pub(super) fn bytes(&self) -> usize {
         self.seen_rows.bytes() + self.seen_sketches.bytes()
     }
@@ -111,6 +120,8 @@ impl Vectors {
         let section = |kind| sections.section(Tag { kind, part });
         let [present, scales, rows] = [PRESENT, SCALES, ROWS].map(section);
         let [row_sums, sketches, sketch_sums] = [ROW_SUMS, SKETCHES, SKETCH_SUMS].map(section);
+        // A segment of an older build has none.
+        let hubnesses = section(HUBNESSES);
         let (lines, base_chunks) = (dimensions.div_ceil(LINE), slots.div_ceil(CHUNK));
         let fits = scales.floats().len() == slots
             && rows.lines().len() == slots * lines
@@ -127,6 +138,7 @@ impl Vectors {
             row_sums,
             sketches,
             sketch_sums,
+            hubnesses,
             seen_rows,
             seen_sketches,
         };
@@ -146,11 +158,24 @@ impl Vectors {
         self.norm_max
     }
 
-    /// Writes the vectors of the renumbered slots as vectors of the model `part`.
+    /// Returns the hubness of a slot as its segment has it; `None` if it has none, or the slot is
+    /// in memory.
+    pub fn written_hubness(&self, slot: u32) -> Option<u16> {
+        self.base.as_ref()?.hubness(slot)
+    }
+
+    /// Writes the vectors of the renumbered slots, and their hubnesses, as those of the model
+    /// `part`.
     ///
     /// # Errors
     /// The segment cannot be written.
-    pub fn write(&self, slots: &Renumbering, part: u32, out: &mut SectionWriter) -> io::Result<()> {
+    pub fn write(
+        &self,
+        slots: &Renumbering,
+        hubnesses: &[u16],
+        part: u32,
+        out: &mut SectionWriter,
+    ) -> io::Result<()> {
         let begin = |out: &mut SectionWriter, kind, check| out.begin(Tag { kind, part }, check);
         let mut present = vec![0_u64; slots.len().div_ceil(64)];
         for (new, old) in slots.before.iter().enumerate() {
@@ -200,11 +225,15 @@ impl Vectors {
         }
         begin(out, SKETCH_SUMS, Check::InParts)?;
         sums.iter()
-            .try_for_each(|sum| out.write(&sum.to_ne_bytes()))
+            .try_for_each(|sum| out.write(&sum.to_ne_bytes()))?;
+        begin(out, HUBNESSES, Check::AtOpen)?;
+        hubnesses
+            .iter()
+            .try_for_each(|hubness| out.write(&hubness.to_ne_bytes()))
     }
 
     /// Returns the row and the scale of a slot; an empty row and 0 if it has no vector.
-    fn row(&self, slot: u32) -> (&[Line], f32) {
+    pub(super) fn row(&self, slot: u32) -> (&[Line], f32) {
         if !self.has(slot) {
             return (&[], 0.0);
         }

@@ -1,0 +1,55 @@
+//! How near a vector is to the others around it.
+
+use std::ops::RangeInclusive;
+
+use super::{Possible, Vectors, best_of_groups};
+use crate::structures::bits::Bits;
+
+/// The number of slots that sketches select for the comparison: eight for each neighbour that
+/// counts.
+const COMPARED: usize = 160;
+/// The cosine from which on a text counts as equal.
+const EQUAL_COSINE: f32 = 0.995;
+
+impl Vectors {
+    /// Returns the mean cosine of the slot's vector with its neighbours of these ranks, from 1:
+    /// the other groups of admitted slots, each by its nearest slot, without equal vectors;
+    /// `group` returns a slot's group. Of fewer neighbours, it is the mean of as many of these
+    /// ranks as there are. `None` if there are too few for the first rank, or the slot has no
+    /// vector.
+    pub fn neighbours_cosine(
+        &self,
+        slot: u32,
+        admitted: &Bits,
+        ranks: &RangeInclusive<usize>,
+        group: impl Fn(u32) -> u32,
+    ) -> Option<f32> {
+        let (lines, scale) = self.row(slot);
+        let values = lines.iter().flat_map(|line| line.0);
+        let query: Vec<f32> = values
+            .take(self.dimensions)
+            .map(|value| f32::from(value) * scale)
+            .collect();
+        if query.is_empty() {
+            return None;
+        }
+        let closest = self.closest(&query, admitted, COMPARED);
+        let mut possible: Vec<Possible> = closest
+            .iter()
+            .map(|slot| Possible {
+                slot,
+                group: group(slot),
+                cosine: 0.0,
+            })
+            .collect();
+        let own = group(slot);
+        possible.retain(|possible| possible.group != own);
+        self.compare(&query, &mut possible);
+        possible.retain(|possible| possible.cosine < EQUAL_COSINE);
+        let groups = best_of_groups(&possible);
+        let mut cosines: Vec<f32> = groups.into_iter().map(|(_, cosine)| cosine).collect();
+        cosines.sort_unstable_by(|left, right| right.total_cmp(left));
+        let counted = cosines.get(ranks.start() - 1..(*ranks.end()).min(cosines.len()))?;
+        (!counted.is_empty()).then(|| counted.iter().sum::<f32>() / counted.len() as f32)
+    }
+}
