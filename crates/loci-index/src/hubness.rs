@@ -145,7 +145,7 @@ impl Hubs {
     }
 }
 
-/// Returns a hubness in two bytes; 0 stands for none.
+/// Returns a hubness in two bytes; 0 if there is no hubness.
 fn packed(cosine: Option<f32>, weight: u16) -> u16 {
     let cosine =
         cosine.map(|cosine| (cosine.clamp(0.0, 1.0) * f32::from(COSINE_MAX)).round() as u16);

@@ -395,21 +395,16 @@ pub struct Input<'a> {
 /// counts as irrelevant, so that a ranking which weighs relevance against age or importance still
 /// distinguishes the better ones.
 pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<FusedScores> {
-    let candidates: Vec<Scores> = query
-        .candidates
-        .iter()
-        .map(|scores| Scores {
-            cosine: scores
-                .cosine
-                .map(|cosine| cosine + weights.apartness as f32 * scores.apartness),
-            ..*scores
-        })
-        .collect();
-    let candidates = &candidates[..];
-    let query = &Input {
-        candidates,
+    let candidates = with_apartness(query.candidates, weights);
+    let query = Input {
+        candidates: &candidates,
         ..*query
     };
+    fuse_candidates(&query, weights, depth)
+}
+
+fn fuse_candidates(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<FusedScores> {
+    let candidates = query.candidates;
     let mut fused = normalised(query, weights);
     let around = NeighbourScores::of(candidates, &fused);
     let has_threads = candidates.iter().any(|scores| scores.place.is_some());
@@ -474,6 +469,17 @@ pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<FusedScor
     fused = in_context;
     scale(&mut fused, depth);
     fused
+}
+
+/// Returns the candidates with the cosines that the ranking goes by: a text gains from its distance
+/// to the rest of its store.
+fn with_apartness(candidates: &[Scores], weights: &Weights) -> Vec<Scores> {
+    let gain = |scores: &Scores| weights.apartness as f32 * scores.apartness;
+    let candidates = candidates.iter().map(|scores| Scores {
+        cosine: scores.cosine.map(|cosine| cosine + gain(scores)),
+        ..*scores
+    });
+    candidates.collect()
 }
 
 /// Scales the sums to relevances.

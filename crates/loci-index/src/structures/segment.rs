@@ -54,7 +54,7 @@
 //! | 19 | for each model, the CRC-32 of each row with its scale: `u32` | in parts | `vectors/base.rs` |
 //! | 20 | for each model, the sketches of the rows, interleaved by eight: lines of eight `u64` | in parts | `vectors/base.rs` |
 //! | 21 | for each model, the CRC-32 of the sketches of each chunk: `u32` | in parts | `vectors/base.rs` |
-//! | 22 | for each model, the hubness of each slot ([`hubness.rs` of `loci-index`](../../hubness.rs)): `u16`, 0 if it has none | at open | `vectors/base.rs` |
+//! | 22 | for each model, the hubness of each slot ([`hubness.rs` of `loci-index`](../../hubness.rs)): `u16`, 0 where it is not made | at open | `vectors/base.rs` |
 //! | 32 to 44 | the memories, their names, places and threads | at open | `write.rs` of `loci-index` |
 //!
 //! A store may add kinds, e.g. `loci-store-sqlite` one that says of which database the index is.

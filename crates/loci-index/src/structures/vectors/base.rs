@@ -96,7 +96,7 @@ impl Base {
         }
     }
 
-    /// Returns the slot's hubness as it was written; `None` if the segment has none.
+    /// Returns the slot's hubness as it was written; `None` if the segment lacks them.
     pub(super) fn hubness(&self, slot: u32) -> Option<u16> {
         let place = slot as usize * 2;
         let bytes = self.hubnesses.get(place..place + 2)?;
@@ -120,7 +120,7 @@ impl Vectors {
         let section = |kind| sections.section(Tag { kind, part });
         let [present, scales, rows] = [PRESENT, SCALES, ROWS].map(section);
         let [row_sums, sketches, sketch_sums] = [ROW_SUMS, SKETCHES, SKETCH_SUMS].map(section);
-        // A segment of an older build has none.
+        // Not in a segment of an older build.
         let hubnesses = section(HUBNESSES);
         let (lines, base_chunks) = (dimensions.div_ceil(LINE), slots.div_ceil(CHUNK));
         let fits = scales.floats().len() == slots
@@ -158,7 +158,7 @@ impl Vectors {
         self.norm_max
     }
 
-    /// Returns the hubness of a slot as its segment has it; `None` if it has none, or the slot is
+    /// Returns the hubness of a slot as its segment has it; `None` if that lacks them, or the slot is
     /// in memory.
     pub fn written_hubness(&self, slot: u32) -> Option<u16> {
         self.base.as_ref()?.hubness(slot)
