@@ -284,7 +284,7 @@ impl Vectors {
     }
 
     /// Sets the cosines of slots, in ascending order, in full precision.
-    fn compare(&self, query: &[f32], possible: &mut [Possible]) {
+    fn compare(&self, query: &[f32], possible: &mut [SlotCandidate]) {
         let lines = in_lines(query);
         let (mut places, mut cosines) = (Vec::new(), Vec::new());
         for possible in possible

@@ -179,7 +179,7 @@ pub(crate) fn soft_deleted(
     ]);
     let mut statement = connection.prepare_cached(&sql)?;
     let rows = statement.query_and_then(&*parameters(&conditions.values), |row| {
-        let deleted_at = row.get(NEXT_WHOLE_COLUMN + 1)?;
+        let deleted_at = row.get("deleted_at")?;
         Ok(SoftDeleted {
             memory: read_superseded(row)?,
             deleted_at: Timestamp::from_microseconds(deleted_at),
@@ -194,7 +194,7 @@ fn soft_deleted_sql(conditions: &Conditions, has_part: bool) -> String {
     let tables = WHOLE_TABLES.replacen(" AS m", " AS m INDEXED BY memory_by_deletion", 1);
     let of_part = if has_part { HAS_PART } else { "true" };
     format!(
-        "SELECT {COLUMNS}, {FURTHER_COLUMNS}, ({successor}), m.deleted_at FROM {tables} \
+        "SELECT {WHOLE_COLUMNS}, ({successor}), m.deleted_at AS deleted_at FROM {tables} \
          WHERE m.deleted_at >= :deleted_from AND {of_part} AND {sql} \
          ORDER BY m.deleted_at DESC, m.id LIMIT :limit OFFSET :offset"
     )

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::{Possible, Vectors, best_of_groups};
+use super::{SlotCandidate, Vectors, best_of_groups};
 use crate::structures::bits::Bits;
 
 /// The number of slots that sketches select for the comparison: eight for each neighbour that
@@ -34,9 +34,9 @@ impl Vectors {
             return None;
         }
         let closest = self.closest(&query, admitted, COMPARED);
-        let mut possible: Vec<Possible> = closest
+        let mut possible: Vec<SlotCandidate> = closest
             .iter()
-            .map(|slot| Possible {
+            .map(|slot| SlotCandidate {
                 slot,
                 group: group(slot),
                 cosine: 0.0,
