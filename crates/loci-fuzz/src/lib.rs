@@ -11,7 +11,9 @@ mod frontmatter;
 mod messages;
 mod pages;
 mod patterns;
+mod peers;
 mod periods;
+mod pickles;
 mod query;
 mod searches;
 mod sections;
@@ -39,7 +41,9 @@ pub const TARGETS: &[Target] = &[
     ("messages", messages::run),
     ("pages", pages::run),
     ("patterns", patterns::run),
+    ("peers", peers::run),
     ("periods", periods::run),
+    ("pickles", pickles::run),
     ("query", query::run),
     ("searches", searches::run),
     ("sections", sections::run),

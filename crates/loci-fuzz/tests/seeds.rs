@@ -80,7 +80,9 @@ targets! {
     messages
     pages
     patterns
+    peers
     periods
+    pickles
     query
     searches
     sections

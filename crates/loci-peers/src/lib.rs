@@ -34,7 +34,7 @@ mod memory_mcp;
 mod memory_stores;
 mod memory_tool;
 mod mempalace;
-mod pickle;
+pub mod pickle;
 mod server_memory;
 mod sql_dump;
 mod times;

@@ -14,8 +14,8 @@ use serde_json::{Map, Number, Value};
 const VALUES_MAX: usize = 1 << 20;
 /// The largest number of bytes that repeated texts of a point take together.
 const COPIED_BYTES_MAX: usize = 64 << 20;
-/// The deepest nesting of a point.
-const DEPTH_MAX: usize = 64;
+/// The deepest nesting of a value that is read: that of a text is 1.
+pub const DEPTH_MAX: usize = 64;
 
 /// A value on the stack of the reader.
 #[derive(Clone)]
