@@ -89,7 +89,7 @@ pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the objects of a file that is a list of them, or one.
+/// Returns the objects of a file that is one, or a list.
 fn values(file: &Path, outlet: &mut Outlet<'_>) -> Result<Vec<Map<String, Value>>> {
     let mut objects = Vec::new();
     if json_file::head(file).trim_start().starts_with('[') {

@@ -8,7 +8,7 @@ const RULE: &str = "---";
 const BYTES_MAX: usize = 64 << 10;
 
 /// Returns the keys of a text and what follows them. A text whose head is no YAML has no keys, and
-/// all of it follows.
+/// follows whole.
 pub fn split(text: &str) -> (Map<String, Value>, &str) {
     let whole = text.strip_prefix('\u{feff}').unwrap_or(text);
     keys(whole).unwrap_or_else(|| (Map::new(), whole))

@@ -62,7 +62,7 @@ pub enum Peer {
     Chroma,
     /// The SQLite store of LangGraph.
     LangGraph,
-    /// A project of basic-memory, or all of them.
+    /// A project of basic-memory, or all projects.
     BasicMemory,
     /// An export of graphiti as JSON lines.
     Graphiti,

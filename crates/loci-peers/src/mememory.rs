@@ -40,7 +40,7 @@ pub fn wrote(path: &Path) -> bool {
 pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
     if sql_dump::is_custom(path) {
         return Err(PeerError::Form(format!(
-            "{0} is a dump that only pg_restore reads; make SQL out of it (`pg_restore -f dump.sql {0}`), and import that",
+            "{0} is a dump that only pg_restore reads; turn it into SQL (`pg_restore -f dump.sql {0}`), and import that",
             path.display()
         )));
     }

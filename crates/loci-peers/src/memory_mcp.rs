@@ -1,5 +1,5 @@
 //! memory-mcp: its database in MongoDB, as `mongoexport` writes a collection in JSON, or `mongodump` all
-//! of them in BSON.
+//! collections in BSON.
 
 use std::fs::{self, File};
 use std::io::BufReader;
