@@ -15,7 +15,7 @@ use loci_core::{Clock, Embedder, Timestamp, limits};
 use loci_engine::{Policy, SearchMode, Weights};
 use serde_json::{Map, Value};
 
-use crate::sets;
+use crate::fitted_numbers::with_number;
 
 /// The number of seconds in a day.
 pub const DAY_SECONDS: u64 = 86_400;
@@ -77,7 +77,7 @@ impl<'a> Laboratory<'a> {
                     Some((name, value)) => value
                         .parse()
                         .ok()
-                        .and_then(|value| sets::with_number(weights, name, value)),
+                        .and_then(|value| with_number(weights, name, value)),
                     None => weights.without(step),
                 };
                 changed.ok_or_else(|| {

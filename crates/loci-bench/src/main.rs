@@ -18,6 +18,7 @@ mod contradictions;
 mod corpus;
 mod engine;
 mod figure;
+mod fitted_numbers;
 mod hooks;
 mod http;
 mod laboratory;

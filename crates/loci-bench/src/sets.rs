@@ -25,7 +25,6 @@ use loci_dialects::{Dialect, mememory, memory_mcp, mempalace, vault};
 use serde::Deserialize;
 
 use self::data::{Question, Set};
-pub use self::fit::with_number;
 use self::report::Row;
 use self::stored::StoredSet;
 use super::laboratory::{Laboratory, SetClock};

@@ -74,7 +74,7 @@ pub const REQUEST_HEADERS_MAX: usize = 100;
 pub const REQUEST_VALUES_MAX: usize = 1 << 16;
 /// Bytes of HTTP request bodies beyond 64 KiB that one process holds at a time, until their calls
 /// are answered; further requests wait.
-pub const REQUESTS_HELD_BYTES_MAX: usize = 48 << 20;
+pub const REQUESTS_HELD_BYTES_MAX: usize = 50 << 20;
 /// Levels of nesting in a request.
 pub const REQUEST_NESTING_MAX: usize = 128;
 /// Requests of one JSON-RPC batch.

@@ -42,7 +42,7 @@ impl Cores {
         queue.came += 1;
         loop {
             // Who comes late does not pass those who wait: a thread that returns a core to take it
-            // again would do so before any of them wakes.
+            // again would do so before another one wakes.
             if queue.served == place
                 && let Some(number) = queue.idle.pop()
             {

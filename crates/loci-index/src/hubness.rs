@@ -1,6 +1,6 @@
-//! How near each passage is to the rest of its store: its *hubness*. A text that is near to
-//! everything is near to a question that it does not answer, too, which the ranking allows for. In spaces of many dimensions some vectors are among the nearest of very many others
-//! (M. Radovanović, A. Nanopoulos, M. Ivanović: "Hubs in Space", JMLR 2010). As in CSLS (A. Conneau
+//! The *hubness* of each passage: how near it is to the rest of its store. A text that is near to
+//! everything is near to a question that it does not answer, too, which the ranking allows for. In
+//! spaces of many dimensions some vectors are among the nearest of very many others (M. Radovanović, A. Nanopoulos, M. Ivanović: "Hubs in Space", JMLR 2010). As in CSLS (A. Conneau
 //! et al.: "Word Translation Without Parallel Data", ICLR 2018), the measure is the mean cosine to
 //! some nearest neighbours; here of the ranks 6 to 20, because the first ones of a fact that was
 //! said a few times are the same fact. A memory is one neighbour, by its nearest passage.
@@ -36,7 +36,7 @@ const NOISE_MAX: usize = 200;
 const FULL_MIN: usize = 1_000;
 /// The factor of growth after which what was made in memory is made again.
 const GROWTH: f64 = 1.25;
-/// A new segment makes one in so many anew of a store that is larger than a sample.
+/// A new segment makes one in so many again of a store that is larger than a sample.
 const RENEWED_IN: u32 = 8;
 /// The greatest weight, in four bits, and the greatest cosine, in twelve.
 const WEIGHT_MAX: u16 = 15;
@@ -106,12 +106,12 @@ impl Sample {
     }
 }
 
-/// What was made in memory, by the place of its model among the texts' models.
+/// The hubnesses that were made in memory, by the place of its model among the texts' models.
 #[derive(Debug, Default)]
-pub(crate) struct Hubs(Mutex<HashMap<usize, Made>>);
+pub(crate) struct Hubs(Mutex<HashMap<usize, ModelHubs>>);
 
 #[derive(Debug, Default)]
-struct Made {
+struct ModelHubs {
     /// The number of vectors in steps of growth.
     step: u32,
     samples: HashMap<Audience, Sample>,
@@ -120,7 +120,7 @@ struct Made {
 }
 
 impl Hubs {
-    fn made(&self) -> MutexGuard<'_, HashMap<usize, Made>> {
+    fn made(&self) -> MutexGuard<'_, HashMap<usize, ModelHubs>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -137,7 +137,7 @@ impl Hubs {
 
     pub(crate) fn bytes(&self) -> usize {
         let made = self.made();
-        let of_model = |made: &Made| {
+        let of_model = |made: &ModelHubs| {
             let samples = made.samples.values().map(|sample| sample.slots.bytes());
             samples.sum::<usize>() + made.of_slots.capacity() * size_of::<(u32, u16)>()
         };
@@ -186,9 +186,9 @@ impl Index {
         let made = made.entry(model).or_default();
         let step = ((len as f64).ln() / GROWTH.ln()) as u32;
         if made.step != step {
-            *made = Made {
+            *made = ModelHubs {
                 step,
-                ..Made::default()
+                ..ModelHubs::default()
             };
         }
         if let Some(hubness) = made.of_slots.get(&slot) {
@@ -208,7 +208,7 @@ impl Index {
         hubness
     }
 
-    /// Returns the hubnesses of the slots for a segment: made anew, or in a large store those of the
+    /// Returns the hubnesses of the slots for a segment: made again, or in a large store those of the
     /// last segment for most.
     ///
     /// # Errors

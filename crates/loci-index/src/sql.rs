@@ -199,7 +199,7 @@ pub fn of_facts<D: Dialect>(query: &FactQuery, or: &str) -> (String, Vec<D::Boun
         conditions.push(D::indexed_fact(&equal.join(" AND ")));
     }
     if conditions.is_empty() {
-        conditions.push(format!("space = {space}"));
+        conditions.push(format!("f.space = {space}"));
     }
     if let Some(Period { first, last }) = query.as_of {
         let first = clauses.bind(":first", first.microseconds());

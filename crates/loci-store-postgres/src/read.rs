@@ -119,7 +119,7 @@ pub(crate) async fn ids_with(
     ids(&rows)
 }
 
-/// Returns the condition that an id begins or ends with the part in this parameter. Compared as
+/// Returns the condition that an id starts or ends with the part in this parameter. Compared as
 /// bytes, not by LIKE: an id may hold its wildcards.
 fn has_part(part: &str) -> String {
     format!("(starts_with(m.id, {part}) OR right(m.id, length({part})) = {part})")

@@ -125,7 +125,7 @@ pub(crate) fn readable(name: ValueRef<'_>) -> String {
         ValueRef::Integer(number) => number.to_string(),
         ValueRef::Real(number) => number.to_string(),
         // A hash.
-        ValueRef::Blob(bytes) if str::from_utf8(bytes).is_err() => {
+        ValueRef::Blob(bytes) => {
             let digit =
                 |digit: u8| char::from_digit(u32::from(digit), 16).map(|d| d.to_ascii_uppercase());
             let bytes = bytes.iter().take(CHARACTERS_MAX / 2);
@@ -134,7 +134,7 @@ pub(crate) fn readable(name: ValueRef<'_>) -> String {
                 .flatten()
                 .collect()
         }
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+        ValueRef::Text(bytes) => {
             let text = String::from_utf8_lossy(bytes);
             text.chars()
                 .take(CHARACTERS_MAX)

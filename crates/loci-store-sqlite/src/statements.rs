@@ -18,6 +18,7 @@ pub(crate) mod read;
 pub(crate) mod remove;
 pub(crate) mod row;
 pub(crate) mod settings;
+pub(crate) mod soft_deleted;
 pub(crate) mod source_files;
 pub(crate) mod tokens;
 pub(crate) mod tombstones;

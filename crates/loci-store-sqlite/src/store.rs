@@ -21,7 +21,7 @@ use crate::opening::open::Options;
 use crate::opening::open_database::OpenDatabase;
 use crate::opening::open_error::{DATABASE, OpenError};
 use crate::opening::{identity, read_only};
-use crate::statements::{batch, counts, jobs, read, remove, tombstones, write};
+use crate::statements::{batch, counts, jobs, read, remove, soft_deleted, tombstones, write};
 
 /// The shortest pause between two rounds of background work, so that other processes can write.
 const BACKGROUND_PAUSE_MIN: Duration = Duration::from_millis(10);
@@ -438,7 +438,7 @@ impl Store for SqliteStore {
         deleted_from: Timestamp,
         page: Page,
     ) -> Result<Vec<SoftDeleted>> {
-        self.read(|connection| read::soft_deleted(connection, filter, part, deleted_from, page))
+        self.read(|connection| soft_deleted::list(connection, filter, part, deleted_from, page))
     }
 
     fn made_from(&self, space: &Space, owner: &str, sources: &[MemoryId]) -> Result<Vec<MemoryId>> {

@@ -133,9 +133,10 @@ pub enum Command {
     ///
     /// Takes back `loci forget`, what agents forget without deleting it, such as notes, and what
     /// memory-mcp's `delete_memory` deletes, until it is removed for good after
-    /// `conversation.purge_days`. What was deleted for good, as `loci delete` does, cannot be brought back itself: its text
-    /// may then be read from its file again, by the next `loci palace mine` or hook. Of texts that
-    /// were deleted for good, --where knows --project, --source and --since alone.
+    /// `conversation.purge_days`. What was deleted for good, as `loci delete` does, cannot be
+    /// brought back itself: its text may then be read from its file again, by the next `loci palace
+    /// mine` or hook. Of texts that were deleted for good, --where knows --project, --source and
+    /// --since alone.
     #[command(
         override_usage = "loci unforget <ID>\n       loci unforget --where [CONDITIONS] [--yes]"
     )]
@@ -441,18 +442,15 @@ pub struct Delete {
 #[derive(Args)]
 pub struct Unforget {
     /// Its id
-    #[arg(
-        required_unless_present = "where", conflicts_with_all = OF_MANY, conflicts_with = "since",
-        conflicts_with = "conversation"
-    )]
+    #[arg(required_unless_present = "where", conflicts_with_all = OF_MANY, conflicts_with_all = ["since", "conversation"])]
     pub id: Option<String>,
     #[command(flatten)]
     pub many: BulkConditions,
     /// Only memories of this conversation
     #[arg(long, value_name = "NAME", requires = "where")]
     pub conversation: Option<String>,
-    /// Only memories forgotten or deleted then or later: 2026-01-31, 2026-01-31T12:00:00Z, or a time ago such
-    /// as 90m or 7d
+    /// Only memories forgotten or deleted then or later: 2026-01-31, 2026-01-31T12:00:00Z, or a time
+    /// ago such as 90m or 7d
     #[arg(long, value_name = "MOMENT", requires = "where")]
     pub since: Option<String>,
 }

@@ -13,6 +13,7 @@ use super::ask::{DEPTHS, RESULTS};
 use super::data::{Question, Set};
 use super::stored::StoredSet;
 use crate::arguments::Fusion;
+use crate::fitted_numbers::{NUMBERS, numbers};
 use crate::laboratory::Laboratory;
 
 /// The factor for hits that only the better side has and the fusion misses.
@@ -176,97 +177,6 @@ impl Case {
         self.place(&self.input.ranked(weights))
     }
 }
-
-/// A number of [`Weights`] that is fitted.
-struct Number {
-    name: &'static str,
-    of: fn(&mut Weights) -> &mut f64,
-    /// Its least and greatest value.
-    range: (f64, f64),
-}
-
-const NUMBERS: [Number; 16] = [
-    Number {
-        name: "bias",
-        of: |weights| &mut weights.words_weight.bias,
-        range: (-6.0, 4.0),
-    },
-    Number {
-        name: "coverage",
-        of: |weights| &mut weights.words_weight.coverage,
-        range: (0.0, 12.0),
-    },
-    Number {
-        name: "words_margin",
-        of: |weights| &mut weights.words_weight.words_margin,
-        range: (0.0, 8.0),
-    },
-    Number {
-        name: "meaning_margin",
-        of: |weights| &mut weights.words_weight.meaning_margin,
-        range: (-8.0, 0.0),
-    },
-    Number {
-        name: "brevity",
-        of: |weights| &mut weights.words_weight.brevity,
-        range: (-4.0, 0.0),
-    },
-    Number {
-        name: "foreign",
-        of: |weights| &mut weights.words_weight.foreign,
-        range: (0.0, 4.0),
-    },
-    Number {
-        name: "contrast",
-        of: |weights| &mut weights.contrast,
-        range: (0.6, 2.5),
-    },
-    Number {
-        name: "matched",
-        of: |weights| &mut weights.matched,
-        range: (0.0, 1.5),
-    },
-    Number {
-        name: "meaning_contrast",
-        of: |weights| &mut weights.meaning_contrast,
-        range: (0.6, 4.0),
-    },
-    Number {
-        name: "apartness",
-        of: |weights| &mut weights.apartness,
-        range: (0.0, 1.0),
-    },
-    Number {
-        name: "near_neighbour",
-        of: |weights| &mut weights.near_neighbour,
-        range: (0.0, 0.6),
-    },
-    Number {
-        name: "far_neighbour",
-        of: |weights| &mut weights.far_neighbour,
-        range: (0.0, 0.3),
-    },
-    Number {
-        name: "neighbours_meaning",
-        of: |weights| &mut weights.neighbours_meaning,
-        range: (0.0, 1.0),
-    },
-    Number {
-        name: "thread",
-        of: |weights| &mut weights.thread,
-        range: (0.0, 0.8),
-    },
-    Number {
-        name: "thread_members",
-        of: |weights| &mut weights.thread_members,
-        range: (5.0, 85.0),
-    },
-    Number {
-        name: "thread_follows",
-        of: |weights| &mut weights.thread_follows,
-        range: (0.0, 1.0),
-    },
-];
 
 /// The weight of a set, and the hits of only the better side at each depth.
 struct BestSide {
@@ -437,18 +347,6 @@ pub fn report(captured: &[CapturedQuestions], options: &Fusion) -> Report {
         }
     }
     Report { weights, rows }
-}
-
-/// Returns the weights with another value of a fitted number; `None` if there is no such number.
-pub fn with_number(mut weights: Weights, name: &str, value: f64) -> Option<Weights> {
-    let number = NUMBERS.iter().find(|number| number.name == name)?;
-    *(number.of)(&mut weights) = value;
-    Some(weights)
-}
-
-/// Returns the fitted numbers of the weights, by name.
-fn numbers(mut weights: Weights) -> [(&'static str, f64); NUMBERS.len()] {
-    NUMBERS.map(|number| (number.name, *(number.of)(&mut weights)))
 }
 
 impl Report {

@@ -62,7 +62,7 @@ fn ordinary(random: &mut Random) -> Vec<f32> {
         .collect()
 }
 
-/// Common texts and a hub, which lies in the middle of them.
+/// Common texts and a hub, which lies in their middle.
 fn index(texts: i64) -> Index {
     let mut index = Index::default();
     index.add_model(1, ModelId::new("model"));

@@ -110,7 +110,7 @@ pub(crate) struct RoomView {
     pub(crate) offset: usize,
     /// The memories, last filed first.
     pub(crate) memories: Vec<Card>,
-    /// What `delete_memory` deleted and is not removed yet, last deleted first, at most 200: on the
+    /// The messages that `delete_memory` deleted and that are not removed yet, last deleted first, at most 200: on the
     /// first page of what was forgotten in all wings.
     pub(crate) deleted: Vec<DeletedCard>,
     pub(crate) total: u64,

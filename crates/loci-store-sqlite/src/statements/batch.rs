@@ -20,17 +20,7 @@ pub(crate) fn commit(connection: &Connection, batch: &Batch) -> Result<()> {
 pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
     let space = &batch.space;
     for condition in &batch.conditions {
-        match condition {
-            Condition::NotWiped {
-                owner,
-                origin,
-                since,
-            } => not_wiped(connection, space, owner, Some(origin), *since)?,
-            Condition::NotNote { id } => note_files::none_of(connection, space, id)?,
-            Condition::SettingIs { owner, name, value } => {
-                settings::expect(connection, space, owner.as_deref(), name, value.as_deref())?;
-            }
-        }
+        require(connection, space, condition)?;
     }
     for change in &batch.changes {
         match change {
@@ -87,6 +77,22 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
                 import_record::import_record(connection, space, record, passages, *since, *now)?;
             }
             other => apply_to_records(connection, space, other)?,
+        }
+    }
+    Ok(())
+}
+
+/// Checks a condition.
+fn require(connection: &Connection, space: &Space, condition: &Condition) -> Result<()> {
+    match condition {
+        Condition::NotWiped {
+            owner,
+            origin,
+            since,
+        } => not_wiped(connection, space, owner, Some(origin), *since)?,
+        Condition::NotNote { id } => note_files::none_of(connection, space, id)?,
+        Condition::SettingIs { owner, name, value } => {
+            settings::expect(connection, space, owner.as_deref(), name, value.as_deref())?;
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use loci_core::{
     Delivery, EnrichmentStatus, FilingOrder, Filter, Forgotten, Location, Memory, MemoryId,
-    ModelId, Page, SoftDeleted, Space, StatusCount, Tier, Timestamp, Vector,
+    ModelId, Page, Space, StatusCount, Tier, Timestamp, Vector,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -50,7 +50,7 @@ pub(crate) fn places_of(
 
 /// That an id begins or ends with a part of `:characters` characters. Compared as bytes, not by LIKE:
 /// an id may hold its wildcards.
-const HAS_PART: &str =
+pub(super) const HAS_PART: &str =
     "(substr(m.id, 1, :characters) = :part OR substr(m.id, -:characters) = :part)";
 
 pub(crate) fn ids_with(
@@ -152,51 +152,6 @@ pub(crate) fn filed(
         &filed_sql(filter, &conditions, order),
         conditions.values,
         page,
-    )
-}
-
-/// The memories that were softly deleted at that time or later, the last ones first.
-pub(crate) fn soft_deleted(
-    connection: &Connection,
-    filter: &Filter,
-    part: Option<&str>,
-    deleted_from: Timestamp,
-    page: Page,
-) -> Result<Vec<SoftDeleted>> {
-    let mut conditions = Conditions::of_deleted(filter);
-    let sql = soft_deleted_sql(&conditions, part.is_some());
-    if let Some(part) = part {
-        let characters = part.chars().count() as i64;
-        conditions.values.extend([
-            (":part", Value::from(part.to_owned())),
-            (":characters", Value::from(characters)),
-        ]);
-    }
-    conditions.values.extend([
-        (":deleted_from", Value::from(deleted_from.microseconds())),
-        (":limit", bound(page.limit)),
-        (":offset", bound(page.offset)),
-    ]);
-    let mut statement = connection.prepare_cached(&sql)?;
-    let rows = statement.query_and_then(&*parameters(&conditions.values), |row| {
-        let deleted_at = row.get("deleted_at")?;
-        Ok(SoftDeleted {
-            memory: read_superseded(row)?,
-            deleted_at: Timestamp::from_microseconds(deleted_at),
-        })
-    })?;
-    rows.collect()
-}
-
-/// Through an index that has only softly deleted memories.
-fn soft_deleted_sql(conditions: &Conditions, has_part: bool) -> String {
-    let Conditions { sql, successor, .. } = conditions;
-    let tables = WHOLE_TABLES.replacen(" AS m", " AS m INDEXED BY memory_by_deletion", 1);
-    let of_part = if has_part { HAS_PART } else { "true" };
-    format!(
-        "SELECT {WHOLE_COLUMNS}, ({successor}), m.deleted_at AS deleted_at FROM {tables} \
-         WHERE m.deleted_at >= :deleted_from AND {of_part} AND {sql} \
-         ORDER BY m.deleted_at DESC, m.id LIMIT :limit OFFSET :offset"
     )
 }
 

@@ -9,6 +9,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use loci_core::limits::LIST_RESULTS_MAX;
 use loci_core::{CollectionFilter, FilingOrder, Memory, Tier};
 use loci_dialects::mempalace;
 use loci_engine::{Browse, Effect, Sync, SyncReport};
@@ -490,12 +491,9 @@ fn compress(
             .as_deref()
             .map_or(CollectionFilter::Any, mempalace::wing_filter),
         sections: room.into_iter().collect(),
-        kinds: Vec::new(),
         tiers: vec![Tier::LongTerm],
         order: FilingOrder::LastFirst,
-        offset: 0,
-        limit: output::clamped(limit, loci_core::limits::LIST_RESULTS_MAX),
-        characters_max: None,
+        limit: output::clamped(limit, LIST_RESULTS_MAX),
         ..Browse::default()
     };
     let limit = request.limit;
@@ -512,8 +510,7 @@ fn compress(
     let values = drawers
         .iter()
         .map(|(memory, aaak)| json!({"drawer_id": memory.id.as_str(), "aaak": aaak}));
-    let has_more =
-        browsed.total > drawers.len() as u64 && limit < loci_core::limits::LIST_RESULTS_MAX;
+    let has_more = browsed.total > drawers.len() as u64 && limit < LIST_RESULTS_MAX;
     let more = has_more.then(|| format!("--limit {}", browsed.total));
     let value = output::listing("drawers", values, more);
     let texts: Vec<&str> = drawers.iter().map(|(_, aaak)| aaak.trim_end()).collect();

@@ -30,7 +30,7 @@ pub enum Direction<'a> {
     Unforget {
         /// Only those forgotten then or later, as the user writes a moment.
         since: Option<&'a str>,
-        /// Only those of this conversation.
+        /// Only memories of this conversation.
         conversation: Option<&'a str>,
     },
 }

@@ -30,7 +30,7 @@ const STRANGE_LINES_MAX: usize = 20;
 /// The largest length in characters of the error for a line, which may quote it.
 const PROBLEM_CHARACTERS_MAX: usize = 200;
 
-/// What `loci list --json` prints.
+/// The output of `loci list --json`.
 #[derive(Deserialize)]
 struct MemoryListing {
     memories: Vec<serde_json::Value>,

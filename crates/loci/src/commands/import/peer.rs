@@ -162,7 +162,7 @@ fn exit_of(error: &PeerError) -> Exit {
 struct Counts {
     value: Value,
     text: String,
-    /// What was left out, a reason on each line.
+    /// The reasons for what was left out, one on each line.
     more: String,
     refused: u64,
 }
