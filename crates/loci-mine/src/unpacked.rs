@@ -54,8 +54,8 @@ pub fn is_zip(path: &Path) -> bool {
 }
 
 impl UnpackedArchive {
-    /// Unpacks the files of a zip archive whose name in it `wants`. Hidden files, links and archives
-    /// in the archive are passed over, as are the files that `wants` refuses.
+    /// Unpacks the files of a zip archive whose name in it `wants`. Links, archives in the archive
+    /// and files that macOS adds are passed over, as are the files that `wants` refuses.
     ///
     /// # Errors
     /// `InvalidData` if the archive is damaged, encrypted or packed in a way that is unknown, or if
@@ -118,11 +118,11 @@ impl UnpackedArchive {
                 continue;
             }
             let name = name_of(&entry)?;
-            let is_hidden = entry.is_symlink() || is_passed_over(&name);
+            let is_unwanted = entry.is_symlink() || is_of_macos(&name);
             let name = inside.map_or_else(|| name.clone(), |inside| format!("{inside}/{name}"));
             let named = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
             let is_inner = limits.inner == Inner::Unpacked && inside.is_none();
-            if !is_hidden && is_inner && is_named_zip(&name) && entry.size() <= limits.bytes {
+            if !is_unwanted && is_inner && is_named_zip(&name) && entry.size() <= limits.bytes {
                 let mut file = tempfile::tempfile_in(self.folder.path())?;
                 limits.take_bytes(copy(&mut entry, &mut file, limits.bytes).map_err(named)?)?;
                 // One that is damaged or needs a password is passed over, because the files beside it
@@ -136,7 +136,7 @@ impl UnpackedArchive {
                 }
                 continue;
             }
-            if is_hidden || is_named_zip(&name) || !wants(&name) {
+            if is_unwanted || is_named_zip(&name) || !wants(&name) {
                 self.passed_over.push(name);
                 continue;
             }
@@ -178,10 +178,12 @@ fn name_of<R: Read>(entry: &ZipFile<'_, R>) -> io::Result<String> {
     }
 }
 
-/// Returns true for hidden files, and for files that macOS adds.
-fn is_passed_over(name: &str) -> bool {
-    let is_hidden = |part: &str| part.starts_with('.') || part == FOLDER_OF_MACOS;
-    name.split('/').any(is_hidden)
+/// Returns true for files that macOS adds. Other hidden ones may be all that the archive has, e.g.
+/// `.claude/projects` or `.basic-memory/memory.db`.
+fn is_of_macos(name: &str) -> bool {
+    let is_added =
+        |part: &str| part == FOLDER_OF_MACOS || part == ".DS_Store" || part.starts_with("._");
+    name.split('/').any(is_added)
 }
 
 /// Returns true for the name of an archive in the archive.
@@ -306,23 +308,27 @@ mod tests {
             ("general/2026-01-01.json", "[1]"),
             ("image.png", "x"),
             ("more.zip", "PK"),
-            (".hidden.json", "x"),
+            (".hidden/a.json", "x"),
+            ("general/._a.json", "x"),
             ("__MACOSX/general/._a.json", "x"),
         ];
         let path = archive(folder.path(), &files);
         assert!(is_zip(&path));
         let unpacked = UnpackedArchive::new(&path, |name| name.contains(".json")).unwrap();
-        assert_eq!(names(&unpacked), ["general/2026-01-01.json", "users.json"]);
+        assert_eq!(
+            names(&unpacked),
+            [".hidden/a.json", "general/2026-01-01.json", "users.json"]
+        );
         assert_eq!(
             unpacked.passed_over(),
             [
                 "image.png",
                 "more.zip",
-                ".hidden.json",
+                "general/._a.json",
                 "__MACOSX/general/._a.json"
             ]
         );
-        let file = &unpacked.files()[0].path;
+        let file = &unpacked.files()[1].path;
         assert_eq!(fs::read_to_string(file).unwrap(), "[1]");
         assert_eq!(
             fs::metadata(file).unwrap().modified().unwrap(),

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -192,7 +193,7 @@ fn notes_of_basic_memory_become_memories_with_links_and_facts() {
         (&json!(0), &json!(4))
     );
     let found = place.json(&["search", "lime"]);
-    let memory = &found[0]["memory"];
+    let memory = &found["results"][0]["memory"];
     assert_eq!(memory["content"], wall);
     let exported = place.run(&["export", "-"]).succeeded().stdout;
     let line = exported
@@ -205,6 +206,37 @@ fn notes_of_basic_memory_become_memories_with_links_and_facts() {
         1,
         "{line}"
     );
+}
+
+/// The samples lie beside the repository; where they are missing, nothing is tried, and a line says so.
+#[test]
+fn the_archive_of_a_store_brings_what_the_store_brings() {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/peers");
+    let Ok(entries) = fs::read_dir(&samples) else {
+        eprintln!("SKIPPED: there are no samples in {}", samples.display());
+        return;
+    };
+    let archives = entries.map(|entry| entry.unwrap().path());
+    for archive in archives.filter(|path| path.extension().is_some_and(|ending| ending == "zip")) {
+        let place = Place::new();
+        let folder = tempfile::tempdir().unwrap();
+        let file = fs::File::open(&archive).unwrap();
+        let mut unpacked = zip::ZipArchive::new(file).unwrap();
+        unpacked.extract(folder.path()).unwrap();
+        // The only file or folder at the top, as far as there is one.
+        let mut store = folder.path().to_owned();
+        while let Ok(entries) = fs::read_dir(&store)
+            && let [only] = &entries.map(Result::unwrap).collect::<Vec<_>>()[..]
+        {
+            store = only.path();
+        }
+        let counts = |path: &Path| {
+            without_model(place.json(&["import", path.to_str().unwrap(), "--dry-run"]))
+        };
+        let brought = counts(&archive);
+        assert_eq!(brought, counts(&store), "{}", archive.display());
+        assert_ne!(brought["stored"], 0, "{}", archive.display());
+    }
 }
 
 /// Writes a zip archive with these files.
@@ -267,7 +299,7 @@ fn the_archive_of_claude_ai_brings_its_memory_projects_and_conversations() {
         }
     }
     let found = place.json(&["search", "lime wall"]);
-    assert_eq!(found[0]["memory"]["project"], "Harbour");
+    assert_eq!(found["results"][0]["memory"]["project"], "Harbour");
 }
 
 #[test]
