@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::json_file::{self, Line, text, texts};
+use crate::json_file::{self, text, texts};
 use crate::{Outlet, Owner, PeerCitation, PeerMemory, Result, Sharing, times};
 
 /// The category of a discovery.
@@ -50,19 +50,9 @@ fn payload(point: &Map<String, Value>) -> Option<&Map<String, Value>> {
 pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
     let mut more = false;
     let is_one = json_file::first_object(path).is_none();
-    if is_one {
-        if let Value::Object(page) = json_file::document(path)? {
-            put_page(&page, &mut more, outlet)?;
-        }
-    } else {
-        json_file::objects(path, |line| match line {
-            Line::Object(page) => put_page(&page, &mut more, outlet),
-            Line::Broken(_) => {
-                outlet.report.leave_out("lines that are no JSON object");
-                Ok(())
-            }
-        })?;
-    }
+    json_file::pages(path, is_one, outlet, |page, outlet| {
+        put_page(page, &mut more, outlet)
+    })?;
     if more {
         outlet.report.notice(
             "the last page names a further one (`next_page_offset`), which is not in the file: ask for it with `offset`",

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::{PeerError, Result};
+use crate::{Outlet, PeerError, Result};
 
 /// The largest size of a document that is read as a whole.
 const DOCUMENT_BYTES_MAX: u64 = 256 << 20;
@@ -92,6 +92,32 @@ pub fn objects(path: &Path, visit: impl FnMut(Line) -> Result<()>) -> Result<()>
     } else {
         lines(path, visit)
     }
+}
+
+/// Passes each page of a file to `put`: the file if it is one page, otherwise its objects. Other
+/// lines are counted as left out.
+///
+/// # Errors
+/// As for [`document`] and [`objects`].
+pub(crate) fn pages(
+    path: &Path,
+    is_one: bool,
+    outlet: &mut Outlet<'_>,
+    mut put: impl FnMut(&Map<String, Value>, &mut Outlet<'_>) -> Result<()>,
+) -> Result<()> {
+    if is_one {
+        return match document(path)? {
+            Value::Object(page) => put(&page, outlet),
+            _ => Ok(()),
+        };
+    }
+    objects(path, |line| match line {
+        Line::Object(page) => put(&page, outlet),
+        Line::Broken(_) => {
+            outlet.report.leave_out("lines that are no JSON object");
+            Ok(())
+        }
+    })
 }
 
 /// Passes each element of a list to `visit`; the number of a broken one is its place, from 1.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::json_file::{self, Line, text};
+use crate::json_file::{self, text};
 use crate::{Outlet, PeerMemory, Result, times};
 
 /// The reason for which items are left out.
@@ -39,19 +39,9 @@ fn items(page: &Map<String, Value>) -> Vec<&Map<String, Value>> {
 
 pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
     let mut more = None;
-    if is_page(path) {
-        if let Value::Object(page) = json_file::document(path)? {
-            put_page(&page, &mut more, outlet)?;
-        }
-    } else {
-        json_file::objects(path, |line| match line {
-            Line::Object(page) => put_page(&page, &mut more, outlet),
-            Line::Broken(_) => {
-                outlet.report.leave_out("lines that are no JSON object");
-                Ok(())
-            }
-        })?;
-    }
+    json_file::pages(path, is_page(path), outlet, |page, outlet| {
+        put_page(page, &mut more, outlet)
+    })?;
     if let Some(page) = more {
         outlet.report.notice(format!(
             "the last page names a further one ({page}), which is not in the file"
