@@ -90,7 +90,7 @@ impl Bench {
                 self.file()?;
             }
             let times = ask(self, CALLS_AT_ONCE)?;
-            // Otherwise some of them were made with nothing to embed.
+            // Otherwise some calls were made with nothing to embed.
             if self.waiting()? > 0 {
                 counted += CALLS_AT_ONCE;
                 busy.extend(times);

@@ -69,7 +69,7 @@ pub struct Hubness {
     /// count, because a fact that was said a few times is no hub. Neither do texts that are equal
     /// to it, or that somebody who may read the passage may not.
     pub cosine: f32,
-    /// What that is worth, 0 to 1: among few passages the 20th is any passage.
+    /// The weight of the cosine, 0 to 1, because among few passages the 20th is any passage.
     pub weight: f32,
 }
 

@@ -9,7 +9,7 @@ use loci_core::{Error, Result};
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
 
-/// Which threads the system lets run first.
+/// The priority of threads for the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Priority {
     /// That of the caller.

@@ -156,7 +156,7 @@ impl Access<'_> {
             return Ok(None);
         }
         if found.len() > 1 {
-            let problem = "is a part of the ids of several deleted memories; give more of it";
+            let problem = "is a part of the ids of several deleted memories; give a longer part";
             return Err(Error::invalid("id", problem));
         }
         Ok(found.pop())

@@ -568,7 +568,7 @@ pub(crate) fn texts_of<'a>(
         .collect()
 }
 
-/// What waits for a vector.
+/// The work that waits for a vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Urgency {
     /// A call.

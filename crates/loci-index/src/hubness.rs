@@ -83,7 +83,7 @@ impl Audience {
 #[derive(Debug)]
 struct Sample {
     slots: Bits,
-    /// What hubness among them is worth; 0 if there are too few.
+    /// The weight of hubness among these passages; 0 if there are too few.
     weight: u16,
 }
 

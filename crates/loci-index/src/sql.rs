@@ -17,7 +17,7 @@ pub trait Dialect: Sized {
     /// The value as a statement takes it, e.g. with the name of its parameter.
     type Bound;
 
-    /// What comes before the name of a table.
+    /// The text before the name of a table.
     const PREFIX: &'static str;
     /// The condition that a memory is of a thread and of the space of the first parameter.
     const OF_THREAD: &'static str;
@@ -211,7 +211,7 @@ pub fn of_facts<D: Dialect>(query: &FactQuery, or: &str) -> (String, Vec<D::Boun
     let limit = clauses.bind(":limit", count(query.limit as u64));
     let offset = clauses.bind(":offset", count(query.offset as u64));
     let order = "ORDER BY f.from_first NULLS FIRST, f.created_at, f.id";
-    // What is read besides the columns of a fact comes last, only for facts that are returned.
+    // The further columns come last, because they are read only for facts that are returned.
     let sql = format!(
         "(SELECT f.* FROM {}fact AS f WHERE {} {order} LIMIT {limit} OFFSET {offset}) AS f {order}",
         D::PREFIX,

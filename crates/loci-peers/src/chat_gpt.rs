@@ -112,7 +112,7 @@ fn put_node(
         return Ok(());
     };
     outlet.report.notice(
-        "saved memories come from the conversations in which the model saved them; which of them you deleted or it \
+        "saved memories come from the conversations in which the model saved them; which ones you deleted or it \
          replaced since is not in an export",
     );
     let mut memory = PeerMemory::new(id, text);

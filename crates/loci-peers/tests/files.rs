@@ -15,7 +15,7 @@ use loci_peers::{
 };
 use serde_json::{Value, json};
 
-/// What was read of a file.
+/// The content of a file, as far as it was read.
 struct Found {
     memories: Vec<PeerMemory>,
     decisions: Vec<PeerDecision>,

@@ -183,7 +183,7 @@ fn candidate(record: &Record, scores: &[PassageScore], marks: &[String]) -> Cand
         bm25: by_words.map_or(0.0, |(_, bm25)| bm25),
         matched: scores.iter().map(|score| score.matched).fold(0.0, f32::max),
         cosine: by_meaning.map(|(_, cosine)| cosine),
-        // What it compares is too small for a hubness.
+        // Its stores are too small for a hubness.
         hubness: None,
         marks: present.map(|(number, _)| 1 << number).sum(),
         place_in_thread: None,

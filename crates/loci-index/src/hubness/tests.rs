@@ -210,7 +210,7 @@ fn a_segment_has_what_would_be_made() {
         );
     }
     assert!(written.hubs.made().is_empty(), "nothing had to be made");
-    // What comes later is made, and stays when others go and their slots are given again.
+    // A later passage gets its hubness, and keeps it when others go and their slots are given again.
     let mut random = Random::new(8);
     add(
         &mut written,

@@ -112,7 +112,7 @@ impl Intake<'_> {
             .map_or(created_at, timestamp)
             .max(created_at);
         memory.expires_at = peer.expires_at.map(timestamp);
-        // What expired there is hidden there, and not gone.
+        // An expired record is hidden there, and not gone.
         if let Some(expired_at) = peer.expires_at.filter(|time| timestamp(*time) <= now) {
             memory.expires_at = None;
             memory.forgotten_at = Some(now);
